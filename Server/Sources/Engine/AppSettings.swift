@@ -33,9 +33,11 @@ package struct AppSettings: Hashable, Sendable {
     package var forwards: ForwardRules
     /// The webhooks to which the app's events are posted.
     package var webhooks = WebhookRules.none
-    /// The restore policy for a device that shows another customer's purchase, if it is not `keep`.
+    /// What happens if a device presents another customer's purchase, by environment. An
+    /// environment without an entry has the policy `keep`.
     package var restorePolicies: [Environment: OwnershipClaim.RestorePolicy]
-    /// Who a purchase may be shared with, if it is not the default.
+    /// With whom a purchase may be shared, by environment. An environment without an entry has the
+    /// default.
     package var shareRules: [Environment: OwnershipClaim.ShareRules]
     /// What the account tokens of the app's purchases identify.
     package var accountTokens: AccountTokens
@@ -43,10 +45,10 @@ package struct AppSettings: Hashable, Sendable {
     /// enough.
     package var proof: IdentityProof?
     /// The signed tokens that let others check a customer's entitlements without calling this
-    /// server. If nil, none are issued.
+    /// server. If nil, the server issues no tokens.
     package var tokens: TokenRules?
     package var offers: OfferCatalogue
-    /// Where products are offered in the app.
+    /// The places in the app where products are offered.
     package var offerings = OfferingRules()
     /// The products that the configuration lists, including those that give nothing.
     package var listedProducts: Set<ProductID> = []
@@ -54,12 +56,12 @@ package struct AppSettings: Hashable, Sendable {
     package var soldProducts: Set<ProductID>?
     /// Whether a request with an app key may merge two persons into one customer without proofs.
     package var joinsPeople = false
-    /// How much requests with an app key may add to the database within an hour without a new
-    /// document.
+    /// How many ids and other items requests with an app key may add to the database within an hour
+    /// without a new document.
     package var growthPerHour = growthPerHourDefault
     /// The settings of reports about money.
     package var money = MoneySettings()
-    /// What is sent to the App Store about purchases whose refund is requested.
+    /// The rules for what is sent to the App Store about purchases whose refund is requested.
     package var consumption: ConsumptionRules
     /// The environments in which claims on seats are reported to the App Store. Apple supports only
     /// the sandbox.

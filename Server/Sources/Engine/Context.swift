@@ -4,7 +4,8 @@ import Ledger
 import Logging
 import Storage
 
-/// What every service uses: the database, the apps, the clock, the log, and transactions.
+/// The values that every service uses: the database, the apps, the clock, the log, and
+/// transactions.
 package final class Context: Sendable {
     let db: Database
     let apps: [AppID: AppSettings]
@@ -17,7 +18,8 @@ package final class Context: Sendable {
     let growth: GrowthMeter
     let passwords: PasswordThreads
 
-    /// - Parameter former: the context of the configuration before. This one shares its caches.
+    /// - Parameter former: the context of the previous configuration. The new context shares its
+    ///   caches.
     init(
         database: Database, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, logger: Logger,
@@ -54,7 +56,8 @@ package final class Context: Sendable {
     /// - Parameters:
     ///   - isErasing: whether the closure erases a customer, which is not possible while documents
     ///     are recorded.
-    ///   - outcome: what the result says about the action. Only a change gets an entry.
+    ///   - outcome: whether the closure's result means that the action has changed anything. Only a
+    ///     change gets an entry.
     func transaction<Value: Sendable>(
         isErasing: Bool = false,
         outcome: @escaping @Sendable (Value) -> ActOutcome = { _ in .done },
@@ -81,7 +84,8 @@ package final class Context: Sendable {
             ? try await db.transactionWithoutRecordings(body) : try await db.transaction(body)
     }
 
-    /// Runs a closure on a snapshot: see ``Storage/Database/snapshotTransaction(_:)``.
+    /// Runs a closure in a transaction on a snapshot: see
+    /// ``Storage/Database/snapshotTransaction(_:)``.
     func snapshotTransaction<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
@@ -94,7 +98,8 @@ package final class Context: Sendable {
         do { return try await db.read(body) } catch { throw EngineFailure(error) }
     }
 
-    /// Runs a closure on a snapshot, for reading possibly millions of rows, such as for a report.
+    /// Runs a closure that reads possibly millions of rows, such as for a report, on one consistent
+    /// snapshot.
     func scan<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {

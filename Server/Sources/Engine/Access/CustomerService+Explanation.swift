@@ -2,11 +2,11 @@ import Ledger
 import Storage
 
 extension CustomerService {
-    /// Explains what a customer may use, why, and which documents that is based on: text for a
-    /// person, a few lines per purchase.
+    /// Explains what a customer may use, why, and on which documents that is based. The text is for
+    /// people, with a few lines for each purchase.
     ///
-    /// - Parameter isForApp: whether it is for the customer's own app. Then it contains no other
-    ///   customer, no anonymous id, and no decision of support.
+    /// - Parameter isForApp: whether the text is for the customer's own app. Then it contains no
+    ///   other customer, no anonymous id, and no decision of support.
     /// - Parameter hasReasons: whether decisions of support are shown with their reasons.
     package func explain(
         _ id: CustomerID, app appID: AppID, environment: Environment, isForApp: Bool = false,
@@ -62,12 +62,12 @@ extension CustomerService {
     }
 }
 
-/// The text of an explanation: the chain from a result to the documents it is based on.
+/// The text of an explanation: the chain from each result to the documents on which it is based.
 private enum Explanation {
-    /// The number of recent events shown.
+    /// The maximum number of recent events in the text.
     static let eventsMax = 20
 
-    /// The number of recent decisions by people and policies shown.
+    /// The maximum number of recent decisions, by people and policies, in the text.
     private static let decisionsMax = 20
 
     static func decisionLines(byHand lines: [HistoryLine]) -> [String] {
@@ -90,7 +90,7 @@ private enum Explanation {
         if let seat = change.seat {
             line += "  seat \(seat.claim)" + (seat.cause.map { " (\($0.rawValue))" } ?? "")
         }
-        // A member does not learn which purchase pays.
+        // A member must not learn which purchase pays for the seat.
         if let purchase = event.entry.purchase, change.seat == nil || !isForApp {
             line += "  \(purchase.original)"
         }
@@ -152,7 +152,7 @@ private enum Explanation {
         }
     }
 
-    /// The number of newest publications shown.
+    /// The maximum number of publications in the text: the newest ones.
     private static let readingsMax = 10
 
     static func lines(of readings: [ShelfEntry]) -> [String] {
@@ -162,7 +162,7 @@ private enum Explanation {
         }
     }
 
-    /// The number of offers shown.
+    /// The maximum number of offers in the text.
     private static let offersMax = 10
 
     static func lines(of offers: [OfferEligibility]) -> [String] {
@@ -181,7 +181,7 @@ private enum Explanation {
         return ["token: lists \(what); valid \(minutes)"]
     }
 
-    /// The number of recent wallet entries shown.
+    /// The maximum number of recent entries of a wallet in the text.
     private static let walletEntriesMax = 10
 
     static func lines(of wallet: Wallet, _ currency: CurrencyID) -> [String] {
@@ -236,7 +236,8 @@ private enum Explanation {
         return lines
     }
 
-    /// Names the document that counts: later documents do not change the result.
+    /// The line about the purchase of the app itself. It names the document that proves the
+    /// purchase. Later documents do not change the proof.
     private static func line(
         of proof: Timeline.Attested<AppPurchase>, among facts: [FactWithSource]
     ) -> String {
@@ -316,7 +317,8 @@ private enum Explanation {
 }
 
 extension PurchaseOrigin {
-    /// For example `at onboarding, in DEU, with perennial-swift/0.1.0`.
+    /// Where the transaction was bought, for example
+    /// `at onboarding, in DEU, with perennial-swift/0.1.0`.
     fileprivate var text: String {
         [placement.map { "at \($0)" }, storefront.map { "in \($0)" }, sdk.map { "with \($0)" }]
             .compactMap(\.self).joined(separator: ", ")
@@ -324,7 +326,7 @@ extension PurchaseOrigin {
 }
 
 extension Offer {
-    /// For example `promotional offer stay`.
+    /// The offer in words, for example `promotional offer stay`.
     var text: String { "\(kind.word) offer" + (id.map { " \($0)" } ?? "") }
 }
 
@@ -333,7 +335,7 @@ extension TermEnding {
 }
 
 extension Money {
-    /// For example `9.99 USD`.
+    /// The amount and its currency, for example `9.99 USD`.
     fileprivate var text: String {
         let (units, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
         var fraction = String(String(rest + 1000).dropFirst())

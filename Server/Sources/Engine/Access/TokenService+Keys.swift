@@ -11,19 +11,21 @@ package struct PublishedKey: Hashable, Sendable {
     package var y: String
 }
 
-/// The keys for verifying tokens, and how a device that trusts an old one gets to the present one.
+/// The keys for verifying tokens, and the chain by which a device that trusts an old key learns to
+/// trust the present one.
 package struct PublishedKeySet: Hashable, Sendable {
     package var keys: [PublishedKey] = []
-    /// Compact JWS, oldest first. In each, a key introduces the key that followed it.
+    /// The introductions as compact JWS, the oldest first. In each introduction, a key introduces
+    /// the key that followed it.
     package var chain: [String] = []
 }
 
 extension TokenService {
     /// How long a retired key stays published: until the latest `offline_until` of its tokens, plus
-    /// a margin for other servers, which may sign with it for another minute.
+    /// a margin, because other servers may sign with the key for another minute.
     fileprivate static let publishedAfterRetiring =
         Duration.days(TokenRules.offlineDaysMax) + .hours(1)
-    /// The maximum number of an app's links in the chain. The oldest are left out.
+    /// The maximum number of introductions in the chain of an app. The oldest ones are left out.
     package static let chainLinksMax = 100
 
     /// The public keys of all tokens that are valid now or offline, the prepared keys, and the
@@ -42,8 +44,8 @@ extension TokenService {
         return published
     }
 
-    /// Each key is introduced by the one before it. If a row is deleted, its neighbours are linked
-    /// to each other.
+    /// The introductions of an app's keys: the previous key introduces each key. If a key's row was
+    /// deleted, its neighbours are linked to each other.
     private func chain(of keys: [StoredTokenKey]) throws(EngineFailure) -> [String] {
         var links: [String] = []
         for (former, next) in zip(keys, keys.dropFirst()).suffix(Self.chainLinksMax) {
@@ -75,12 +77,12 @@ extension TokenService {
         return id
     }
 
-    /// Reads the key again for each token that is signed, so that a key that another process made
-    /// takes effect at once. For development.
+    /// Disables the cache of keys: the key is read again for each token, so that a key that another
+    /// process made takes effect at once. For development.
     package func rememberNoKeys() { mint.rememberNoKeys() }
 
-    /// Publishes the next key without signing with it; the next rotation uses it. Returns its id.
-    /// Idempotent: if a key is prepared, it stays the next one.
+    /// Publishes the next key, with which the service signs only after the next rotation. Returns
+    /// the key's id. Idempotent: a key that is prepared already stays the next one.
     package func prepareKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try context.app(appID)
         // No key can introduce the first key, so the first key cannot be the prepared one.
@@ -105,7 +107,7 @@ extension TokenService {
             let fresh = StoredTokenKey.fresh(of: app, at: now)
             stored = try await context.transaction { tx in
                 let present = try tx.tokenKeys.all(of: app)
-                // Another server may have created one meanwhile.
+                // Another server may have created a key in the meantime.
                 guard !present.contains(where: \.isSigning) else { return present }
                 let first = fresh.following(present.last)
                 try tx.tokenKeys.rotate(to: first, at: now)
@@ -136,12 +138,14 @@ extension PublishedKey {
 }
 
 extension TokenMint.SigningKey {
-    /// The `typ` of an introduction, so that no verifier takes one for a token.
+    /// The `typ` of an introduction, so that no verifier mistakes an introduction for a token.
     private static let introductionType = "key-introduction+jwt"
-    /// Appended to the app's name. No app's name contains a slash.
+    /// The suffix that is appended to the app's name in introductions. No app's name contains a
+    /// slash.
     private static let introductionSuffix = "/keys"
 
-    /// The introduction of the next key: that key in the form of the key set, signed by this one.
+    /// The introduction of the next key: the next key, in the form of the key set, signed by this
+    /// key.
     fileprivate func introduction(of next: StoredTokenKey) throws -> String {
         let key = PublishedKey(try next.signing())
         let claims: JSON = [
@@ -157,7 +161,7 @@ extension TokenMint.SigningKey {
 }
 
 extension StoredTokenKey {
-    /// The number of characters of an id.
+    /// The number of characters of a key's id.
     private static let idCharacters = 16
 
     fileprivate static func fresh(of app: AppID, at now: Instant) -> StoredTokenKey {
@@ -168,8 +172,8 @@ extension StoredTokenKey {
             id: String(id), app: app, privateKey: [UInt8](key.rawRepresentation), createdAt: now)
     }
 
-    /// The key with a creation time after another key's, whatever the clock says: the chain uses
-    /// that order.
+    /// This key with a creation time after another key's, whatever the clock says. The chain is
+    /// ordered by the creation times.
     fileprivate func following(_ former: StoredTokenKey?) -> StoredTokenKey {
         guard let former else { return self }
         var key = self

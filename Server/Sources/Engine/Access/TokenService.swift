@@ -6,7 +6,7 @@ import Synchronization
 
 /// The settings of the tokens that an app's customers carry.
 package struct TokenRules: Hashable, Sendable {
-    /// The time from `iat` to `exp`.
+    /// How long a token is valid: the time from `iat` to `exp`.
     package var life: Duration
     /// The `iss` of production tokens.
     package var issuer: String
@@ -19,8 +19,8 @@ package struct TokenRules: Hashable, Sendable {
     package static let issuerDefault = "perennial"
     package static let offlineDaysDefault = 30
     package static let offlineDaysMax = 365
-    /// Appended to the issuer and the app's name in sandbox tokens, so that a verifier that forgets
-    /// to check the environment rejects them. No app's name contains a slash.
+    /// The suffix that is appended to the issuer and the app's name in sandbox tokens, so that a
+    /// verifier that forgets to check the environment rejects them. No app's name contains a slash.
     package static let sandboxSuffix = "/sandbox"
 
     package init(
@@ -32,7 +32,8 @@ package struct TokenRules: Hashable, Sendable {
         self.offlineDays = offlineDays
     }
 
-    /// Until when devices without a network may rely on the token. Never before `exp`.
+    /// The time until which devices without a network may rely on the token. It is never before
+    /// `exp`.
     func offlineEnd(from issued: Instant) -> Instant {
         issued + max(life, .days(offlineDays))
     }
@@ -40,9 +41,9 @@ package struct TokenRules: Hashable, Sendable {
 
 /// Signs tokens and caches them: a signature costs more than the rest of a response.
 final class TokenMint: Sendable {
-    /// When the cache exceeds this number, it is cleared.
+    /// The maximum number of tokens in the cache. A full cache is cleared.
     static let tokensMax = 10_000
-    /// The maximum time until this process uses a key that another server created.
+    /// The maximum time in seconds until this process uses a key that another server created.
     static let keyLifeSeconds = 60
 
     struct SigningKey: Sendable {
@@ -62,7 +63,7 @@ final class TokenMint: Sendable {
         var customer: CustomerID
     }
 
-    /// The last token of a holder. It has no text while it is being signed.
+    /// The last token of a holder. The token has no text while it is being signed.
     fileprivate struct Minted {
         var keyID: String
         var content: [UInt8]
@@ -85,7 +86,8 @@ final class TokenMint: Sendable {
 
     private let memory = Mutex(Memory())
 
-    /// Uses the machine's clock, not the engine's: virtual time may stand still or jump.
+    /// The cached key of an app. Uses the machine's clock, because the engine's virtual time may
+    /// stand still or jump.
     func key(of app: AppID) -> SigningKey? {
         let now = ContinuousClock.now
         return memory.withLock { memory in
@@ -105,8 +107,9 @@ final class TokenMint: Sendable {
         _ = memory.withLock { $0.keys.removeValue(forKey: app) }
     }
 
-    /// A token with these claims. Only the holder's last token is used again, for half its life:
-    /// an earlier one with the same claims would be out of order.
+    /// A token with these claims. Returns the holder's last token again for half its life if the
+    /// claims are the same. An earlier token with the same claims is never returned, because its
+    /// `seq` would be out of order.
     func token(
         _ claims: [JSON.Member], of holder: Holder, by key: SigningKey, at now: Instant,
         rules: TokenRules
@@ -136,7 +139,8 @@ final class TokenMint: Sendable {
         return token
     }
 
-    /// The text by which one key introduces another. Each pair is signed once.
+    /// The text by which one key introduces another. The text of each pair is signed once and
+    /// cached.
     func link(
         from introducer: String, to introduced: String, sign: () throws -> String
     ) rethrows -> String {
@@ -216,7 +220,7 @@ package struct TokenService: Sendable {
 }
 
 extension TokenRules {
-    /// The claims that say who signed, and for which app and environment.
+    /// The claims about the issuer, the app and the environment.
     func audience(of app: AppID, in environment: Environment) -> [JSON.Member] {
         let suffix = environment == .sandbox ? Self.sandboxSuffix : ""
         return [
@@ -227,7 +231,8 @@ extension TokenRules {
 }
 
 extension CustomerState {
-    /// Only open entitlements. Verifiers must check `until` too: it may be earlier than `exp`.
+    /// The claims about the customer. They contain only open entitlements. Verifiers must also
+    /// check `until`, which may be earlier than `exp`.
     fileprivate func claims(of app: AppSettings, _ rules: TokenRules) -> [JSON.Member] {
         let open = entitlements.filter(\.value.isOpen).sorted { $0.key < $1.key }
         let seats = Set(purchases.map(\.timeline).filter { $0.seat != nil }.map(\.purchase))
@@ -245,8 +250,9 @@ extension CustomerState {
     /// The maximum number of purchases in a token.
     private static let tokenPurchasesMax = 50
 
-    /// The customer's purchases, the latest ones if there are many. With them, a device without a
-    /// network knows which of its store's purchases belong to the customer.
+    /// The claims about the customer's purchases; the latest ones if there are many. With these
+    /// claims, a device without a network knows which of its store's purchases belong to the
+    /// customer.
     private var purchaseClaims: [JSON.Member] {
         let own = ownerships.filter { $0.purchase.appTransaction == nil }
         return own.sorted { $0.purchase < $1.purchase }.suffix(Self.tokenPurchasesMax).map {
@@ -265,7 +271,7 @@ extension EntitlementStatus {
     }
 
     /// - Parameter seats: the purchases of others in which the customer has a seat. A device cannot
-    ///   ask its App Store about them, so no transaction is named.
+    ///   ask its App Store about such a purchase, so the claim names no transaction.
     fileprivate func claim(_ seats: Set<PurchaseID>) -> JSON {
         var members: [JSON.Member] = [
             .init("state", .string(state.rawValue)),

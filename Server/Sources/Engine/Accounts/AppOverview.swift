@@ -1,12 +1,12 @@
 import Ledger
 
-/// What an app's developer needs to see of the app's configuration to find a mistake.
+/// The parts of an app's configuration in which a developer may find a mistake.
 package struct AppOverview: Hashable, Sendable {
     package var id: AppID
     package var bundleID: String
     package var isSimulated: Bool
-    /// Products that the configuration names and the app's `.storekit` file does not have. Nil if
-    /// no such file is configured.
+    /// Products that the configuration names and the app's `.storekit` file does not contain. Nil
+    /// if no such file is configured.
     package var unknownProducts: [ProductID]?
 }
 

@@ -4,14 +4,14 @@ import Ledger
 import Storage
 import Synchronization
 
-/// What an act has changed, for the audit: names and values, without secrets and without ids of
+/// What an action has changed: names and values for the audit, without secrets and without ids of
 /// customers.
 package typealias AuditState = [String: String]
 
 /// A page of the audit, the newest entry first.
 package struct AuditPage: Sendable {
     package var entries: [RecordedAct]
-    /// The position of the next page. Nil on the last one.
+    /// The position of the next page. Nil on the last page.
     package var next: RecordedAct.Position?
 }
 
@@ -19,7 +19,7 @@ package struct AuditPage: Sendable {
 /// with the first rows that the action writes, so that neither exists without the other.
 package final class PendingAct: Sendable {
     private enum State {
-        /// No transaction was committed with the entry.
+        /// No transaction was committed with the entry yet.
         case due
         /// The requested change had been made before. A later transaction of the action may still
         /// change something.
@@ -33,14 +33,14 @@ package final class PendingAct: Sendable {
 
     fileprivate init(_ entry: RecordedAct) { self.entry = entry }
 
-    /// The action that the present task carries out. Transactions read it, so that the operations
-    /// between the page and the database need not pass it on.
+    /// The action that the present task carries out. Transactions read this value, so that the
+    /// functions between the page and the database need not pass it on.
     @TaskLocal package static var current: PendingAct?
 
-    /// For example `customers.grants`.
+    /// The name of the action, for example `customers.grants`.
     package var name: String { entry.act }
 
-    /// The entry, until a transaction was committed with it.
+    /// The entry, if no transaction was committed with it yet. Otherwise nil.
     var dueEntry: RecordedAct? {
         switch state.withLock({ $0 }) {
         case .due, .unchanged: entry
@@ -73,7 +73,8 @@ package final class PendingAct: Sendable {
 /// The outcome of an action in a transaction.
 enum ActOutcome: Hashable, Sendable {
     case done
-    /// It had been done before, and nothing was written: for example when a form is sent twice.
+    /// The action had been done before, and nothing was written: for example when a form is sent
+    /// twice.
     case unchanged
     case refused
 }
@@ -87,8 +88,8 @@ package struct AuditService: Sendable {
     private static let entryBytes = 16
     private static let valueCharactersMax = 500
 
-    /// The entry of an action for an app, which begins now. It is appended with the first
-    /// transaction that the action commits, if the action runs as ``PendingAct/current``.
+    /// Begins an action for an app. The action's entry is appended with the first transaction that
+    /// the action commits, if the action runs as ``PendingAct/current``.
     package func begin(
         _ act: String, by author: String, app: AppID, environment: Ledger.Environment? = nil,
         customer: CustomerID? = nil, subject: String? = nil
@@ -101,7 +102,8 @@ package struct AuditService: Sendable {
     /// Adds the result to an action's entry, and appends the entry if no transaction has. Does
     /// nothing if the action has changed nothing.
     ///
-    /// - Parameter subject: nil if it is still the action's first subject.
+    /// - Parameter subject: the object of the action; nil if it is the object with which the action
+    ///   began.
     package func complete(
         _ act: PendingAct, subject: String? = nil, before: AuditState? = nil,
         after: AuditState? = nil
@@ -116,9 +118,9 @@ package struct AuditService: Sendable {
         }
     }
 
-    /// The entries of an app, or those about the server, the newest first.
+    /// The entries about an app, or about the server, the newest first.
     ///
-    /// - Parameter app: nil for those about the server.
+    /// - Parameter app: nil for entries about the server.
     /// - Parameter position: the position that an earlier page gave for the next one.
     package func page(
         of app: AppID?, before position: RecordedAct.Position? = nil, limit: Int

@@ -9,10 +9,11 @@ package struct KeyService: Sendable {
     /// The number of random bytes in a key.
     private static let keyBytes = 24
 
-    /// Creates a key. It is returned only once: the database stores only its SHA-256.
+    /// Creates a key, and returns it. Later the key cannot be read again, because the database
+    /// stores only its SHA-256.
     ///
     /// - Parameter scopes: what a secret key may be used for.
-    /// - Parameter until: the end of the key; nil for none.
+    /// - Parameter until: when the key ends; nil if it has no end.
     package func create(
         app: AppID, kind: KeyKind, name: String, scopes: Set<KeyScope> = [.admin],
         until: Instant? = nil

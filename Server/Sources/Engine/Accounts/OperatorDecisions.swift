@@ -9,7 +9,7 @@ struct OperatorDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The link, if it still works.
+    /// The link with a hash, if it still works. Nil otherwise.
     func usableLink(hash: [UInt8], at now: Instant) throws -> OperatorLink? {
         guard let link = try tx.operatorLinks.find(hash: hash), link.until > now else { return nil }
         switch link.kind {
@@ -20,7 +20,7 @@ struct OperatorDecisions {
         }
     }
 
-    /// The invitation of a name, if it still works.
+    /// The invitation for a name, if it still works. Nil otherwise.
     func invitation(of name: String, at now: Instant) throws -> OperatorLink? {
         try tx.operatorLinks.all().first {
             $0.kind == .invitation && $0.operatorName == name && $0.until > now
@@ -29,14 +29,15 @@ struct OperatorDecisions {
 
     /// Deletes the links that could give access back to someone who had the operator's session:
     /// those that set the operator's password, and those that the operator has made. Returns how
-    /// many there were.
+    /// many it deleted.
     @discardableResult
     func deleteLinks(thatReturn name: String) throws -> Int {
         try tx.operatorLinks.delete(.reset, for: name) + tx.operatorLinks.delete(by: name)
     }
 
-    /// Checked in the transaction of an action on accounts: its author may have been blocked since
-    /// the page was requested. Programs, which are not operators, may do everything.
+    /// Requires that the author of an action may manage operators. Call it in the transaction of
+    /// the action, because its author may have been blocked since the page was requested. Authors
+    /// that are programs, not operators, may do everything.
     ///
     /// - Throws: ``EngineFailure/notManager(_:)`` if an operator is blocked or manages nobody.
     func requireMayManageOperators(_ author: String) throws {
@@ -66,7 +67,7 @@ struct OperatorDecisions {
         return try tx.operators.password(of: name)
     }
 
-    /// Records that an operator has signed in, and from where.
+    /// Records that an operator has signed in, and from which place.
     func recordSignIn(of name: String, from place: SignInPlace, at now: Instant) throws {
         try tx.operators.recordSignIn(of: name, at: now)
         try tx.signIns.record(

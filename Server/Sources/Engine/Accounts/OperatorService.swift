@@ -7,7 +7,7 @@ package struct OperatorService: Sendable {
     let audit: AuditService
     let sessions: SessionService
 
-    /// The maximum number of operators, and of links that wait.
+    /// The maximum number of operators, and of unused links.
     static let operatorsMax = 500
 
     /// All operators, by name.
@@ -33,7 +33,7 @@ package struct OperatorService: Sendable {
     }
 
     /// The operator whom a proxy has signed in: see ``active(_:)``. An invited person without an
-    /// account gets one now; it has no password.
+    /// account now gets an account without a password.
     package func proxied(_ name: String) async throws(EngineFailure) -> Operator? {
         let (canonical, now) = (OperatorName.canonical(name), context.now())
         let (account, invitation) = try await context.read { tx in
@@ -45,7 +45,7 @@ package struct OperatorService: Sendable {
         guard account == nil, let invitation else { return account.flatMap(\.ifActive) }
         let entry = audit.entry("operators.accept", by: canonical, subject: canonical)
         try await context.transaction { tx in
-            // It may have been accepted, or withdrawn, a moment ago.
+            // The invitation may have been accepted or withdrawn a moment ago.
             guard try tx.operatorLinks.delete(hash: invitation.hash) else { return }
             let account = Operator(name: canonical, roles: invitation.roles, createdAt: now)
             guard try tx.operators.add(account, password: "") else { return }
@@ -70,7 +70,7 @@ package struct OperatorService: Sendable {
             .first, for: nil, roles: OperatorRoles(everywhere: .admin), by: "server")
     }
 
-    /// Makes a link that creates an account. Returns its token, which is not stored.
+    /// Makes a link that creates an account. Returns the link's token, which is not stored.
     ///
     /// - Parameter name: the name of the account.
     /// - Throws: ``EngineFailure/invalidOperator(_:)`` if the name is taken or not allowed, or if
@@ -91,8 +91,8 @@ package struct OperatorService: Sendable {
         return try await addLink(.invitation, for: name, roles: roles, by: author)
     }
 
-    /// Makes a link with which an operator sets another password. Returns its token, which is not
-    /// stored. An earlier link of the operator no longer works.
+    /// Makes a link with which an operator sets another password. Returns the link's token, which
+    /// is not stored. An earlier link of the operator no longer works.
     ///
     /// - Throws: ``EngineFailure/invalidOperator(_:)`` if the operator is blocked.
     package func resetLink(
@@ -164,7 +164,7 @@ package struct OperatorService: Sendable {
     /// Uses a link: creates the account or sets the password, and begins a session. Returns the
     /// session's token.
     ///
-    /// - Parameter chosen: the name, if the link has none.
+    /// - Parameter chosen: the name that the person chose; used if the link contains none.
     /// - Throws: ``EngineFailure/unknownLink`` if the link does not work,
     ///   ``EngineFailure/invalidOperator(_:)`` if the name or the password is not allowed.
     package func accept(
@@ -221,8 +221,7 @@ package struct OperatorService: Sendable {
             try OperatorDecisions(tx).requireMayManageOperators(author)
             guard let account = try tx.operators.named(name), account.roles != roles else { return }
             try tx.operators.replaceRoles(of: name, with: roles)
-            // With a link of their own, which they may still have, the operator could regain the
-            // role.
+            // With a link that the operator made before, the operator could regain the role.
             if !roles.manageOperators { try tx.operatorLinks.delete(by: name) }
             try OperatorDecisions(tx).requireAdmin(without: name)
             try tx.audit.append(

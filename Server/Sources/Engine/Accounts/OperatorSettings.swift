@@ -26,13 +26,14 @@ enum OperatorName {
     static let charactersMax = 64
     private static let marks: Set<Character> = [".", "_", "-", "@", "+"]
 
-    /// Upper and lower case are the same name. Other letters are not: the Kelvin sign is no k.
+    /// The form of a name by which operators are compared: upper and lower case are the same name.
+    /// Only ASCII letters are converted, so the Kelvin sign does not become a k.
     static func canonical(_ text: String) -> String {
         let lower = text.map { $0.isASCII ? $0.lowercased() : String($0) }.joined()
         return String(lower.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// - Throws: ``EngineFailure/invalidOperator(_:)`` if it is not allowed.
+    /// - Throws: ``EngineFailure/invalidOperator(_:)`` if the name is not allowed.
     static func valid(_ text: String) throws(EngineFailure) -> String {
         let name = canonical(text)
         guard (1...charactersMax).contains(name.count), isLetter(name.first),

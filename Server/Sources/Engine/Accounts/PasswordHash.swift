@@ -20,8 +20,8 @@ package struct PasswordHash: Hashable, Sendable {
             self.passes = passes
         }
 
-        /// 32 MiB of memory for a few tenths of a second, as OWASP's Password Storage Cheat Sheet
-        /// recommends.
+        /// The usual cost: 32 MiB of memory for a few tenths of a second, as OWASP's Password
+        /// Storage Cheat Sheet recommends.
         package static let usual = Self(rounds: 15, blockSize: 8, passes: 3)
     }
 
@@ -86,8 +86,8 @@ package struct PasswordHash: Hashable, Sendable {
         return SymmetricKey(data: key) == SymmetricKey(data: other)
     }
 
-    /// The same letter can consist of different code points, depending on the keyboard, so the text
-    /// is normalised.
+    /// The key that scrypt derives from a password. The text is normalised first, because the same
+    /// letter can consist of different code points, depending on the keyboard.
     private static func key(_ password: String, _ cost: Cost, _ salt: [UInt8]) throws -> [UInt8] {
         let text = Array(password.precomposedStringWithCanonicalMapping.utf8)
         return try KDF.Scrypt.deriveKey(

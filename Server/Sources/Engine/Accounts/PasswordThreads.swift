@@ -7,7 +7,7 @@ final class PasswordThreads: Sendable {
     static let threadsCount = 2
     /// The maximum number of places for unknown people. Further requests are refused.
     static let placesMax = 32
-    /// The maximum number of places for known people. They have a thread of their own, so that
+    /// The maximum number of places for known people. Known people have a separate thread, so that
     /// strangers cannot delay them.
     static let placesOfKnownMax = 8
     /// The maximum number of places for one address or network, so that one client cannot occupy
@@ -26,7 +26,7 @@ final class PasswordThreads: Sendable {
     }
     private let state = Mutex(State())
 
-    /// Reserves a place, in which derivations run or wait. It becomes free when it is released.
+    /// Reserves a place, in which derivations run or wait. The place is taken until it is released.
     ///
     /// - Parameter isKnown: whether the person is known: by a session, by a link, or by a recent
     ///   sign-in from the network.
@@ -79,7 +79,7 @@ final class PasswordThreads: Sendable {
 
         deinit { release() }
 
-        /// Idempotent.
+        /// Makes the place free for others. Idempotent.
         func release() {
             guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
             threads.release(network, isKnown: isKnown)

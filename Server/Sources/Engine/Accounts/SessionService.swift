@@ -2,17 +2,17 @@ import Crypto
 import Ledger
 import Storage
 
-/// Where a person signs in.
+/// The address and the browser with which a person signs in.
 package struct SignInPlace: Hashable, Sendable {
     static let agentCharactersMax = 200
 
     package var address: String
     /// The network that counts as one address: one household usually has a whole IPv6 network.
     package var network: String
-    /// As the browser names itself.
+    /// The name that the browser gives itself (its `User-Agent`).
     package var agent: String
 
-    /// - Parameter network: nil if it is the address itself.
+    /// - Parameter network: nil if the network is the address itself.
     package init(address: String, network: String? = nil, agent: String) {
         self.address = address
         self.network = network ?? address
@@ -26,7 +26,7 @@ package enum SignInResult: Hashable, Sendable {
     case session(token: String)
     /// The name and the password do not match. The answer does not say which of them is wrong.
     case wrong(triesLeft: Int)
-    /// Too many attempts have failed.
+    /// Too many attempts have failed, so further attempts are refused until a time.
     case shut(until: Instant, by: SignInLimit)
 }
 
@@ -48,9 +48,9 @@ package struct SessionService: Sendable {
 
     /// Begins a session if the password is the operator's.
     ///
-    /// A name without an account takes as long, and gets the same answer. Attempts are counted in
-    /// the database, so that neither a restart nor another server resets the count. An attempt for
-    /// which no thread is free is not counted.
+    /// An attempt with a name that has no account takes as long, and gets the same answer. Attempts
+    /// are counted in the database, so that neither a restart nor another server resets the count.
+    /// An attempt for which no thread is free is not counted.
     ///
     /// - Throws: ``EngineFailure/busy`` if too many passwords are being checked.
     package func signIn(
@@ -94,10 +94,10 @@ package struct SessionService: Sendable {
         }
     }
 
-    /// The operator and the session with a token. Returns nil if it has ended, or if the operator
-    /// is blocked.
+    /// The operator and the session with a token. Returns nil if the session has ended, or if the
+    /// operator is blocked.
     ///
-    /// - Parameter isUse: whether this counts as a use of the session, so that it ends later.
+    /// - Parameter isUse: whether to count this as a use of the session, which postpones its end.
     package func signedInOperator(
         token: String, isUse: Bool = true
     ) async throws(EngineFailure) -> SignedInOperator? {
@@ -153,8 +153,8 @@ package struct SessionService: Sendable {
             .filter { $0.until > now && $0.usedAt + idle > now }
     }
 
-    /// The token in every form of a session about an app. Without it, another site could send a
-    /// form.
+    /// The token in every form of a session about an app. The token prevents other sites from
+    /// sending the form.
     package static func formToken(ofSession token: String, app: AppID) -> String {
         let key = SymmetricKey(data: Array(token.utf8))
         return Hexadecimal.text(
@@ -167,8 +167,8 @@ package struct SessionService: Sendable {
         return SymmetricKey(data: Array(sent.utf8)) == SymmetricKey(data: Array(own.utf8))
     }
 
-    /// The token in every form of an operator whom a proxy has signed in. All servers of the
-    /// database make the same one.
+    /// The token in every form of an operator whom a proxy has signed in. All servers of one
+    /// database make the same token.
     package func formToken(
         ofProxied name: String, app: AppID
     ) async throws(EngineFailure) -> String {
@@ -191,7 +191,8 @@ package struct SessionService: Sendable {
     /// Changes an operator's own password, ends all other sessions, and withdraws the links that
     /// set the operator's password and those that the operator has made.
     ///
-    /// - Returns: nil if it was changed; otherwise what is wrong with the former password.
+    /// - Returns: nil if the password was changed; otherwise why the former password was not
+    ///   accepted.
     package func changePassword(
         of name: String, from former: String, to password: String, keeping token: String,
         at place: SignInPlace

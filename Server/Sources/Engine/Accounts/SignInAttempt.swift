@@ -12,22 +12,22 @@ package enum SignInLimit: Hashable, Sendable {
     case name
 }
 
-/// One attempt with a password, and what it is counted for.
+/// One attempt with a password, and the keys under which it is counted.
 ///
-/// Anyone can try any name, so a few wrong attempts must not lock out its operator. They are
-/// counted for the name and the address together, so an operator elsewhere is not affected. The
-/// limit for a name from all addresses is loose. It never locks for long, but allows one more
-/// attempt at a time, so that the number of guesses in a day is limited even for someone with many
-/// addresses. It does not apply to networks from which the operator has signed in recently, because
-/// otherwise someone with many addresses could use up all of these attempts.
+/// Anyone can try any name, so a few wrong attempts must not lock out its operator. Wrong attempts
+/// are counted for the name and the address together, so an operator at another address is not
+/// affected. The limit for a name from all addresses is loose. It never locks out anyone for long,
+/// but allows one more attempt after each pause, so that the number of guesses in a day is limited
+/// even for someone with many addresses. This limit does not apply to networks from which the
+/// operator has signed in recently, because someone with many addresses could use up all attempts.
 struct SignInAttempt: Sendable {
     private static let addressCharactersMax = 64
 
     var name: String
     /// An address, or the network that counts as one: see ``SignInPlace/network``.
     var network: String
-    /// Whether the operator has signed in from the network recently. From there only the first two
-    /// limits apply.
+    /// Whether the operator has signed in from the network recently. Such attempts are not counted
+    /// for the name alone.
     var isFromKnownPlace = false
 
     // The first word says what is counted, and no address contains a space, so two different keys
@@ -43,10 +43,10 @@ struct SignInAttempt: Sendable {
     /// The result of counting an attempt.
     enum Count: Sendable {
         case refused(SignInLimit, until: Instant)
-        /// - Parameter shutUntil: when attempts are possible again, if none are left.
+        /// - Parameter shutUntil: when attempts are possible again, if no try is left.
         case counted(triesLeft: Int, shutUntil: Instant)
 
-        /// The answer if the password is wrong.
+        /// The result of the sign-in if the password is wrong.
         var failure: SignInResult {
             switch self {
             case .refused(let limit, let until): .shut(until: until, by: limit)
@@ -62,17 +62,18 @@ extension SessionService {
     /// by any name.
     package static let triesOfNameFromAddress = 5
     static let triesFromAddress = 20
-    /// The maximum number of attempts by one name from all addresses. One is added after each
-    /// pause, up to this number.
+    /// The maximum number of attempts by one name from all addresses. After each pause one more
+    /// attempt is allowed, up to this number.
     static let triesOfName = 100
     static let pauseOfName = Duration.seconds(10)
-    /// How long every further attempt is refused.
+    /// How long every further attempt is refused after the last allowed one.
     static let shutFor = Duration.seconds(60)
     /// Failures are forgotten after this time without another one.
     static let failuresLast = Duration.seconds(900)
     /// How long a network counts as known after a sign-in from it.
     package static let placesLast = Duration.days(90)
-    /// The maximum number of known networks of one operator: the ones used last.
+    /// The maximum number of known networks of one operator. Only those that were used last are
+    /// kept.
     static let placesOfOperatorMax = 50
 
     /// Counts an attempt before the password is checked, so that concurrent attempts count like
@@ -119,8 +120,8 @@ extension SignInFailures {
         return lastAt + SessionService.failuresLast <= now
     }
 
-    /// The failures that remain if one is forgotten after each pause. The unfinished part of the
-    /// last pause is kept.
+    /// The failures that remain if one failure is forgotten after each pause. The time since the
+    /// last whole pause counts towards the next one.
     func drained(at now: Instant) -> Self {
         let pause = SessionService.pauseOfName.wholeMilliseconds
         let pauses = max(0, (now.milliseconds - lastAt.milliseconds) / pause)

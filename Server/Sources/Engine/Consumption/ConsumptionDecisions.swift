@@ -9,7 +9,8 @@ struct ConsumptionDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Saves a report. Returns whether it contains anything new.
+    /// Saves a report about a customer's use of purchases. Returns whether it contains anything
+    /// new.
     func save(
         _ report: ConsumptionReport, of customer: CustomerID, in app: AppID,
         environment: Environment, at now: Instant
@@ -26,7 +27,8 @@ struct ConsumptionDecisions {
             || !report.uses.allSatisfy(uses.contains)
     }
 
-    /// Returns nil if the customer has not consented, or the buyer is unknown.
+    /// The response to a request of Apple. Returns nil if the customer has not consented, or if the
+    /// buyer is unknown.
     func response(
         to question: ConsumptionInquiry, in app: AppSettings, at now: Instant
     ) throws -> ConsumptionResponse? {

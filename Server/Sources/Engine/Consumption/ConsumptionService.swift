@@ -6,7 +6,8 @@ import Storage
 /// What an app's server reports about a customer whose purchases may be refunded.
 package struct ConsumptionReport: Hashable, Sendable {
     package var isConsentGiven: Bool
-    /// If nil, the app's configured rules apply.
+    /// Whether the customer could try the content before buying. If nil, the app's configured rules
+    /// apply.
     package var hadSample: Bool?
     /// Whether an earlier report about a sample stays valid, whatever this report says.
     package var keepsSample: Bool
@@ -28,10 +29,10 @@ package struct ConsumptionReport: Hashable, Sendable {
 
 /// What is known for the App Store's inquiries about the consumption of a customer's purchases.
 package struct ConsumptionState: Hashable, Sendable {
-    /// Nil if consent was neither given nor refused.
+    /// The customer's consent or refusal. Nil if neither was recorded.
     package var consent: Consent?
     package var uses: [PurchaseUsage]
-    /// In the order in which the App Store made them.
+    /// The App Store's inquiries, in the order in which it made them.
     package var inquiries: [StoredConsumptionInquiry]
 }
 
@@ -40,8 +41,9 @@ package struct ConsumptionService: Sendable {
     let context: Context
 
     /// Records what an app's server reports about a customer, and reschedules open inquiries. A new
-    /// consent replaces the previous one; so does each use of a purchase. Idempotent: an action
-    /// that repeats known values gets no second entry in the audit.
+    /// consent replaces the previous one, and a new use of a purchase replaces that purchase's
+    /// previous use. Idempotent: an action that repeats known values gets no second entry in the
+    /// audit.
     ///
     /// - Parameter isByApp: whether the request has an app key.
     package func record(
@@ -88,9 +90,9 @@ package struct ConsumptionService: Sendable {
     /// The maximum number of an app's inquiries that are processed one after the other under one
     /// lease.
     private static let inquiriesMax = 8
-    /// The pauses between attempts.
+    /// The pauses between attempts to send a response.
     private static let responseBackoff = ExponentialBackoff(first: .seconds(60), longest: .hours(1))
-    /// The last attempt is made this long before the deadline.
+    /// How long before the deadline the last attempt is made.
     private static let responseMargin = Duration.seconds(60)
 
     /// Responds to the App Store's consumption inquiries that are due. Returns how many were

@@ -6,9 +6,11 @@ import Storage
 package struct ShelfEntry: Hashable, Sendable {
     package var item: ContentSettings.Entry
     package var reading: Reading
-    /// Nil if it may not be read, or has no file.
+    /// A link to the publication's file. Nil if the customer may not read the publication, or if it
+    /// has no file.
     package var link: ContentLink?
-    /// It may be read because of sandbox purchases, which do not open files.
+    /// Whether there is no link because the customer may read the publication only by sandbox
+    /// purchases, which do not open files.
     package var isWithheld = false
 
     fileprivate var isDeliverable: Bool { reading.isOpen && item.file != nil }
@@ -23,7 +25,7 @@ package struct ContentLink: Hashable, Sendable {
     /// Whether the link was requested with a secret key.
     package var isServer: Bool
     package var until: Instant
-    /// HMAC-SHA256 over the other members.
+    /// The HMAC-SHA256 of the other members.
     package var signature: [UInt8] = []
 
     package init(
@@ -43,7 +45,8 @@ package struct ContentLink: Hashable, Sendable {
         return link
     }
 
-    /// Unambiguous: only the last part can contain a line break.
+    /// The text that is signed. It is unambiguous, because only the last part can contain a line
+    /// break.
     private var signedText: [UInt8] {
         let asker = isServer ? "server" : "app"
         return Array(
@@ -60,8 +63,9 @@ package struct ContentLink: Hashable, Sendable {
 package struct ContentService: Sendable {
     let context: Context
 
-    /// All publications that have appeared, newest first, each with whether the customer may read
-    /// it and why. Readable ones have a link if purchases of the environment open files.
+    /// All publications that have appeared, newest first. Each entry says whether the customer may
+    /// read the publication, and why. Readable ones have a link if purchases of the environment
+    /// open files.
     ///
     /// - Parameter isServer: whether the request has a secret key.
     package func all(
@@ -125,7 +129,8 @@ package struct ContentService: Sendable {
         return file
     }
 
-    /// The file that a link leads to. Returns nil if the link has expired or was not signed by us.
+    /// The file that a link leads to. Returns nil if the link has expired, or if this server's key
+    /// did not sign it.
     package func file(of link: ContentLink) async throws(EngineFailure) -> ContentFile? {
         let now = context.now()
         guard let app = context.apps[link.app], now < link.until,
@@ -156,9 +161,9 @@ package struct ContentService: Sendable {
 /// Where a file is, for the code that delivers it.
 package struct ContentFile: Hashable, Sendable {
     package var place: ContentSettings.Place
-    /// The path relative to the place.
+    /// The path of the file, relative to the place.
     package var path: String
-    /// The expiry of links to the file.
+    /// When links to the file expire.
     package var until: Instant
 
     /// The signature of a path and its expiry in seconds, in hexadecimal. Returns nil if there is
@@ -185,7 +190,7 @@ extension AppSettings {
 }
 
 extension Reading.Reason {
-    /// One sentence for a person.
+    /// The reason as one sentence for people.
     package var sentence: String {
         switch self {
         case .bought(let product): "Bought by itself: \(product)."

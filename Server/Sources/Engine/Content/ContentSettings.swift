@@ -4,7 +4,7 @@ import Ledger
 package struct ContentSettings: Hashable, Sendable {
     package var items: [Entry]
     package var rules: PublicationRules
-    /// Nil if the app delivers its files itself.
+    /// Where the files are. Nil if the app delivers its files itself.
     package var place: Place?
     /// How long a link to a file is valid.
     package var linkLifetime: Duration
@@ -17,7 +17,7 @@ package struct ContentSettings: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var publication: Publication
         package var title: String
-        /// The path relative to the place; nil if the publication has no file.
+        /// The path of the file, relative to the place. Nil if the publication has no file.
         package var file: String?
 
         package init(_ publication: Publication, title: String, file: String? = nil) {
@@ -31,8 +31,8 @@ package struct ContentSettings: Hashable, Sendable {
     package enum Place: Hashable, Sendable {
         /// A folder on this machine.
         case folder(String)
-        /// Below a URL of the operator's, which is given only the path. With a secret, each link is
-        /// signed and expires.
+        /// Files below a URL of the operator, whose server gets only the path. If there is a
+        /// secret, each link is signed and expires.
         case elsewhere(url: String, secret: [UInt8]?)
     }
 

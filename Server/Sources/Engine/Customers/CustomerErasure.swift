@@ -1,26 +1,26 @@
 import Ledger
 import Storage
 
-/// Erases customers, and keeps consumables that they used up under a pseudonym.
+/// Erases customers. Consumables that an erased customer used up stay with a pseudonym.
 struct CustomerErasure {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Erases a customer, in ``Database/transactionWithoutRecordings(_:)``: deletes their ids,
-    /// links, blocks, shares, grants, transfers and consent.
+    /// Erases a customer, in ``Database/transactionWithoutRecordings(_:)``: deletes the customer's
+    /// ids, links, blocks, shares, grants, transfers and consent.
     ///
-    /// Their purchases lose their owner, except for consumables, which stay with a pseudonym: see
-    /// ``transferConsumables(_:under:in:at:)``. Shares of their purchases end, and so do
-    /// the groups that they paid for, and their own seats in other groups. Documents signed by
-    /// Apple, and Apple's requests for consumption information, stay.
+    /// The customer's purchases lose their owner, except for consumables, which stay with a
+    /// pseudonym: see ``transferConsumables(_:under:in:at:)``. Shares of the customer's purchases
+    /// end, and also the groups that the customer paid for, and the customer's seats in other
+    /// groups. Documents signed by Apple, and Apple's requests for consumption information, stay.
     ///
-    /// In existing events their ids are replaced by meaningless pseudonyms. Their own events also
-    /// lose the ids of other customers, because if one of these is erased later, that erasure would
-    /// not find the ids there.
+    /// In existing events the customer's ids are replaced by meaningless pseudonyms. The customer's
+    /// own events also lose the ids of other customers, because a later erasure of such a customer
+    /// would not find the ids there.
     ///
     /// - Parameters:
-    ///   - names: for each of their ids, the pseudonym that replaces it in existing events.
+    ///   - names: for each id of the customer, the pseudonym that replaces it in existing events.
     ///   - hashes: the plain hash of each id: see ``DatabaseRules/erasedHash``.
     /// - Returns: the number of purchases that lost their owner.
     @discardableResult
@@ -51,9 +51,9 @@ struct CustomerErasure {
             unlinked += 1
         }
         let hashes = try hashesToErase(person, hashes, in: app)
-        // Includes the events of this transaction. No document is recorded meanwhile. Any other
-        // transaction that adds an event about this person has read a row that is deleted here, so
-        // one of the two transactions runs again.
+        // Numbers all events, including those of this transaction. No document is recorded
+        // meanwhile. Any other transaction that adds an event about this person has read a row that
+        // is deleted here, so one of the two transactions runs again.
         try tx.pendingEvents.numberAll(of: app)
         try tx.webhooks.revokeCursorLeases(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)
@@ -108,7 +108,8 @@ struct CustomerErasure {
     ) throws(StorageFailure) -> [[UInt8]] {
         var own: [[UInt8]] = []
         for (id, hash) in zip(person.ids, hashes) {
-            // Hashes are computed of the lower-case id; an id in mixed case is not itself a token.
+            // Hashes are computed from the id in lower case. An id in mixed case is not itself a
+            // token.
             let token = CustomerID(accountToken: id.rawValue)
             let named = try token.flatMap { (token) throws(StorageFailure) in
                 try tx.accountTokens.customer(named: token.rawValue, in: app)
@@ -119,8 +120,8 @@ struct CustomerErasure {
     }
 
     /// The account tokens under which reminders may be recorded while purchases have no owner,
-    /// except those that are the id of another customer. Call it after the customer's ids have been
-    /// deleted.
+    /// except tokens that are the id of another customer. The customer's ids must have been deleted
+    /// before.
     private func tokens(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -134,8 +135,8 @@ struct CustomerErasure {
 
     private static let eventBatch = 500
 
-    /// Replaces ids in the events of these customers, and in the events of the customers mentioned
-    /// there, which mention these.
+    /// Replaces ids in the events of the customers with these ids, and in the events of all
+    /// customers whom those events mention, because such events may contain the ids, too.
     private func replaceIDs(
         _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
     ) throws(StorageFailure) {
@@ -170,7 +171,7 @@ struct CustomerErasure {
         }
     }
 
-    /// Returns the customers whom the events mention.
+    /// Replaces ids in the events of one customer. Returns the customers whom these events mention.
     private func replaceIDs(
         _ names: [CustomerID: CustomerID], inEventsOf customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Set<CustomerID> {
@@ -187,7 +188,7 @@ struct CustomerErasure {
         }
     }
 
-    /// Returns the event with the ids replaced, or nil if it contains none of them.
+    /// The event with the ids replaced. Returns nil if the event contains none of the ids.
     private static func replacingIDs(
         _ names: [CustomerID: CustomerID], in former: LoggedEvent
     ) -> LoggedEvent? {
@@ -212,8 +213,8 @@ extension WalletChange {
 }
 
 extension CustomerErasure {
-    /// Returns whether a purchase stays used up when its owner is erased. A purchase without a
-    /// stored timeline might contain consumables, so it counts as used up.
+    /// Whether a purchase stays used up when its owner is erased. A purchase without a stored
+    /// timeline might contain consumables, so it counts as used up.
     func isUsedUp(_ purchase: PurchaseID, in app: AppID) throws(StorageFailure) -> Bool {
         try tx.purchases.timeline(of: purchase, in: app)?.hasConsumables ?? true
     }
@@ -237,13 +238,14 @@ extension CustomerErasure {
         }
     }
 
-    /// Transfers the remaining links of a customer, and their debits, to their pseudonym. Removes
-    /// the free text that the app's server wrote.
+    /// Transfers the remaining links and the debits of a customer to the customer's pseudonym.
+    /// Removes the free text that the app's server wrote.
     func transferConsumables(
         _ person: CustomerID, under pseudonym: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard try tx.customers.hasLinksOrBookings(person, in: app) else { return }
-        // The time when the customer was created is personal data.
+        // The pseudonym is created now, because the time when the customer was created is personal
+        // data.
         try tx.customers.insert(pseudonym, in: app, at: now)
         try tx.customers.moveConsumables(of: person, to: pseudonym, in: app)
     }

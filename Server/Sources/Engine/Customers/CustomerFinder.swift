@@ -4,14 +4,14 @@ import Crypto
 import Ledger
 import Storage
 
-/// Finds customers, and keeps the list of them up to date.
+/// Finds customers, and keeps the rows up to date that the list of customers shows.
 struct CustomerFinder {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The customer to be erased. This includes an id of which nothing is stored, but which
-    /// purchases carry as their account token, now or later.
+    /// The customer to be erased. An id that is not stored also identifies a customer, because
+    /// purchases may have it as their account token, now or later.
     func customerToErase(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try tx.customers.find(known: id, in: app) { return known }
         if try !tx.customers.separatedFrom([id], in: app).isEmpty {
@@ -25,8 +25,8 @@ struct CustomerFinder {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// The customer that a searched id identifies. This includes an unknown id that purchases have
-    /// as their account token, and a customer whose id is the same token in different case.
+    /// The customer that a searched id identifies. The id may also be unknown and the account token
+    /// of purchases, or the same token as a customer's id in the other letter case.
     func customer(sought id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try tx.customers.find(known: id, in: app) { return known }
         guard let token = id.accountToken,
@@ -70,7 +70,7 @@ struct CustomerFinder {
         return found
     }
 
-    /// The owner of a purchase, even an owner who is known only by the account token in it.
+    /// The owner of a purchase, even if the owner is known only by the purchase's account token.
     private func customer(having timeline: Timeline, in app: AppID) throws -> StoredCustomer? {
         var holder = try tx.links.find(of: timeline.purchase, in: app)?.customer
         if holder == nil, let token = timeline.accountToken {
@@ -81,7 +81,7 @@ struct CustomerFinder {
         }
     }
 
-    /// Whether there is something to write.
+    /// Whether rows about an app's customers have to be written.
     func isDue(_ showing: Showing, in app: AppID, at now: Instant) throws -> Bool {
         if showing.customer != nil { return true }
         if try !tx.events.all(of: app, after: showing.sequence, limit: 1).isEmpty { return true }

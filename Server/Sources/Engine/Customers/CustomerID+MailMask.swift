@@ -1,8 +1,9 @@
 import Ledger
 
 extension CustomerID {
-    /// A mask of the mail address that this id is. Its owner recognises it, while others learn next
-    /// to nothing: `anna@example.com` gives `a…@e…`. Nil if the id is not a mail address.
+    /// The masked form of an id that is a mail address. The owner of the address recognises it, but
+    /// others learn almost nothing from it: `anna@example.com` gives `a…@e…`. Nil if the id is not
+    /// a mail address.
     var mailMask: String? {
         let parts = rawValue.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, let name = parts[0].first, Self.isDomain(parts[1]),

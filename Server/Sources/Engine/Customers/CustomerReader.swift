@@ -52,8 +52,8 @@ struct CustomerReader {
             + sharedTimelines(with: known, in: app, environment: environment).map(\.timeline)
     }
 
-    /// All purchases of the customer that an id identifies. If the id is unknown, the purchases
-    /// that have it as an account token.
+    /// All purchases of the customer that an id identifies. If the id is unknown, returns the
+    /// purchases that have it as their account token.
     func timelines(
         answeringFor id: CustomerID, in app: AppSettings, environment: Environment
     ) throws -> [Timeline] {
@@ -72,8 +72,9 @@ struct CustomerReader {
         return timelines + (try tx.accountTokens.timelines(ids, in: app, environment: environment))
     }
 
-    /// Shared purchases count while the restore policy is to share, for as many customers as it
-    /// allows. Those of an anonymous owner always count.
+    /// The purchases that others share with a customer. A share of a person's purchase counts only
+    /// while the restore policy is `share`, and for as many customers as the policy allows. A share
+    /// of an anonymous customer's purchase always counts.
     private func sharedTimelines(
         with known: StoredCustomer?, in app: AppSettings, environment: Environment
     ) throws -> [(timeline: Timeline, owner: CustomerKind)] {

@@ -5,10 +5,11 @@ extension CustomerService {
     /// The maximum number of ids of one customer.
     package static let idsMax = 100
     /// The maximum number of ids of one customer that an app may fill without proofs of identity.
-    /// The rest is for the app's server, and for the id that is set as account token.
+    /// The remaining ids are reserved for the app's server, and for the id that is set as account
+    /// token.
     package static let idsByAppMax = 50
-    /// The maximum number of ids that a customer may have for it to take over the unused account
-    /// tokens of an anonymous customer. The rest is for the app's server.
+    /// The maximum number of ids with which a customer still takes over the unused account tokens
+    /// of an anonymous customer. The remaining ids are reserved for the app's server.
     static let idsWithUnusedTokensMax = 75
 }
 

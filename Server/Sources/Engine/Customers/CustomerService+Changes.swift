@@ -4,7 +4,8 @@ import Storage
 
 extension CustomerService {
     /// What a customer may use now, for a reader that asks repeatedly. Unlike
-    /// ``find(_:app:environment:)`` it counts nothing and requests no check with the App Store.
+    /// ``find(_:app:environment:)``, this function counts nothing and requests no check with the
+    /// App Store.
     package func currentState(
         of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -16,7 +17,8 @@ extension CustomerService {
     }
 
     /// What each of several customers may use now, in the order of their ids. One transaction reads
-    /// them all, so they have one moment, and it is as long as the list: callers limit its length.
+    /// all of these states, so they are of the same moment. Callers must limit the length of the
+    /// list, because the transaction takes longer for a longer list.
     package func currentStates(
         of ids: [CustomerID], app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> [CustomerState] {
@@ -30,9 +32,9 @@ extension CustomerService {
         }
     }
 
-    /// Yields after this server has committed events about a customer, or about a purchase that the
-    /// customer shares or has a seat of, until it is finished. Commits of other servers, and
-    /// changes caused by time alone, yield nothing.
+    /// Returns a stream that yields after this server has committed events about a customer, or
+    /// about a purchase that the customer shares or has a seat of, until its continuation is
+    /// finished. Commits of other servers, and changes caused by time alone, yield nothing.
     package func changeSignals(
         of state: CustomerState, app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
@@ -41,7 +43,7 @@ extension CustomerService {
         return context.db.signals.signals(about: [state.id] + state.aliases, others, in: app)
     }
 
-    /// The number of customers' ids, and of logs, for which requests wait on this server.
+    /// The number of customer ids and logs for which requests wait on this server.
     package var awaitedIDCount: Int { context.db.signals.topicCount }
 }
 

@@ -9,21 +9,22 @@ package struct ErasureResult: Hashable, Sendable {
 }
 
 extension CustomerService {
-    /// Erases a customer: their ids and their personal data. Their purchases lose their owner,
-    /// except for consumables, which stay consumed under a meaningless pseudonym. What Apple signed
-    /// is preserved, including amounts of money. Idempotent.
+    /// Erases a customer: the ids and the personal data. The customer's purchases lose their owner,
+    /// except for consumables, which stay used up under a meaningless pseudonym. Documents that
+    /// Apple signed are preserved, including amounts of money. Idempotent.
     package func erase(
         _ id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> ErasureResult {
         _ = try context.app(appID)
         try id.requireValid()
         let now = context.now()
-        // Generated before the transaction, which may run several times.
+        // The salt is generated before the transaction, because the transaction may run several
+        // times.
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
         return try await context.decide(isErasing: true) { tx in
             guard let person = try CustomerFinder(tx).customerToErase(id, in: appID) else {
                 let nothing = ErasureResult(purchases: 0)
-                // An invited person who never joined.
+                // The id may belong to an invited person who never joined.
                 let wasInvited = try tx.seatInvitations.delete(naming: [id], in: appID)
                 return wasInvited ? .done(nothing) : .unchanged(nothing)
             }
@@ -61,10 +62,10 @@ extension ErasureKeying {
 }
 
 extension CustomerID {
-    /// The hash of an id, in lower case, as account tokens are compared.
+    /// The SHA-256 of the id in lower case, because account tokens are compared without case.
     var hash: [UInt8] { Array(SHA256.hash(data: Array(rawValue.lowercased().utf8))) }
 
-    /// The number of characters after the prefix.
+    /// The number of characters of a pseudonym after its prefix.
     private static let erasedCharacters = 24
 
     fileprivate static func erased(_ salt: [UInt8], _ index: Int) -> CustomerID {

@@ -8,13 +8,13 @@ package struct HistoryLine: Hashable, Sendable {
     package var sentence: String
     package var purchase: PurchaseID?
     package var document: DocumentID?
-    /// The id of the transfer, grant, debit, credit by hand or event.
+    /// The id of the transfer, grant, debit, manual credit or event.
     package var reference: String?
     /// The sentence without the reason that support gave. Nil if it contains none.
     var sentenceWithoutReason: String?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// What a document attests.
+        /// A fact that a document attests.
         case fact
         case link
         case share
@@ -29,7 +29,7 @@ package struct HistoryLine: Hashable, Sendable {
     }
 
     /// The line for readers who may not see the reasons that support gave. Reasons of debits and
-    /// credits are kept, because the customer can read them, too.
+    /// credits stay, because the customer can also read them.
     package var withoutReason: Self {
         var line = self
         line.sentence = sentenceWithoutReason ?? sentence
@@ -66,7 +66,7 @@ extension CustomerService {
             lines: lines, next: lines.count < rest.count ? lines.last?.position : nil)
     }
 
-    /// The maximum number of events in a history; the last ones are shown.
+    /// The maximum number of events in a history: the last ones.
     package static let historyEventsMax = 500
 
     /// Everything that is known about a customer, in order of time, with a sentence for each entry.
@@ -97,7 +97,7 @@ extension OwnershipClaim.Evidence {
 // MARK: - Sentences
 
 extension FactWithSource {
-    /// For example `transaction from a device`.
+    /// The kind and the source of a document, for example `transaction from a device`.
     var origin: String {
         let place =
             switch source {
@@ -125,7 +125,7 @@ extension HistoryLine {
             switch (transfer.kind, transfer.former) {
             case (.moved, _) where transfer.stays && transfer.evidence == .support:
                 "stays with \(transfer.customer), \(transfer.evidence.sentence)"
-            // The former owner has since become the same customer.
+            // The former owner and the customer have been merged since.
             case (.moved, _) where transfer.stays:
                 "came to \(transfer.customer), \(transfer.evidence.sentence)"
             case (.moved, let former?):
@@ -213,7 +213,7 @@ extension HistoryLine {
 }
 
 extension WalletChange {
-    /// For example `-30 seeds, from 100 to 70`.
+    /// The change in words, for example `-30 seeds, from 100 to 70`.
     var text: String {
         "\(amount < 0 ? "" : "+")\(amount) \(currency), from \(before) to \(after)"
     }

@@ -5,7 +5,7 @@ import Storage
 
 /// A customer found by a search, and how the query matched.
 package struct FoundCustomer: Hashable, Sendable {
-    /// Nil if the purchase that was found has no owner.
+    /// The customer. Nil if the purchase that was found has no owner.
     package var customer: StoredCustomer?
     package var purchase: PurchaseID?
     package var by: Match
@@ -16,7 +16,7 @@ package struct FoundCustomer: Hashable, Sendable {
         case prefix = "id_prefix"
         case transaction = "transaction_id"
         case order = "order_id"
-        /// The claim on a seat, of the member who has or had it.
+        /// The query is the id of a claim on a seat, which the customer has or had.
         case claim = "claim_id"
     }
 }
@@ -29,15 +29,15 @@ package struct CustomerSearch: Hashable, Sendable {
     package var hasMore = false
 
     package enum Store: Hashable, Sendable {
-        /// The App Store was not queried: something was found here, or the text is not one of its
-        /// numbers.
+        /// The App Store was not queried: a customer was found here, or the text has not the form
+        /// of an id of the App Store.
         case notQueried
-        /// The original transaction ids that the App Store has for the number. Empty if it has
-        /// none.
+        /// The App Store answered with the original transaction ids that belong to the query. Empty
+        /// if there are none.
         case answered([String])
-        /// The app has no key for queries.
+        /// The app has no key for querying the App Store.
         case notConfigured
-        /// It did not answer, or its answer could not be used.
+        /// The App Store did not answer, or its answer could not be used.
         case failed
     }
 }
@@ -46,9 +46,9 @@ extension CustomerService {
     /// The maximum length of a search query, in bytes.
     package static let queryBytesMax = 255
 
-    /// Finds customers by one of their ids, even if it only occurs as an account token of
-    /// purchases; by the original transaction id of a purchase; by their claim on a seat; or, if
-    /// the App Store can be queried, by any transaction id or order id.
+    /// Finds customers by one of their ids, even if the id occurs only as an account token of
+    /// purchases; by the original transaction id of a purchase; by a claim on a seat; or, if the
+    /// App Store can be queried, by any transaction id or order id.
     ///
     /// - Parameter byPrefix: whether to find customers whose ids begin with the query, in any case,
     ///   if none has exactly this id. The query may end with an ellipsis.
@@ -101,8 +101,8 @@ extension CustomerService {
         }
     }
 
-    /// Queries the App Store about an id that we do not know: of any transaction of a subscription,
-    /// or of the order in the customer's e-mail.
+    /// Queries the App Store about an id that is not stored: the id of any transaction of a
+    /// subscription, or the id of the order in the customer's e-mail.
     private func originals(
         behind query: String, in app: AppID
     ) async -> (CustomerSearch.Store, FoundCustomer.Match) {
@@ -158,7 +158,7 @@ extension CustomerService {
         } catch AppStoreFailure.unknownID {
             return .answered([])
         } catch AppStoreFailure.refused(let code, _) where Self.badRequests.contains(code) {
-            // It is not a number of Apple.
+            // The text is not an id of Apple.
             return .answered([])
         } catch {
             context.logger.notice(

@@ -9,9 +9,9 @@ extension CustomerService {
     /// The number of events that one step processes.
     static let followedAtOnce = 200
 
-    /// Does a step of this work for every app. Returns how much was done; 0 if nothing is left.
-    /// Idempotent, and safe for several servers at once. If a server is killed, the next one
-    /// continues.
+    /// Writes the next rows for every app. Returns the number of customers and events that were
+    /// processed; 0 if nothing is left. Idempotent, and safe for several servers at once. If a
+    /// server is killed, the next one continues.
     package func show() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
@@ -32,7 +32,7 @@ extension CustomerService {
         }
         let begins = showing?.rules != rules
         // Each server begins a pass only once, so that two servers with different settings do not
-        // begin in turns.
+        // restart each other's pass again and again.
         guard begins ? !shownRuleChecks.isDone(app.id) : isDue else { return 0 }
         // The work reads rows of many writers, so as a serializable transaction it would conflict
         // with most of them. No other code relies on its rows, and two servers conflict on the row
@@ -66,10 +66,11 @@ extension ShownEntitlement {
 }
 
 extension AppSettings {
-    /// Increased when the rows' format changes, so that existing rows are written again.
+    /// The version of the rows' format. Increase it when the format changes, so that existing rows
+    /// are written again.
     private static let shownLayout = 2
 
-    /// Describes the settings that affect the rows: equal settings give equal text.
+    /// A text that identifies the settings that affect the rows: equal settings give equal text.
     fileprivate var shownRules: String {
         let rights = entitlements.map { entitlement, products in
             "\(entitlement)=\(products.map(\.rawValue).sorted().joined(separator: "+"))"

@@ -7,15 +7,16 @@ package struct CustomerState: Hashable, Sendable {
     package var id: CustomerID
     /// All other ids of the same customer, oldest first.
     package var aliases: [CustomerID]
-    /// Those of the ids that the server made as account tokens.
+    /// The ids that the server made as account tokens.
     package var accountTokens: Set<CustomerID> = []
-    /// The id to set as account token (Apple: `appAccountToken`). Nil if they have none.
+    /// The id to set as account token (Apple: `appAccountToken`). Nil if the customer has no such
+    /// id.
     package var accountToken: CustomerID?
     /// Whether the customer is known by anonymous ids only.
     package var isAnonymous = false
     package var environment: Environment
     package var asOf: Instant
-    /// Only entitlements that the customer has or had.
+    /// The entitlements that the customer has or had.
     package var entitlements: [EntitlementID: EntitlementStatus]
     package var purchases: [PurchaseState]
     /// The terms of all non-renewing purchases together.
@@ -31,32 +32,33 @@ package struct CustomerState: Hashable, Sendable {
     /// The clock by which the days of terms are counted.
     package var clock = WallClock.utc
 
-    /// The aliases that an app may see. Anonymous ids, and those that the server made, are left
-    /// out: such an id is enough to act as its customer, and may be another device's.
+    /// The aliases that an app may see. Anonymous ids and ids that the server made are left out:
+    /// whoever has such an id can act as its customer, and it may belong to another device.
     package var aliasesForApps: [CustomerID] {
         aliases.filter { !($0.isAnonymous || accountTokens.contains($0)) }
     }
 }
 
-/// One purchase of a customer, and the access it gives.
+/// One purchase of a customer, and the access that it gives.
 package struct PurchaseState: Hashable, Sendable {
     package var timeline: Timeline
-    /// Nil if it gives no access by time or ownership, as a consumable.
+    /// The access that the purchase gives. Nil if it gives no access by time or ownership, such as
+    /// a consumable.
     package var access: Access?
-    /// Whether the owner who shares it is a person or an anonymous customer. Nil if the purchase is
-    /// the customer's own.
+    /// Whether the owner who shares the purchase is a person or an anonymous customer. Nil if the
+    /// purchase is the customer's own.
     package var sharedBy: CustomerKind?
-    /// How many people it is paid for. Nil if it was not bought in seats, or is not the customer's
-    /// own.
+    /// How many people the purchase is paid for. Nil if it was not bought in seats, or if it is not
+    /// the customer's own.
     package var seats: SeatCount?
-    /// The product, if the configuration does not list it, so that the purchase gives nothing.
+    /// The product, if the configuration does not list it. Then the purchase gives nothing.
     package var unlisted: MissingListing?
 
-    /// Whether it belongs to the customer, and is neither shared nor a seat.
+    /// Whether the purchase belongs to the customer, and is neither shared nor a seat.
     package var isOwn: Bool { sharedBy == nil && timeline.seat == nil }
 }
 
-/// Whether a customer is a person whom the app has named.
+/// The kind of a customer: a person whom the app has named, or a device.
 package enum CustomerKind: String, Hashable, Sendable {
     case person
     /// A device whose user has not signed in.
@@ -65,7 +67,7 @@ package enum CustomerKind: String, Hashable, Sendable {
     init(isAnonymous: Bool) { self = isAnonymous ? .anonymous : .person }
 }
 
-/// Customers: their state, ids, history and explanation, and finding and erasing them.
+/// Reads, finds, changes and erases customers: state, ids, history and explanation.
 package struct CustomerService: Sendable {
     let context: Context
     let verification: VerificationService
@@ -73,8 +75,8 @@ package struct CustomerService: Sendable {
     let reconciliation: ReconciliationService
     let shownRuleChecks = RuleChecks()
 
-    /// What a customer may use now. An unknown id is a customer without purchases; nothing is
-    /// written.
+    /// What a customer may use now. An unknown id counts as a customer without purchases, and is
+    /// not stored.
     package func find(
         _ id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -96,9 +98,9 @@ package struct CustomerService: Sendable {
     /// A request of an app can add only what ``AliasClaim`` allows: a merge cannot be undone, and
     /// an id that is added in advance would belong to a person who uses that id later.
     ///
-    /// - Parameter proofs: the identity proofs of an app's request, which needs one for each
-    ///   customer that requires one; nil for a server's request.
-    /// - Returns: the customer, under the id in the path unless that id was not kept.
+    /// - Parameter proofs: the identity proofs of an app's request: one for each of the two
+    ///   customers that needs a proof; nil for a server's request.
+    /// - Returns: the state of the customer, under the given id unless that id was not kept.
     package func alias(
         _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
         proofs: [String]? = nil
@@ -110,7 +112,8 @@ package struct CustomerService: Sendable {
         let isByApp = proofs != nil
         let wait = isByApp ? context.growth.wait(of: app, at: now) : nil
         let (state, added) = try await context.decide { tx -> Decision<(CustomerState, Int)> in
-            // Checked inside the transaction: what an anonymous id needs changes with its owner.
+            // The proofs are checked inside the transaction, because an anonymous id needs a proof
+            // after it was added to a person.
             if let proofs,
                 let failure = try IdentityDecisions(tx).defect(
                     in: proofs, ofBoth: [id, other], in: app, at: now)
@@ -139,8 +142,8 @@ package struct CustomerService: Sendable {
         return state
     }
 
-    /// Removes an alias from a customer; it is then unknown. Everything the customer has stays with
-    /// them. The customer's primary id cannot be removed.
+    /// Removes an alias from a customer, after which the alias is unknown. Everything that the
+    /// customer has stays with the customer. The customer's primary id cannot be removed.
     package func removeAlias(
         _ alias: CustomerID, from id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -162,7 +165,7 @@ extension CustomerID {
     /// The maximum length of an id, in bytes.
     package static let bytesMax = 255
 
-    /// Values that programs send when they have no id: they would merge all users into one
+    /// Values that programs send when they have no id. As ids they would merge all users into one
     /// customer.
     private static let placeholderWords: Set<String> = [
         "null", "(null)", "nil", "none", "undefined", "nan", "n/a", "0", "-1", "false", "true",
@@ -185,9 +188,9 @@ extension CustomerID {
         return Self.placeholderWords.contains(rawValue.lowercased())
     }
 
-    /// Printable text, without leading, trailing or doubled spaces.
+    /// Whether the id is printable text, without leading, trailing or doubled spaces.
     private var isWellFormed: Bool {
-        // Nearly all ids are plain ASCII, and then the Unicode properties need not be examined.
+        // Nearly all ids are plain ASCII. For these, the Unicode properties need not be examined.
         if rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return !rawValue.isEmpty }
         let words = rawValue.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let isPrintable = rawValue.unicodeScalars.allSatisfy {

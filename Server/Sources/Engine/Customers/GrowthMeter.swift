@@ -4,14 +4,14 @@ import Synchronization
 
 /// Limits what requests with an app key may add to the database without a new document: new ids,
 /// account tokens and consents of new customers, and changes of ownership by known documents. An
-/// app key is public in practice, so without a limit anyone could fill the disk with it.
+/// app key is public in practice, so without a limit anyone could fill the disk.
 ///
 /// A request with a new document is never refused by this limit, because documents have their own
 /// budget: otherwise a flood of requests could prevent a customer's device from posting a purchase.
 /// Requests about known customers are not refused either.
 ///
-/// The limit may be used up at once, and refills evenly within an hour. Each server counts
-/// separately, because requests would wait for each other if all of them updated one row.
+/// An app may use up its budget at once. The budget refills evenly within an hour. Each server
+/// counts separately, because requests would wait for each other if all of them updated one row.
 final class GrowthMeter: Sendable {
     private static let hour = Duration.hours(1)
 
@@ -39,6 +39,6 @@ final class GrowthMeter: Sendable {
 }
 
 extension AppSettings {
-    /// How much requests with an app key may add within an hour without a new document.
+    /// How many items requests with an app key may add within an hour without a new document.
     package static let growthPerHourDefault = 10_000
 }

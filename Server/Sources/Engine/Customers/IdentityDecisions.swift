@@ -11,8 +11,8 @@ struct IdentityDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Describes an app's request to merge two ids. Its proofs have been checked already, if the
-    /// app requires any. Returns nil if both ids belong to the same customer already.
+    /// Describes an app's request to merge two ids. If the app requires proofs, the caller must
+    /// have checked them. Returns nil if both ids belong to the same customer already.
     func aliasClaim(
         _ other: CustomerID, to id: CustomerID, in app: AppSettings
     ) throws -> AliasClaim? {
@@ -38,10 +38,10 @@ struct IdentityDecisions {
 
     /// Merges two ids into one customer. If an app adds an anonymous id to a customer who has as
     /// many ids as an app may add, the customer gets everything of the anonymous customer, but the
-    /// anonymous id becomes unknown. Otherwise others could fill a customer's ids, so that a person
-    /// who has logged in could not get their earlier purchases.
+    /// anonymous id becomes unknown. Otherwise others could fill a customer's ids, and a person who
+    /// then logs in could not get the purchases of the anonymous customer.
     ///
-    /// - Returns: an id of the customer: the given one, if it was kept.
+    /// - Returns: an id of the customer: the given id, if it was kept.
     /// - Throws: `tooManyIDs` if the customer would otherwise have too many ids.
     func join(
         _ other: CustomerID, with id: CustomerID, isByApp: Bool, in app: AppSettings,
@@ -90,13 +90,13 @@ struct IdentityDecisions {
     }
 
     /// Gives a customer everything that an anonymous customer has, without the anonymous ids.
-    /// Account tokens that purchases have are kept, however many there are. A token that no
-    /// purchase has yet is kept if there is room; otherwise it becomes unknown, so that no other
-    /// customer can claim a later purchase with it.
+    /// Account tokens that purchases have stay ids of the customer, however many there are. A token
+    /// that no purchase has yet stays an id if the customer has few enough ids; otherwise it
+    /// becomes unknown, so that no other customer can claim a later purchase with it.
     private func absorb(
         _ anonymous: StoredCustomer?, into person: StoredCustomer, in app: AppID, at now: Instant
     ) throws {
-        // An unused id has nothing.
+        // An unused id has nothing to give.
         guard let anonymous else { return }
         try IdentityUpdates(tx).merge(anonymous.customer, into: person.customer, in: app, at: now)
         let tokens = anonymous.ids.filter { !$0.isAnonymous }
@@ -122,7 +122,7 @@ struct IdentityDecisions {
         return count
     }
 
-    /// Whether one of these ids is that of a customer who has purchases.
+    /// Whether one of these ids belongs to a customer who has purchases.
     func hasPurchases(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) -> Bool {
         for id in ids {
             guard let known = try tx.customers.find(known: id, in: app) else { continue }
@@ -137,7 +137,8 @@ struct IdentityDecisions {
         return false
     }
 
-    /// The ids whose proof is accepted for an id. Returns an empty array if the id needs no proof.
+    /// The ids whose proof is accepted as a proof for an id. Returns an empty array if the id needs
+    /// no proof.
     func provers(
         of id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -146,7 +147,7 @@ struct IdentityDecisions {
     }
 
     /// Why the proofs of a request do not allow two ids to be merged. Returns nil if they do, or if
-    /// the app requires none.
+    /// the app requires no proofs.
     func defect(
         in proofs: [String], ofBoth ids: [CustomerID], in app: AppSettings, at now: Instant
     ) throws -> EngineFailure? {

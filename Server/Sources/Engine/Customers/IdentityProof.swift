@@ -4,8 +4,8 @@ import Foundation
 import Ledger
 import Storage
 
-/// How a request from an app proves which customer it is for: with a value that only the app's own
-/// backend can create.
+/// How a request from an app proves which customer it is for: by a value that only the app's own
+/// server can create.
 package enum IdentityProof: Hashable, Sendable {
     /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and the HMAC-SHA256, in
     /// hexadecimal, of the customer's id, a line break and these seconds, with a secret.
@@ -19,9 +19,9 @@ package enum IdentityProof: Hashable, Sendable {
 
     /// What a JWT must contain besides `sub` and `exp`.
     package struct Claims: Hashable, Sendable {
-        /// The required `aud`; nil if it is not checked.
+        /// The required `aud`. Nil if it is not checked.
         package var audience: String?
-        /// The required `iss`; nil if it is not checked.
+        /// The required `iss`. Nil if it is not checked.
         package var issuer: String?
 
         package init(audience: String? = nil, issuer: String? = nil) {
@@ -42,7 +42,7 @@ package enum IdentityProof: Hashable, Sendable {
         case notYet = "not yet valid"
         /// The proof is valid except that it does not expire.
         case endless = "without an end"
-        /// Two ids are to be merged, and the proof is for only one of them.
+        /// The request merges two ids, and the proof is for only one of them.
         case ofOneOnly = "of one of the two ids only"
     }
 
@@ -54,12 +54,13 @@ package enum IdentityProof: Hashable, Sendable {
         Array(try P256.Signing.PublicKey(pemRepresentation: pem).x963Representation)
     }
 
-    /// Returns nil if the proof is valid for the customer.
+    /// What is wrong with a proof for an id. Returns nil if the proof is valid.
     package func defect(in proof: String?, of id: CustomerID, at now: Instant) -> Defect? {
         defect(in: proof.map { [$0] } ?? [], ofAnyOf: [id], at: now)
     }
 
-    /// Returns nil if one of the proofs is valid for one of these ids.
+    /// What is wrong with some proofs for some ids. Returns nil if one of the proofs is valid for
+    /// one of the ids.
     func defect(in proofs: [String], ofAnyOf ids: [CustomerID], at now: Instant) -> Defect? {
         var lack = Defect.missing
         for proof in proofs where !proof.isEmpty {
@@ -91,8 +92,8 @@ package enum IdentityProof: Hashable, Sendable {
         }
     }
 
-    /// No customer id contains a line break, so a code with an expiry is never equal to one
-    /// without.
+    /// What is wrong with an HMAC. No customer id contains a line break, so a code with an expiry
+    /// never equals a code without one.
     private static func defect(
         inCode proof: String, by key: SymmetricKey, _ takesEndless: Bool,
         ofAnyOf ids: [CustomerID], at now: Instant
@@ -115,7 +116,7 @@ package enum IdentityProof: Hashable, Sendable {
 }
 
 extension IdentityProof.Claims {
-    /// The algorithm is given by the configuration, not by the token: a token that names another
+    /// What is wrong with a JWT. The configuration names the algorithm: a token that names another
     /// one is rejected.
     fileprivate func defect(
         in token: String, _ algorithm: String, ofAnyOf ids: [CustomerID], at now: Instant,
@@ -124,7 +125,8 @@ extension IdentityProof.Claims {
         guard let jws = CompactJWS(token), let signature = jws.signature,
             let header = jws.header.flatMap({ try? JSON(parsing: $0) }),
             header["alg"]?.string == algorithm,
-            // What a token declares critical has to be understood (RFC 7515, 4.1.11): we know none.
+            // A verifier must understand every header that a token declares as critical (RFC 7515,
+            // 4.1.11). This one understands none.
             header["crit"] == nil, isSigned(Array(jws.signedBytes), signature),
             let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
             let subject = claims["sub"]?.string, ids.contains(CustomerID(rawValue: subject)),
@@ -147,7 +149,8 @@ extension IdentityProof.Claims {
 }
 
 extension JSON {
-    /// Seconds since 1970-01-01 UTC, possibly with a fraction (RFC 7519: NumericDate).
+    /// The value as seconds since 1970-01-01 UTC, possibly with a fraction (RFC 7519: NumericDate).
+    /// Nil if it is no number.
     fileprivate var numericDate: Double? {
         switch self {
         case .integer(let seconds): Double(seconds)
@@ -162,7 +165,7 @@ extension AppSecret {
 }
 
 extension CustomerService {
-    /// The maximum number of proofs in one request: to merge two customers, each may need its own.
+    /// The maximum number of proofs in one request: a merge of two customers may need one for each.
     package static let proofsMax = 2
 
     /// Whether requests from an app must prove which customer they speak for.
@@ -181,7 +184,7 @@ extension CustomerService {
 
     /// Accepts an app's request if it proves which customer it is for, or if the app requires no
     /// proof. Throws `identityNotProven` otherwise. An anonymous id needs no proof until it is
-    /// merged with an id that does: then a proof of that id is needed.
+    /// merged with an id that needs one. After that, a proof of that other id is needed.
     package func requireProof(
         _ proofs: [String], of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {

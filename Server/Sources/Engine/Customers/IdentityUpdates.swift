@@ -10,7 +10,7 @@ package struct IdentityUpdates {
     /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///
     /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
-    ///   customer: it must not give access to an erased customer's data.
+    ///   customer: a pseudonym must not give access to an erased customer's data.
     package func customer(
         _ id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> StoredCustomer {
@@ -23,8 +23,8 @@ package struct IdentityUpdates {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// Adds an unused id to a customer, and emits an event. Not idempotent: check first who has the
-    /// id.
+    /// Adds an unused id to a customer, and emits an event. Not idempotent: the caller must check
+    /// first that no customer has the id.
     ///
     /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
     ///   customer.
@@ -44,7 +44,7 @@ package struct IdentityUpdates {
         }
     }
 
-    /// Adds an id to a customer that serves as account token. The id must be a new UUID in lower
+    /// Adds to a customer an id that serves as account token. The id must be a new UUID in lower
     /// case.
     func addAccountToken(
         _ token: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
@@ -52,9 +52,9 @@ package struct IdentityUpdates {
         try tx.customers.insertID(token, of: customer, isAccountToken: true, in: app, at: now)
     }
 
-    /// Merges the second customer into the first: every id, purchase and debit of the second
-    /// belongs to the first from now on, and events are emitted. Not idempotent: check first who
-    /// has the ids.
+    /// Merges the second customer into the first: from now on, every id, purchase and debit of the
+    /// second customer belongs to the first. Emits events. Not idempotent: the caller must check
+    /// first who has the ids.
     func merge(
         _ other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -76,8 +76,8 @@ package struct IdentityUpdates {
     }
 
     /// Removes an id from a customer, and emits an event. All purchases stay with the customer,
-    /// including those that belong to them only because the id is the account token. Not
-    /// idempotent: check first who has the id.
+    /// including purchases that belong to the customer only because the id is their account token.
+    /// Not idempotent: the caller must check first who has the id.
     ///
     /// - Parameter alias: must not be the id that represents the customer in the database.
     func removeID(
@@ -87,7 +87,7 @@ package struct IdentityUpdates {
             for timeline in try tx.accountTokens.timelines(
                 [alias], in: app, environment: environment)
             {
-                // With a token as the evidence, so that the person with that id can still claim the
+                // The evidence is the token, so that the person with that id can still claim the
                 // purchase with a device.
                 try OwnershipUpdates(tx).link(
                     timeline.purchase, to: customer, by: .token, in: app, at: now)
@@ -98,7 +98,7 @@ package struct IdentityUpdates {
     }
 
     /// Appends an event saying that an id was added to a customer, or that another customer was
-    /// merged into them.
+    /// merged into the customer.
     func emitIdentityEvent(
         _ kind: Change.Kind, of customer: CustomerID, other: CustomerID, in app: AppID,
         at now: Instant

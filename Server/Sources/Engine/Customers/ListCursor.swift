@@ -2,8 +2,8 @@ import Crypto
 import Ledger
 
 /// A position in a list: the last entry that was returned, identified by its time and a digest of
-/// its content. Not by an index: late entries are inserted in the middle, so the number of entries
-/// before a position can change.
+/// its content. An index would not identify it: late entries are inserted in the middle, so the
+/// number of entries before a position can change.
 package struct ListCursor: Hashable, Sendable {
     private static let nameDigits = 16
 
@@ -34,7 +34,7 @@ package struct ListCursor: Hashable, Sendable {
 // none is skipped.
 
 extension [HistoryLine] {
-    /// The entries after a position; all of them if it is nil.
+    /// The entries after a position. Returns all entries if the position is nil.
     package func rest(after position: ListCursor?) -> ArraySlice<HistoryLine> {
         guard let position else { return self[...] }
         let later = drop { $0.at < position.at }
@@ -44,7 +44,7 @@ extension [HistoryLine] {
 }
 
 extension Wallet {
-    /// The entries before a position, oldest first; all of them if it is nil.
+    /// The entries before a position, oldest first. Returns all entries if the position is nil.
     package func entries(before position: ListCursor?) -> ArraySlice<Entry> {
         guard let position else { return entries[...] }
         let earlier = entries.prefix { $0.at <= position.at }
@@ -53,7 +53,7 @@ extension Wallet {
 }
 
 extension [SeatClaim] {
-    /// The claims after a position; all of them if it is nil.
+    /// The claims after a position. Returns all claims if the position is nil.
     package func rest(after position: ListCursor?) -> ArraySlice<SeatClaim> {
         guard let position else { return self[...] }
         let later = drop { $0.claimedAt < position.at }
@@ -77,7 +77,8 @@ extension HistoryLine {
             ])
     }
 
-    /// Empty for entries whose sentence changes later, when their result is known.
+    /// The entry's sentence, if it never changes. Empty for entries whose sentence changes when
+    /// their result becomes known.
     private var stableSentence: String {
         switch kind {
         case .consumption, .transfer, .share: ""

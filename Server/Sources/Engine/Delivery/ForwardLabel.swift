@@ -1,12 +1,13 @@
 import Crypto
 
-/// The visible form of an address: without its path and query, which may hold a secret.
+/// The visible form of an address: without the path and the query, which may contain a secret.
 package enum ForwardLabel {
-    /// The number of hexadecimal digits that tell two addresses of one host apart.
+    /// The number of hexadecimal digits that distinguish two addresses of one host.
     private static let digits = 4
 
-    /// Returns scheme, host and port of an address. If another address has the same ones, some
-    /// digits of this address's SHA-256 follow, which never change: `https://old.example.com#1a2b`.
+    /// Returns the scheme, host and port of an address. If another address has the same, some
+    /// digits of this address's SHA-256 follow. These digits never change:
+    /// `https://old.example.com#1a2b`.
     ///
     /// - Parameter name: the address without its query.
     /// - Parameter names: all addresses that are shown together.
@@ -21,7 +22,7 @@ package enum ForwardLabel {
         "\(origin(of: name))#\(digest(of: name).prefix(digits))"
     }
 
-    /// The length of a digest.
+    /// The number of hexadecimal digits of a digest.
     package static let digestDigits = 64
 
     /// The SHA-256 of an address in hexadecimal.

@@ -15,12 +15,12 @@ package struct ForwardingService: Sendable {
         stateCache = former?.stateCache ?? ForwardingStateCache()
     }
 
-    /// A longer Content-Type is omitted.
+    /// The maximum length of a Content-Type. A longer one is omitted.
     private static let contentTypeCharactersMax = 255
     /// The maximum number of forwards in one response.
     package static let forwardsMax = 500
-    /// Completed forwards are deleted after this time: by then the App Store no longer sends their
-    /// notifications again.
+    /// Completed forwards are deleted after this time: by then the App Store no longer repeats
+    /// their notifications.
     private static let completedRetention = Duration.days(8)
     private static let allKept = Duration.days(30)
     private static let deletionBatch = 500
@@ -34,7 +34,7 @@ package struct ForwardingService: Sendable {
         return ReceivedNotification(contentType: isShort ? contentType : nil, body: body)
     }
 
-    /// The addresses a notification is to be forwarded to. Returns nil if there are none.
+    /// The addresses to which a notification is to be forwarded. Returns nil if there are none.
     func order(
         for arrived: ReceivedNotification, _ document: StoredDocument
     ) -> ForwardOrder? {
@@ -80,9 +80,9 @@ package struct ForwardingService: Sendable {
         return leases.count
     }
 
-    /// Attempts several forwards at once. If this server stops, unfinished ones stay due.
+    /// Attempts several forwards at once. If this server stops, unfinished forwards stay due.
     ///
-    /// - Parameter arrived: the notification to send; nil: the stored one.
+    /// - Parameter arrived: the notification to send; nil to send the stored one.
     private func attempt(
         _ leases: [(lease: ForwardLease, target: ForwardTarget)], of app: AppID,
         _ arrived: ReceivedNotification?
@@ -164,7 +164,8 @@ package struct ForwardingService: Sendable {
         } catch { throw EngineFailure(error) }
     }
 
-    /// Returns whether another address accepts a notification that we cannot record.
+    /// Forwards a notification that this server cannot record. Returns whether an address accepted
+    /// it.
     func isAcceptedElsewhere(
         _ document: StoredDocument, _ arrived: ReceivedNotification
     ) async -> Bool {
@@ -226,7 +227,7 @@ package struct ForwardingService: Sendable {
     }
 
     /// The position after the forward of a document to the address with this ``ForwardLabel``
-    /// digest. If it is gone, the position after all forwards of the document.
+    /// digest. If that forward no longer exists, the position after all forwards of the document.
     package func position(
         createdAt: Instant, document: [UInt8], targetDigest: String, app: AppID
     ) async throws(EngineFailure) -> ForwardPosition {
@@ -243,8 +244,8 @@ package struct ForwardingService: Sendable {
     }
 
     /// Schedules abandoned forwards of a document again, for every configured address. Idempotent.
-    /// Returns the state of all its forwards; the list is empty if it was never forwarded, or its
-    /// forwards have been deleted.
+    /// Returns the state of all forwards of the document. The list is empty if the document was
+    /// never forwarded, or if its forwards have been deleted.
     package func retryAll(
         of document: [UInt8], app appID: AppID
     ) async throws(EngineFailure) -> [StoredForward] {
@@ -258,8 +259,8 @@ package struct ForwardingService: Sendable {
     }
 
     /// Schedules the abandoned forward of a document to one address again. Idempotent. Returns
-    /// false if there is none, or the notification is no longer stored, and nil if no configured
-    /// address has this label.
+    /// false if there is no abandoned forward, or if the notification is no longer stored. Returns
+    /// nil if no configured address has this label.
     ///
     /// - Parameter label: the visible form of the address, see ``forwardLabel(of:in:)``.
     package func retry(
@@ -277,7 +278,7 @@ package struct ForwardingService: Sendable {
         }
     }
 
-    /// Completed and pending forwards of an app, newest first.
+    /// The forwards of an app in a state, or in any state, newest first.
     package func all(
         of appID: AppID, in state: StoredForward.State?, after position: ForwardPosition?,
         limit: Int

@@ -2,10 +2,10 @@ import Ledger
 import Storage
 import Synchronization
 
-/// An address that an app's notifications are forwarded to.
+/// An address to which an app's notifications are forwarded.
 package struct ForwardTarget: Hashable, Sendable {
-    /// The address without its query, which may contain a secret. This is what is stored. It is
-    /// shown as its ``ForwardLabel``.
+    /// The address without its query, which may contain a secret. The database contains this form.
+    /// Pages and responses show its ``ForwardLabel``.
     package var name: String
     package var url: String
     package var environments: Set<Environment>
@@ -26,11 +26,12 @@ package struct ForwardRules: Hashable, Sendable {
     /// The condition for a 200 response, after which the App Store does not send the notification
     /// again.
     package enum Policy: String, Hashable, Sendable, CaseIterable {
-        /// We have recorded it.
+        /// This server has recorded the notification.
         case own
-        /// We have recorded it, or, if we cannot, another address has accepted it.
+        /// This server has recorded the notification or, if it cannot, another address has accepted
+        /// it.
         case any
-        /// We have recorded it, and all other addresses have accepted it.
+        /// This server has recorded the notification, and all other addresses have accepted it.
         case all
     }
 
@@ -46,19 +47,21 @@ package struct ForwardRules: Hashable, Sendable {
 package struct ForwardingSettings: Sendable {
     /// Posts a body to a URL. Always returns in less than ``lease``.
     package var post: @Sendable (_ url: String, ReceivedNotification) async -> ForwardResult
-    /// The name of this process in leases; distinct for each process.
+    /// The name of this process in leases, unique for each process.
     package var leaseHolder: String
 
-    /// After this time another server may attempt what this one has leased and not finished.
+    /// How long a server may take for a forward that it has leased. After that, another server may
+    /// attempt the forward.
     package static let lease = Duration.seconds(30)
     /// The number of concurrent attempts for each address.
     package static let concurrentAttempts = 8
     /// The pauses between attempts.
     private static let backoff = ExponentialBackoff(first: .seconds(15), longest: .hours(6))
-    /// The attempts are spread over more than six days, as long as the App Store itself retries.
+    /// The maximum number of attempts. They are spread over more than six days, as long as the App
+    /// Store itself retries.
     package static let attemptsMax = 36
-    /// If the App Store waits for the other addresses' responses, the request makes the first
-    /// attempt, and the queue waits this long.
+    /// How long the queue waits if the App Store waits for the responses of the other addresses. In
+    /// this time, the App Store's request makes the first attempt.
     static let headStart = Duration.seconds(60)
 
     package init(
@@ -89,7 +92,7 @@ package struct ForwardingState: Hashable, Sendable {
     /// The visible form of the address.
     package var label: String
     package var waiting: Int
-    /// How long the oldest has waited.
+    /// How long the oldest of these notifications has waited.
     package var oldestAge: Duration
 }
 
@@ -101,8 +104,8 @@ final class ForwardingStateCache: Sendable {
 
     func update(_ new: [ForwardingState]) { states.withLock { $0 = new } }
 
-    /// Whether the queue of an address accepts no more. The queue may exceed its limit by what
-    /// arrives between two refreshes.
+    /// Whether the queue of an address is full. The queue may exceed its limit by the notifications
+    /// that arrive between two refreshes.
     func isFull(_ target: String, of app: AppID) -> Bool {
         states.withLock { states in
             states.contains {

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// What a request changes of a webhook. What is nil stays.
+/// The properties of a webhook that a request changes. A property that is nil is not changed.
 package struct WebhookChange: Hashable, Sendable {
     package var url: String?
     package var types: Set<Change.Kind>??
@@ -28,7 +28,7 @@ package struct WebhookChange: Hashable, Sendable {
     }
 }
 
-/// Which events are delivered once more.
+/// Selects the events that are delivered again.
 package struct WebhookReplay: Hashable, Sendable {
     package var after: LogPosition?
     package var until: LogPosition?

@@ -24,8 +24,9 @@ package struct WebhookRules: Hashable, Sendable {
     package static let webhooksMax = 20
     package static let urlBytesMax = 2_000
 
-    /// Whether webhooks may be posted to a URL: with https, unless the host is a permitted private
-    /// one; without user, password and fragment; with a plain name or address as its host.
+    /// Whether webhooks may be posted to a URL: The URL must have the scheme https, unless its host
+    /// is a permitted private one. It must have a plain name or address as its host, and no user,
+    /// password or fragment.
     package func permits(url: String) -> Bool {
         guard url.utf8.count <= Self.urlBytesMax,
             url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }),
@@ -76,7 +77,7 @@ package struct WebhookRules: Hashable, Sendable {
 package struct ConfiguredWebhook: Hashable, Sendable {
     package var id: WebhookID
     package var settings: WebhookSettings
-    /// The secrets, each of which makes a signature.
+    /// The secrets. Each one makes a signature.
     package var secrets: [String]
     package var isPaused: Bool
 
@@ -95,7 +96,7 @@ package struct WebhookEndpoint: Hashable, Sendable {
     package var app: AppID
     package var settings: WebhookSettings
     package var isConfigured: Bool
-    /// Whether the configuration pauses it.
+    /// Whether the configuration pauses the webhook.
     package var isPausedByFile: Bool
     package var secrets: [String]
     package var stored: StoredWebhook
