@@ -65,8 +65,8 @@ package struct Engine: Sendable {
             former: nil)
     }
 
-    /// Creates the services. Each takes over the caches of the former one, except for what depends
-    /// on the configuration.
+    /// Creates the services. Each service takes over the caches of its former version, except for
+    /// values that depend on the configuration.
     private init(_ context: Context, _ settings: ServiceSettings, former: Engine?) {
         self.context = context
         tokens = TokenService(context: context, former: former?.tokens)
@@ -119,7 +119,8 @@ package struct Engine: Sendable {
     /// continues with the former configuration, so that each request is answered by only one
     /// configuration.
     ///
-    /// - Parameter reconciliation: the clients of the apps' App Stores. The worker stays as it is.
+    /// - Parameter reconciliation: the clients of the apps' App Stores. The name and the limits of
+    ///   the worker stay the same.
     package func replacing(
         apps: [AppSettings], verifiers: [AppID: Verifier], signers: [AppID: OfferSigner],
         reconciliation: ReconciliationSettings
@@ -164,7 +165,7 @@ package struct Engine: Sendable {
 
     /// Migrates the database schema to this program's version. Idempotent.
     ///
-    /// - Throws: ``StorageFailure`` if that fails.
+    /// - Throws: ``StorageFailure`` if the migration fails.
     package func prepare() async throws {
         try await context.db.migrate(at: context.now().milliseconds)
         if let version = try await context.db.citusVersion() {
@@ -175,8 +176,8 @@ package struct Engine: Sendable {
         try await webhooks.prepare()
     }
 
-    /// Returns whether the database can be read and written. After any failed write a small test
-    /// write is tried; until one succeeds, the engine is not ready.
+    /// Whether the database can be read and written. After a failed write, the engine is not ready
+    /// until a test write succeeds.
     package func isReady() async -> Bool {
         do { try await context.db.checkWrites(at: context.now()) } catch {
             context.logger.error("writing to the database failed", metadata: ["error": "\(error)"])
@@ -193,7 +194,7 @@ package struct Engine: Sendable {
     }
 }
 
-/// The settings of single services.
+/// The settings that only some services use.
 private struct ServiceSettings {
     var forwarding: ForwardingSettings
     var webhooks: WebhookTransport

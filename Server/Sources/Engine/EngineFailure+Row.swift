@@ -1,21 +1,21 @@
 import PerennialContract
 
 extension EngineFailure {
-    /// What is said about a failure, and to whom.
+    /// The code and the texts of a failure, for the caller and for the operator.
     package struct Row {
         package let code: ProblemCode
-        /// The code if the request is a notification of the App Store.
+        /// The code that is used if the request is a notification of the App Store.
         package let notificationCode: ProblemCode
-        /// For logs and the command line.
+        /// The sentence for logs and the command line.
         package let sentence: String
-        /// The particulars for the caller. Nil if title and remedy of the code say everything.
+        /// The particulars for the caller. Nil if the title and the remedy of the code are enough.
         package let detail: String?
-        /// What only the log says about a request. Nil if there is nothing more to say.
+        /// The particulars that only the log contains. Nil if there are none.
         package let operatorDetail: String?
-        /// After which time the same request may succeed. Nil if that is not known.
+        /// How long to wait until the same request may succeed. Nil if that is not known.
         package let wait: Duration?
 
-        /// - Parameter isForCaller: whether the sentence is the detail as well.
+        /// - Parameter isForCaller: whether the sentence is also the detail.
         init(
             _ code: ProblemCode, ofNotification notificationCode: ProblemCode? = nil,
             _ sentence: String, isForCaller: Bool = false, detail: String? = nil,
@@ -42,7 +42,7 @@ extension EngineFailure {
     package static func quoted(_ name: String) -> String { shortened(name).debugDescription }
 }
 
-/// What only pages of the dashboard say, and no route of the HTTP interface.
+/// Codes that only pages of the dashboard use, and no route of the HTTP API.
 extension ProblemCode {
     package static let roleNotEnough = Self(rawValue: "role_not_enough")
     package static let operatorUnknown = Self(rawValue: "operator_unknown")

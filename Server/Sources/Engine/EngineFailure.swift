@@ -4,7 +4,8 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// Why an operation failed. The module that writes the response decides what it tells whom.
+/// Why an operation failed. The module that writes the response decides which of the texts the
+/// caller gets.
 package enum EngineFailure: Error, Hashable, Sendable {
     /// The body is malformed. The text says what is wrong.
     case unreadable(String)
@@ -17,7 +18,7 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case legacyDisabled(AppID)
     case notTrusted(Refusal)
     case notYetVerifiable(ClockMismatch)
-    /// Signed by Apple, but without a field that a purchase needs.
+    /// The document is signed by Apple, but lacks a field that a purchase needs.
     case incomplete(IntakeFailure)
     /// Renewal info names no bundle ID. Only a transaction of the same purchase shows which app it
     /// belongs to.
@@ -41,15 +42,15 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case identityNotProven(IdentityProof.Defect)
     /// The id is not an alias of the customer.
     case unknownAlias(CustomerID)
-    /// The id is the customer's primary id: the others were added to it.
+    /// The id is the customer's primary id, to which the other ids were added.
     case primaryID(CustomerID)
-    /// Both ids are persons, and an app may not merge them.
+    /// Both ids belong to persons, whom the app may not merge.
     case aliasJoinsTwoPeople(CustomerID)
     /// Nothing proves that both ids belong to the app's own customer.
     case aliasNotProven(CustomerID)
     /// No key for signing offers is configured.
     case offerKeyMissing
-    /// The offer id is nil for an introductory offer.
+    /// The product has no such offer. The offer id is nil for an introductory offer.
     case unknownOffer(String?, ProductID?)
     case offerNotEligible(OfferEligibility.Reason)
     /// The request names a transaction for an offer, and the transaction is not known to belong to
@@ -57,14 +58,17 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case offerForUnknownTransaction(String)
     case unknownCurrency(CurrencyID, known: [CurrencyID])
     case insufficientBalance(CurrencyID, balance: Int64)
-    /// An app wants to debit a currency that only the app's server may debit, or to credit.
+    /// A request with an app key wants to credit a wallet, or to debit a currency that only the
+    /// app's server may debit.
     case spendingNotAllowed(CurrencyID)
-    /// An app's debit, or a credit by hand, without a key: it could not safely be repeated.
+    /// An app's debit, or a manual credit, has no idempotency key, so it could not safely be
+    /// repeated.
     case idempotencyKeyMissing
-    /// The publication is not in the configuration; or it is listed, but has no file.
+    /// The publication is not in the configuration, or it is listed there but has no file.
     case unknownContent(PublicationID, isListed: Bool)
     case contentNotReadable(PublicationID, reason: String)
-    /// Sandbox purchases cost nothing, so they do not give access to what was requested.
+    /// Sandbox purchases, which cost nothing, do not give access to the requested file or
+    /// signature.
     case unavailableInSandbox(SandboxLimit)
     /// The idempotency key was used before for a different request.
     case idempotencyKeyReused
@@ -86,15 +90,15 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case invalidOperator(String)
     /// An operator is not, or no longer, allowed to manage accounts.
     case notManager(String)
-    /// A link for an operator that was used, has expired, or never existed.
+    /// The link for an operator was used, has expired, or never existed.
     case unknownLink
     case seatRefused(SeatRefusal)
     /// The cursor is past the end of the log.
     case unknownCursor(LogPosition)
     /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are
-    /// equal; it is nil if the cursor's log is unknown.
+    /// equal. `goOnFrom` is nil if the cursor's log is unknown.
     case outdatedCursor(goOnFrom: LogPosition?)
-    /// Too many writers are waiting for the database, so this one is rejected.
+    /// Too many writers are waiting for the database, so the request is rejected.
     case busy
     /// Devices have submitted so many new documents of a purchase that no more are accepted for a
     /// while.
@@ -127,10 +131,10 @@ package enum EngineFailure: Error, Hashable, Sendable {
 }
 
 extension EngineFailure: CustomStringConvertible {
-    /// For logs and the command line. HTTP responses use other texts, with a remedy.
+    /// The sentence for logs and the command line. HTTP responses use other texts, with a remedy.
     package var description: String { row.sentence }
 
-    /// What is said about the failure, and to whom.
+    /// The code and the texts of the failure, for the caller and for the operator.
     package var row: Row {
         switch self {
         case .unreadable(let sentence):
@@ -341,7 +345,7 @@ extension EngineFailure: CustomStringConvertible {
 }
 
 extension Refusal {
-    /// The code if the refused document was posted as a purchase.
+    /// The code that is used if the refused document was posted as a purchase.
     fileprivate var code: ProblemCode {
         if isTooLong { return .bodyTooLarge }
         return isFromXcode ? .purchaseFromXcode : .purchaseNotTrusted

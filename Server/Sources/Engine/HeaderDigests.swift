@@ -5,14 +5,15 @@ import Synchronization
 /// Caches the digests of header segments. Apple signs for months with one chain, so nearly every
 /// document has a header that was digested before.
 ///
-/// The header's row is still looked up with every document, and written if it is absent: after a
-/// failover to a server that lacks the last commits, no document must be stored without its header.
+/// The header's row is nevertheless looked up with every document, and written if it is absent,
+/// because no document may be stored without its header after a failover to a server that lacks the
+/// last commits.
 final class HeaderDigests: Sendable {
-    /// When full, the oldest entry is removed.
+    /// The maximum number of cached headers. A full cache removes its oldest entry.
     static let headersMax = 64
 
-    // A list, not a dictionary: hashing a header costs more than comparing it with the few entries,
-    // which differ early.
+    // The cached headers in a list, because to hash a header costs more than to compare it with the
+    // few entries, which differ in their first bytes.
     private let known = Mutex<[(segment: [UInt8], digest: [UInt8])]>([])
 
     func digest(of segment: [UInt8]) -> [UInt8] {

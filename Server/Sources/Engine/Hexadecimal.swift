@@ -1,4 +1,4 @@
-/// Bytes as two hexadecimal digits each, in lower case.
+/// Converts bytes to text and back: two hexadecimal digits for each byte, in lower case.
 package enum Hexadecimal {
     package static func text(_ bytes: some Collection<UInt8>) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { text in
@@ -16,7 +16,8 @@ package enum Hexadecimal {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
-    /// Returns nil unless the text consists of pairs of digits. Accepts upper case, too.
+    /// The bytes that a text represents. Also accepts upper case. Returns nil unless the text
+    /// consists of pairs of digits.
     package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count.isMultiple(of: 2), !digits.contains(nil) else { return nil }

@@ -2,9 +2,9 @@ import Crypto
 
 /// Derives ids from the idempotency keys of requests, such as grants and debits.
 enum IdempotencyKey {
-    /// Hexadecimal digits: the same for the same key, and random ones if there is none.
+    /// Hexadecimal digits that are the same for the same key. Without a key they are random.
     ///
-    /// - Parameter count: at most 64.
+    /// - Parameter count: the number of digits, at most 64.
     static func digits(for key: String?, count: Int) -> String {
         let bytes =
             key.map { Array(SHA256.hash(data: Array($0.utf8))) }

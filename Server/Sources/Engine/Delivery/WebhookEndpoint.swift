@@ -104,19 +104,19 @@ package struct WebhookEndpoint: Hashable, Sendable {
     package var id: WebhookID { stored.id }
     package var isPaused: Bool { isPausedByFile || stored.pausedAt != nil }
 
-    /// Whether it posts the same bodies to the same address as before, and neither version is
-    /// paused or held.
+    /// Whether the webhook posts the same bodies to the same address as a former version of it, and
+    /// neither version is paused or held.
     func isSame(as former: WebhookEndpoint) -> Bool {
         settings == former.settings && secrets == former.secrets && isPaused == former.isPaused
             && stored.heldUntil == former.stored.heldUntil
     }
 
-    /// Whether attempts may be made now.
+    /// Whether deliveries may be attempted now.
     func isOpen(at now: Instant) -> Bool {
         !isPaused && (stored.heldUntil.map { $0 <= now } ?? true)
     }
 
-    /// - Parameter now: a former secret signs until its end.
+    /// - Parameter now: the present time, which decides whether former secrets still sign.
     init?(_ stored: StoredWebhook, of app: AppSettings, at now: Instant) {
         self.app = app.id
         self.stored = stored
@@ -156,8 +156,8 @@ extension StoredWebhook {
     }
 
     /// The former secrets that sign after a rotation, and until when. The receiver may have the
-    /// secret from before the rotation; or, if that was a mistake or was done twice, the oldest
-    /// one.
+    /// secret from before the rotation. If that secret was a mistake, or if a rotation was done
+    /// twice, the receiver may still have the oldest secret.
     func formers(
         afterRotationAt now: Instant, overlap: Duration
     ) -> (secrets: [String], until: Instant) {
@@ -169,8 +169,8 @@ extension StoredWebhook {
 }
 
 extension WebhookEndpoint {
-    /// Identifies the secret that a form has shown, without revealing it: each secret has at least
-    /// 24 random bytes.
+    /// A text that identifies the secret that a form has shown. It does not reveal the secret,
+    /// because each secret has at least 24 random bytes.
     package var secretMark: String { secretMark(of: stored.secret) }
 
     /// Whether the secret with this mark was replaced by another, and still signs.
@@ -189,7 +189,7 @@ extension WebhookEndpoint {
 /// One post to a webhook.
 package struct WebhookPost: Sendable {
     package var url: String
-    /// The value of `webhook-id`.
+    /// The id of the message: the value of the header `webhook-id`.
     package var message: String
     package var body: [UInt8]
     package var secrets: [String]
@@ -211,20 +211,21 @@ package enum WebhookAnswer: Hashable, Sendable {
 
 /// How webhooks are rendered and posted, and the name of this process.
 package struct WebhookTransport: Sendable {
-    /// The name of this process in leases; distinct for each process.
+    /// The name of this process in leases, unique for each process.
     package var leaseHolder: String
-    /// Returns one body for each delivery.
+    /// Renders an event. Returns one body for each delivery.
     package var render: @Sendable (WebhookSubject) throws -> [[UInt8]]
-    /// Always returns in less than ``lease``.
+    /// Posts to a webhook. Always returns in less than ``lease``.
     package var post: @Sendable (WebhookPost) async -> WebhookAnswer
-    /// Makes a secret.
+    /// Makes a new secret.
     package var newSecret: @Sendable () -> String
-    /// Whether a text is a secret.
+    /// Whether a text has the form of a secret.
     package var isSecret: @Sendable (String) -> Bool
     /// A random number from 0 to 1.
     package var jitter: @Sendable () -> Double
 
-    /// After this time another server may attempt what this one has leased and not finished.
+    /// How long a server may take for a delivery that it has leased. After that, another server may
+    /// attempt the delivery.
     package static let lease = Duration.seconds(30)
     /// The maximum number of concurrent attempts of one server for each webhook.
     package static let concurrentAttempts = 8

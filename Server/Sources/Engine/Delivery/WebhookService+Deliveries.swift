@@ -26,10 +26,10 @@ extension NewDelivery {
 //
 // Each webhook has a cursor in the event log, so that an event will be delivered as soon as it is
 // committed, and nothing else has to be written with it. A server leases the cursor, reads the
-// events after it, renders those that the webhook wants, and in one transaction adds their
+// events after it, renders the events that the webhook wants, and in one transaction adds their
 // deliveries and moves the cursor. The same server or others lease due deliveries, post them, and
 // record the answers. A crash between two steps repeats a step: a delivery may be posted twice with
-// the same id, but none is lost.
+// the same id, but no delivery is lost.
 extension WebhookService {
     /// The maximum number of events that one transaction reads for a webhook.
     private static let eventBatch = 100
@@ -58,7 +58,8 @@ extension WebhookService {
         }
         guard let lease else { return 0 }
         do throws(EngineFailure) {
-            // Its settings may have been changed before the lease. A later change ends the lease.
+            // The webhook's settings may have been changed before the lease. A later change ends
+            // the lease.
             let present = try await all(of: app).first { $0.id == id }
             guard let present, !present.isPaused else {
                 try await context.transaction { tx in try tx.webhooks.release(lease, of: app) }
@@ -66,7 +67,7 @@ extension WebhookService {
             }
             return try await enqueueDeliveries(after: lease, to: present)
         } catch {
-            // Otherwise no server would continue before the lease expires.
+            // Releases the lease, because otherwise no server would continue before it expires.
             try? await context.transaction { tx in try tx.webhooks.release(lease, of: app) }
             throw error
         }
@@ -86,7 +87,7 @@ extension WebhookService {
         return events.count
     }
 
-    /// The numbers of the next events of a webhook, and the deliveries of those that it wants.
+    /// The numbers of the next events of a webhook, and the deliveries of the events that it wants.
     private func deliveries(
         after cursor: Int64, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> (read: [Int64], new: [NewDelivery]) {
@@ -99,8 +100,8 @@ extension WebhookService {
         return (events.map(\.sequence), try await deliveries(of: events, epochs, to: webhook))
     }
 
-    /// The deliveries of those events that a webhook wants, with their bodies: as many as its
-    /// format makes of each.
+    /// The deliveries, with their bodies, of the events that a webhook wants. The webhook's format
+    /// decides how many deliveries an event has.
     private func deliveries(
         of events: [LoggedEvent], _ epochs: LogEpochs, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [NewDelivery] {
@@ -124,7 +125,7 @@ extension WebhookService {
         }
     }
 
-    /// Returns one body for each delivery.
+    /// Renders an event. Returns one body for each delivery.
     func render(_ subject: WebhookSubject) throws(EngineFailure) -> [[UInt8]] {
         do { return try webhookTransport.render(subject) } catch {
             throw .storage("A webhook's body could not be rendered: \(error)")
@@ -133,8 +134,8 @@ extension WebhookService {
 
     // MARK: - Attempts
 
-    /// Attempts a webhook's due deliveries, several at once; a slow one does not delay the others.
-    /// Returns how many attempts were made, whatever their results.
+    /// Attempts a webhook's due deliveries, several at once. A slow delivery does not delay the
+    /// others. Returns how many attempts were made, whatever their results.
     package func deliverDue(to webhook: WebhookEndpoint) async throws -> Int {
         let (id, app) = (webhook.id, webhook.app)
         let start = context.now()
@@ -164,7 +165,7 @@ extension WebhookService {
         _ limit: Int, of webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [DeliveryLease] {
         let (now, holder) = (context.now(), webhookTransport.leaseHolder)
-        // It may have been changed, paused, held or deleted since these attempts began.
+        // The webhook may have been changed, paused, held or deleted since these attempts began.
         let present = try await all(of: webhook.app).first { $0.id == webhook.id }
         guard present?.isSame(as: webhook) == true else { return [] }
         return try await context.transaction { tx in
@@ -174,7 +175,7 @@ extension WebhookService {
         }
     }
 
-    /// Returns whether further attempts may be made.
+    /// Attempts a delivery. Returns whether further deliveries may be attempted.
     private func attempt(_ lease: DeliveryLease, to webhook: WebhookEndpoint) async throws -> Bool {
         guard let body = try await body(of: lease, to: webhook) else { return true }
         let (at, start) = (context.now(), ContinuousClock.now)
@@ -184,7 +185,7 @@ extension WebhookService {
                 secrets: webhook.secrets, authorization: webhook.settings.authorization,
                 rules: context.apps[webhook.app]?.webhooks ?? .none))
         if answer == .notAttempted || (Task.isCancelled && !answer.isAccepted) {
-            // This server is stopping, or is overloaded. That is not the receiver's failure.
+            // This server is stopping or overloaded, so the receiver did not cause the failure.
             try await context.transaction { tx in
                 try tx.deliveries.release(lease, to: webhook.id, of: webhook.app)
             }
@@ -202,10 +203,10 @@ extension WebhookService {
     /// The stored body, or a new one if none is stored. Returns nil if the lease was lost, or if
     /// there is nothing left to post.
     ///
-    /// A delivery without a body may now be split into another number of deliveries than when it
-    /// was added: the format was changed, or a person was erased. So the deliveries of the event
-    /// are updated together with the body. Each transaction changes the deliveries of one event,
-    /// however many wait.
+    /// The event of a delivery without a body may now have another number of deliveries than when
+    /// it was added, because the format was changed or a person was erased. So the deliveries of
+    /// the event are updated together with the body. Each transaction changes the deliveries of one
+    /// event, however many wait.
     private func body(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [UInt8]? {
@@ -223,9 +224,9 @@ extension WebhookService {
         }
     }
 
-    /// The deliveries of an event without a customer, for the present owner of its purchase. Our
-    /// own format delivers such an event in the purchase's order, RevenueCat's format in the
-    /// owner's. So a change of the format moves it.
+    /// The deliveries of an event without a customer, for the present owner of its purchase.
+    /// Perennial's format delivers such an event in the purchase's stream, and RevenueCat's format
+    /// in the owner's stream. So a change of the format moves the event to another stream.
     private func ownersParts(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [NewDelivery] {
@@ -250,7 +251,7 @@ extension WebhookService {
         return try render(subject, of: event, epochs)
     }
 
-    /// All deliveries of a delivery's event, in its present state.
+    /// All deliveries of a delivery's event, rendered from the present state.
     private func parts(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [NewDelivery] {
@@ -287,8 +288,8 @@ extension WebhookService {
     ) async throws(EngineFailure) {
         let (id, app, now) = (webhook.id, webhook.app, context.now())
         let isDelivered = verdict.outcome == .delivered
-        // Read separately: a transaction that reads the webhook's row conflicts with every
-        // transaction that moves its cursor.
+        // The webhook is read separately, because a transaction that reads its row conflicts with
+        // every transaction that moves its cursor.
         let before = try await context.read { tx in try tx.webhooks.find(id, of: app) }
         try await context.transaction { tx in
             switch verdict.outcome {
@@ -318,7 +319,7 @@ extension WebhookService {
         switch verdict.outcome {
         case .delivered:
             context.counters.webhooksDelivered.add()
-            if wasReported { context.logger.notice("a webhook accepts again", metadata: metadata) }
+            if wasReported { context.logger.notice("a webhook accepts deliveries again", metadata: metadata) }
         case .retry: context.counters.webhooksRetried.add()
         case .failed:
             context.counters.webhooksFailed.add()

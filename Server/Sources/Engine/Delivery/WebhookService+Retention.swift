@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// How long deliveries stay after they have ended.
+/// The deletion of deliveries that ended long ago.
 extension WebhookService {
     private static let deliveredRetention = Duration.days(8)
     private static let failedRetention = Duration.days(30)

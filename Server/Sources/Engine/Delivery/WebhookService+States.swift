@@ -2,11 +2,11 @@ import Ledger
 import Storage
 
 extension WebhookService {
-    /// The states as of the last ``refreshStates()``.
+    /// The states of all webhooks, as of the last ``refreshStates()``.
     package var states: [WebhookState] { stateCache.all }
 
-    /// Refreshes ``states``, logs each webhook that has failed for an hour, once, and deletes old
-    /// deliveries. Also adds webhooks of the configuration that are missing.
+    /// Refreshes ``states``, and deletes old deliveries. Logs each webhook that has failed for an
+    /// hour, but only once. Also adds webhooks of the configuration that the database lacks.
     package func refreshStates() async throws(EngineFailure) {
         try await prepare()
         let webhooks = try await all()

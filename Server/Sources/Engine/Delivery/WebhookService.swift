@@ -8,7 +8,7 @@ package struct WebhookService: Sendable {
     let webhookTransport: WebhookTransport
     let stateCache: WebhookStateCache
 
-    /// - Parameter former: the service of the former configuration. This one takes over its caches.
+    /// - Parameter former: the service of the previous configuration. Its caches are reused.
     init(
         context: Context, events: EventService, webhookTransport: WebhookTransport,
         former: WebhookService?
@@ -19,7 +19,7 @@ package struct WebhookService: Sendable {
         stateCache = former?.stateCache ?? WebhookStateCache()
     }
 
-    /// For how many hours a former secret may continue to sign.
+    /// The allowed numbers of hours for which a former secret continues to sign.
     package static let formerSecretHoursRange = 0...168
     package static let formerSecretHours = 24
     package static let authorizationBytesMax = 1_024
@@ -28,7 +28,7 @@ package struct WebhookService: Sendable {
 
     // MARK: - The webhooks
 
-    /// Adds the webhooks of the configuration to the database. A new one begins with the events
+    /// Adds the webhooks of the configuration to the database. A new webhook begins with the events
     /// after this call. Idempotent.
     package func prepare() async throws(EngineFailure) {
         let now = context.now()
@@ -37,7 +37,7 @@ package struct WebhookService: Sendable {
             let known = try await context.read { tx in try tx.webhooks.all(of: app.id).map(\.id) }
             let missing = app.webhooks.endpoints.map(\.id).filter { !known.contains($0) }
             guard !missing.isEmpty else { continue }
-            // The webhook starts after everything already committed.
+            // The webhook starts after all events that are committed already.
             try await events.numberEvents()
             try await context.transaction { tx in
                 let last = try tx.events.lastSequence(of: app.id)
@@ -49,7 +49,7 @@ package struct WebhookService: Sendable {
         }
     }
 
-    /// The webhooks in force of every app, or of one.
+    /// The webhooks in force of one app, or of every app.
     package func all(of only: AppID? = nil) async throws(EngineFailure) -> [WebhookEndpoint] {
         let chosen = context.apps.values.filter { only == nil || $0.id == only }
             .sorted { $0.id < $1.id }
@@ -73,9 +73,10 @@ package struct WebhookService: Sendable {
         return webhook
     }
 
-    /// Adds a webhook, which begins with the events after this call. Idempotent with a key.
+    /// Adds a webhook, which begins with the events after this call. Idempotent if the request has
+    /// a key.
     ///
-    /// - Parameter secret: nil for a new random one.
+    /// - Parameter secret: the secret that signs the webhook's posts; nil for a new random one.
     package func add(
         _ settings: WebhookSettings, secret: String?, isPaused: Bool, key: String? = nil,
         of appID: AppID
@@ -87,7 +88,7 @@ package struct WebhookService: Sendable {
         let id = WebhookID(rawValue: "wh_\(digits)")
         let now = context.now()
         let secret = secret ?? webhookTransport.newSecret()
-        // The webhook starts after everything already committed.
+        // The webhook starts after all events that are committed already.
         try await events.numberEvents()
         try await context.decide { (tx) -> Decision<Void> in
             guard try tx.webhooks.find(id, of: appID) == nil else { return .unchanged(()) }
@@ -121,14 +122,15 @@ package struct WebhookService: Sendable {
                 guard !known.isConfigured else { return .refused(.webhookInConfiguration(id)) }
                 var new = known.settings
                 change.apply(to: &new)
-                // Products that were listed when the filter was made stay allowed.
+                // Products that the configuration listed when the filter was made stay allowed.
                 let former = known.settings.filter.products ?? []
                 if let failure = Self.refusal(of: new, in: app, beside: former) {
                     return .refused(failure)
                 }
                 try tx.webhooks.update(id, new, of: appID)
                 if new.format != known.settings.format {
-                    // Each waiting delivery is then rendered anew before its next attempt.
+                    // Without their bodies, waiting deliveries are rendered again before their next
+                    // attempt.
                     try tx.deliveries.clearBodies(ofDeliveriesTo: id, of: appID)
                     try tx.webhooks.revokeCursorLeases(of: appID)
                 }
@@ -145,7 +147,7 @@ package struct WebhookService: Sendable {
         return try await find(id, of: appID)
     }
 
-    /// Deletes a webhook and its deliveries, even if the configuration no longer has it.
+    /// Deletes a webhook and its deliveries, even if the configuration no longer contains it.
     package func delete(
         _ id: WebhookID, of appID: AppID
     ) async throws(EngineFailure) -> WebhookEndpoint {
@@ -164,9 +166,9 @@ package struct WebhookService: Sendable {
 
     /// Replaces a webhook's secret. The former secret continues to sign for a while.
     ///
-    /// - Parameter secret: nil for a new random one.
+    /// - Parameter secret: the new secret; nil for a random one.
     /// - Parameter mark: the ``WebhookEndpoint/secretMark`` of the secret to be replaced. If that
-    ///   secret was replaced already, nothing changes. Nil replaces the present one.
+    ///   secret was replaced already, nothing changes. Nil replaces the present secret.
     package func rotateSecret(
         of id: WebhookID, to secret: String?, overlap: Duration, from mark: String? = nil,
         app appID: AppID
@@ -179,7 +181,7 @@ package struct WebhookService: Sendable {
             guard let stored = try tx.webhooks.find(id, of: appID) else {
                 return .refused(.unknownWebhook(id))
             }
-            // The closure may run twice, and must not then record the new secret as the former one.
+            // If the closure runs twice, it must not record the new secret as the former one.
             guard stored.secret != new else { return .done(()) }
             guard mark == nil || mark == known.secretMark(of: stored.secret) else {
                 return .unchanged(())
@@ -195,7 +197,7 @@ package struct WebhookService: Sendable {
     /// The maximum number of an unknown product's characters that a failure repeats.
     private static let productCharacters = 100
 
-    /// Why a webhook cannot have these settings. Nil if it can.
+    /// Why a webhook cannot have these settings. Returns nil if it can.
     ///
     /// - Parameter former: the products of its filter so far, which may be unknown.
     private static func refusal(
@@ -282,11 +284,12 @@ package struct WebhookService: Sendable {
         return found
     }
 
-    /// Delivers events once more, with the same `webhook-id`. Reads at most
-    /// ``WebhookReplay/eventsMax`` events. Idempotent, except that each call restarts the attempts.
+    /// Delivers events again, with the same `webhook-id`. Reads at most ``WebhookReplay/eventsMax``
+    /// events. Idempotent, except that each call restarts the attempts.
     ///
-    /// - Returns: how many are delivered, and where to continue; nil if nothing is left.
-    /// - Throws: ``EngineFailure``: `unknownCursor` if the log does not have the chosen event.
+    /// - Returns: how many deliveries are made again, and the position where to continue; nil if no
+    ///   event is left.
+    /// - Throws: ``EngineFailure``: `unknownCursor` if the log does not contain the chosen event.
     package func replay(
         _ replay: WebhookReplay, to id: WebhookID, of appID: AppID
     ) async throws(EngineFailure) -> (count: Int, next: LogPosition?) {
@@ -304,7 +307,8 @@ package struct WebhookService: Sendable {
         let now = context.now()
         let (app, _) = try context.app(appID)
         let count = try await context.transaction { tx in
-            // Read in this transaction: a concurrent erasure comes before all of it or after.
+            // The events are read in this transaction, so that a concurrent erasure takes effect
+            // before or after all of it.
             let deliveries = try chosen.flatMap { chosen -> [NewDelivery] in
                 guard let event = try tx.events.find(chosen.sequence, of: appID) else { return [] }
                 guard webhook.settings.format != .perennial else {
@@ -327,7 +331,8 @@ package struct WebhookService: Sendable {
         return (count, isOver ? nil : page.next)
     }
 
-    /// Greater than the difference of the servers' clocks, and than the time of a transaction.
+    /// How far before the requested time a replay begins to read. Greater than the difference of
+    /// the servers' clocks, and than the duration of a transaction.
     private static let replayMargin = Duration.seconds(60)
 
     /// The position after which a replay reads.
@@ -347,7 +352,8 @@ package struct WebhookService: Sendable {
         let moment = from - Self.replayMargin
         let sequence: Int64 = try await context.read { tx in
             var (low, high) = (Int64(0), try tx.events.lastSequence(of: app))
-            // Finds the last event before the moment: numbers follow time, up to the margin.
+            // Finds the last event before the moment. Events are numbered in order of time, up to
+            // the margin.
             while low < high {
                 let middle = (low + high + 1) / 2
                 let event = try tx.events.find(middle, of: app)

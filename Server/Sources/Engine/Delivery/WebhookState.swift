@@ -6,15 +6,15 @@ import Synchronization
 package struct WebhookState: Hashable, Sendable {
     package var app: AppID
     package var webhook: WebhookID
-    /// Its address without its path: see ``ForwardLabel``.
+    /// The webhook's address without the path: see ``ForwardLabel``.
     package var label: String
     package var waiting: Int
     /// How long the oldest delivery has waited.
     package var oldestAge: Duration
-    /// The number of events that were not read for it yet.
+    /// The number of events that were not read for the webhook yet.
     package var unreadEvents: Int64
     package var isPaused: Bool
-    /// How long it has failed without a success; nil if the last attempt succeeded.
+    /// How long the webhook has failed without a success. Nil if the last attempt succeeded.
     package var failingFor: Duration?
 
     /// The time after which a failing webhook is named in the log and in the answer of `/ready`.

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// The data that bodies are rendered from.
+/// The data from which bodies are rendered.
 package struct WebhookSubject: Sendable {
     package var app: AppID
     package var content: Content
@@ -11,7 +11,7 @@ package struct WebhookSubject: Sendable {
         /// if the event has none.
         case perennial(LoggedEvent, LogEpochs, CustomerState?)
         case revenueCat(LoggedEvent, LogEpochs, EventContext)
-        /// A test delivery that was requested to see whether it arrives.
+        /// A test delivery, which somebody has requested.
         case test(WebhookFormat, message: String, at: Instant)
     }
 
@@ -32,8 +32,8 @@ package struct WebhookSubject: Sendable {
         }
     }
 
-    /// Removes a customer of another stream, because erasing that customer would not erase this
-    /// body.
+    /// The subject without its customer, if the customer is of another stream. An erasure of that
+    /// customer would not erase this body.
     func staying(in stream: String) -> WebhookSubject {
         guard case .revenueCat(let event, let epochs, var context) = content,
             self.stream != stream
@@ -50,23 +50,22 @@ package struct EventContext: Sendable {
     /// The account token of a purchase without an owner. Nil if it is not a customer's id, or
     /// belonged to an erased person.
     package var accountToken: String?
-    /// For a purchase that moved: its former owner. For a purchase that was linked: the account
+    /// For a purchase that moved, its former owner. For a purchase that was linked, the account
     /// token under which earlier events were delivered, if it is one of the customer's ids.
     package var former: People?
-    /// For a purchase that was linked: whether earlier events were delivered under another
-    /// customer.
+    /// Whether earlier events of a purchase that was linked were delivered under another customer.
     package var isToldOfAnother = false
-    /// The former owner of a purchase that moved, and what that customer still has.
+    /// The other purchases that the former owner (``loser``) of a purchase that moved still has.
     package var remaining: [PurchaseState] = []
-    /// The terms that cover the moment, among the remaining purchases that do not renew.
+    /// For each remaining purchase that does not renew, the term that covers ``now``.
     package var remainingTerms: [PurchaseID: Term] = [:]
     package var loser: People?
-    /// The time of rendering.
+    /// When the body is rendered.
     package var now: Instant
     package var timeline: Timeline?
     /// The entitlements that the event's product gives, by name.
     package var entitlements: [EntitlementID]
-    /// Where it was bought, according to the app.
+    /// The place in the app where the transaction was bought, according to the app.
     package var placement: String?
     /// All wallet movements of a purchase, in order. Nil if an earlier event reports them.
     package var movements: [WalletChange]?
@@ -76,13 +75,14 @@ package struct EventContext: Sendable {
 
     /// The ids of one customer, without those that the server made.
     package struct People: Hashable, Sendable {
-        /// The id that represents the customer in this database. Nil if they are unknown here.
+        /// The id that represents the customer in this database. Nil if the customer is unknown
+        /// there.
         var id: CustomerID?
-        /// The oldest one.
+        /// The oldest id.
         package var first: CustomerID
-        /// The id that best identifies the person to the app: the newest that is not anonymous.
+        /// The id that best identifies the person to the app: the newest id that is not anonymous.
         package var last: CustomerID
-        /// Oldest first.
+        /// All ids, the oldest first.
         package var all: [CustomerID]
 
         init(_ customer: StoredCustomer) {
@@ -99,7 +99,7 @@ package struct EventContext: Sendable {
 }
 
 extension EventEntry {
-    /// Whether both events are about the same payment, or refund, in the same customer's wallets.
+    /// Whether both events are about the same payment or refund, in wallets of the same customer.
     func isBooked(with other: EventEntry) -> Bool {
         purchase == other.purchase && change.kind == other.change.kind
             && change.transaction == other.change.transaction && knownAt == other.knownAt

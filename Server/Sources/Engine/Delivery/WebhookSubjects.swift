@@ -2,15 +2,15 @@ import Ledger
 import Logging
 import Storage
 
-/// Collects the data of an event for a message to a webhook.
+/// Collects the data from which messages about an event are rendered.
 struct WebhookSubjects {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The data to render an event from, in its present state.
+    /// The data from which an event is rendered, in the present state.
     ///
-    /// - Parameter holder: the customer of an event that has none itself. Only RevenueCat's format
+    /// - Parameter holder: the customer for an event that has no customer. Only RevenueCat's format
     ///   needs one.
     func subject(
         of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
@@ -74,7 +74,8 @@ struct WebhookSubjects {
         try id.flatMap { try tx.customers.find(known: $0, in: app) }.map(EventContext.People.init)
     }
 
-    /// Where the event's transaction was bought. For a renewal, where its purchase was bought.
+    /// Where the event's transaction was bought. For a renewal, where the purchase was bought
+    /// first.
     private func placement(_ change: Change, _ timeline: Timeline, in app: AppID) throws -> String?
     {
         let origins = try tx.purchases.origins(of: timeline.purchase, in: app)
@@ -87,8 +88,9 @@ struct WebhookSubjects {
 
     // MARK: - What other events say
 
-    /// The changes of a purchase in a customer's wallets, with one event for each currency. The
-    /// first event reports all of them. On PostgreSQL the others may have no number yet.
+    /// The changes of a customer's wallets by one payment or refund. Each currency has a separate
+    /// event, but the first event reports all changes. On PostgreSQL the other events may have no
+    /// number yet. Returns nil if an earlier event reports the changes.
     private func movements(with event: LoggedEvent, in app: AppID) throws -> [WalletChange]? {
         let entry = event.entry
         guard let own = entry.change.wallet, let customer = entry.customer,
@@ -104,8 +106,9 @@ struct WebhookSubjects {
         return [own] + others.compactMap(\.change.wallet)
     }
 
-    /// Before a purchase was linked, its events may have been delivered under an account token or
-    /// an earlier owner. No other customer is named, because an erasure would not find an id there.
+    /// Finds under whom the events of a purchase from before its link were delivered: under an
+    /// account token, or an earlier owner. Names no other customer, because an erasure would not
+    /// find the customer's id there.
     private func setTold(
         of event: LoggedEvent, toldTo webhook: WebhookEndpoint, _ epochs: LogEpochs,
         _ context: inout EventContext
@@ -120,7 +123,7 @@ struct WebhookSubjects {
             let owner = context.customer
             if told == owner?.id || owner?.all.contains(told) == true { return }
             context.isToldOfAnother = try people(told, in: app)?.id != owner?.id
-            // The account token belongs to the customer, and the receiver does not know that yet.
+            // The account token is an id of the customer, but the receiver does not know that yet.
             if !context.isToldOfAnother, sent.stream == earlier.entry.accountToken {
                 context.former = EventContext.People(id: told)
             }
@@ -157,8 +160,8 @@ struct WebhookSubjects {
         return try tx.events.unowned(of: purchase, in: app, before: event.sequence)
     }
 
-    /// The customer under whom an event without a customer was or is delivered. Nil if there is
-    /// none.
+    /// The customer under whom an event without a customer was delivered, or is to be delivered.
+    /// Nil if there is none.
     func holder(
         of event: LoggedEvent, _ epochs: LogEpochs, toldTo webhook: WebhookID, in app: AppID
     ) throws -> CustomerID? {
@@ -169,9 +172,10 @@ struct WebhookSubjects {
         return try tx.customers.find(known: CustomerID(rawValue: sent.stream), in: app)?.customer
     }
 
-    /// The deliveries of an event that was read: the event, if the webhook wants it. RevenueCat's
-    /// format does not report a purchase without an owner; when it is linked, its earlier events
-    /// are delivered as its owner's. Deliveries that exist already are not added again.
+    /// The events to deliver when an event was read: the event itself, if the webhook wants it.
+    /// RevenueCat's format does not report a purchase without an owner. When such a purchase is
+    /// linked, its earlier events are delivered, too, as the owner's. Deliveries that exist already
+    /// are not added again.
     func subjects(
         of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
         at now: Instant

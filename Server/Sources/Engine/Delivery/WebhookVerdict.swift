@@ -3,9 +3,10 @@ import Ledger
 /// What the answer of a webhook's receiver means for a delivery, and when the delivery is attempted
 /// again. Pure.
 ///
-/// The first attempt is made at once, and nine more after these pauses: in total about 76 hours,
-/// and never less than three days. Each pause is lengthened at random by up to a fifth, so that
-/// deliveries that failed together are not retried together.
+/// The first attempt is made at once, and nine more attempts after the pauses below. Together the
+/// pauses take about 76 hours, and never less than three days. Each pause is lengthened at random
+/// by up to a fifth, so that deliveries that failed at the same time are not retried at the same
+/// time.
 package struct WebhookVerdict: Hashable, Sendable {
     package static let pauses: [Duration] = [
         .seconds(5), .seconds(300), .seconds(1_800), .hours(2), .hours(5), .hours(10), .hours(14),
@@ -15,7 +16,7 @@ package struct WebhookVerdict: Hashable, Sendable {
     /// The minimum time from the first attempt to the last one.
     package static let triedFor = pauses.reduce(.zero, +)
     private static let jitterShare = 0.2
-    /// A longer `Retry-After` counts as this.
+    /// The longest `Retry-After` that is obeyed. A longer one counts as this.
     package static let retryAfterMax = Duration.hours(24)
     /// The maximum time for which `Retry-After` of 429 and 503 can delay the whole webhook.
     package static let holdMax = Duration.hours(1)
@@ -23,7 +24,7 @@ package struct WebhookVerdict: Hashable, Sendable {
     package var outcome: Outcome
     /// Whether the webhook is paused, because its receiver has answered 410.
     package var isGone = false
-    /// For how long nothing is posted to the webhook.
+    /// How long nothing is posted to the webhook. Nil if it is not held.
     package var hold: Duration?
 
     package enum Outcome: Hashable, Sendable {

@@ -1,13 +1,13 @@
 import Storage
 
 extension EventAuthor {
-    /// The key as logs name it, such as `desk (abababab)`.
+    /// The name and the digits of the key, as logs show them, such as `desk (abababab)`.
     package var keyText: String {
         if keyDigits.isEmpty { return keyName }
         return keyName.isEmpty ? keyDigits : "\(keyName) (\(keyDigits))"
     }
 
-    /// For example `Mia with the key desk (abababab)`.
+    /// The author in words, for example `Mia with the key desk (abababab)`.
     ///
     /// An author without a key is an operator at the dashboard: `Mia at the dashboard`.
     package var text: String {

@@ -7,8 +7,8 @@ struct EventReader {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Why a position is not a valid cursor of an app's log; nil if it is valid. The beginning is
-    /// the same in every epoch.
+    /// Why a position is not a valid cursor of an app's log. Returns nil if it is valid. The
+    /// position before the first event is the same in every epoch.
     func refusal(
         of place: LogPosition, in app: AppID, _ epochs: LogEpochs
     ) throws(StorageFailure) -> EngineFailure? {
@@ -27,9 +27,9 @@ struct EventReader {
         return try events(concerning: customer, in: app, after: sequence, limit: limit)
     }
 
-    /// The events of a customer after a sequence number, in order: those of any of the customer's
-    /// ids, those of an account token equal to one of them, and those of purchases from before they
-    /// were linked.
+    /// The events of a customer after a sequence number, in order. These are the events of all of
+    /// the customer's ids, of an account token equal to one of the ids, and of the customer's
+    /// purchases from before they were linked.
     func events(
         concerning id: CustomerID, in app: AppID, after sequence: Int64, limit: Int
     ) throws -> [LoggedEvent] {
@@ -57,9 +57,9 @@ struct EventReader {
         return (own + unnamed).sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 
-    /// The events after a sequence number that have no customer but belong to a customer's history:
-    /// those of an account token equal to one of the ids, and those of the customer's purchases
-    /// from before they were linked.
+    /// The events after a sequence number that have no customer but belong to a customer's history.
+    /// These are the events of an account token equal to one of the ids, and of the customer's
+    /// purchases from before they were linked.
     func unnamedEvents(
         of ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws -> [LoggedEvent] {

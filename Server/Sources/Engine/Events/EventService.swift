@@ -4,7 +4,7 @@ import Storage
 /// A page of an app's event log, and the cursor of the next page.
 package struct EventPage: Hashable, Sendable {
     package var events: [LoggedEvent]
-    /// The epochs of the log: an event's id names the epoch that the event belongs to.
+    /// The epochs of the log: an event's id names the epoch to which the event belongs.
     package var epochs: LogEpochs
     package var next: LogPosition
 }
@@ -20,13 +20,14 @@ package struct EventService: Sendable {
     private static let transitionBatch = 200
 
     /// The events of an app after a cursor, in order. If a customer is named, only that customer's
-    /// events, including those of purchases that only carry an account token equal to the id. An
-    /// unknown customer has none.
+    /// events, including the events of purchases that are known only by an account token equal to
+    /// the id. An unknown customer has no events.
     ///
-    /// - Parameter place: the cursor of the last event read; nil for the beginning.
+    /// - Parameter place: the cursor of the last event that the caller has read; nil to begin with
+    ///   the first.
     /// - Throws: ``EngineFailure``: `unknownCursor` if the cursor is past the last event, and
     ///   `outdatedCursor` if it is from the log before a restore, however far the log has advanced
-    ///   since: a reader that continued from either would miss events.
+    ///   since. A reader that continued from such a cursor would miss events.
     package func page(
         of appID: AppID, customer id: CustomerID? = nil, after place: LogPosition?, limit: Int
     ) async throws(EngineFailure) -> EventPage {
@@ -61,8 +62,8 @@ package struct EventService: Sendable {
         return try await page(of: appID, customer: id, after: place, limit: limit).events
     }
 
-    /// The newest events of a customer before a sequence number, in order. The page's cursor is
-    /// that of its last event.
+    /// The newest events of a customer before a sequence number, in order. The cursor of the page
+    /// is the cursor of its last event.
     package func lastPage(
         of appID: AppID, customer id: CustomerID, before sequence: Int64, limit: Int
     ) async throws(EngineFailure) -> EventPage {
@@ -106,9 +107,9 @@ package struct EventService: Sendable {
         }
     }
 
-    /// Gives committed events their numbers. Without a number an event is never read. Returns how
-    /// many. Idempotent, and safe for several servers at once. On SQLite every event has its number
-    /// when it is committed.
+    /// Gives committed events their numbers. An event without a number cannot be read. Returns how
+    /// many events got a number. Idempotent, and safe for several servers at once. On SQLite every
+    /// event has its number when it is committed.
     ///
     /// - Parameter isWaiting: false to leave the events to another server that is numbering.
     @discardableResult
@@ -118,20 +119,20 @@ package struct EventService: Sendable {
         }
     }
 
-    /// Yields after commits of this server that may have left events without numbers; one element
-    /// can stand for many commits. For one reader.
+    /// Yields after commits of this server that may have appended events without numbers. One
+    /// element can stand for many commits. The stream is for one reader only.
     package var unnumbered: AsyncStream<Void> { context.db.unnumbered }
 
-    /// Yields after this server has committed events of an app, until it is finished. Commits of
-    /// other servers yield nothing.
+    /// Returns a stream that yields after this server has committed events of an app, until its
+    /// continuation is finished. Commits of other servers yield nothing.
     package func logSignals(
         of app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
         context.db.signals.signals(ofLogOf: app)
     }
 
-    /// Reads the log of an app, with all events that were committed before the call. If they cannot
-    /// be numbered now, the events that have numbers are read.
+    /// Reads the log of an app, with all events that were committed before the call. If these
+    /// events cannot be numbered now, reads only the events that have numbers.
     func readingLog<Value: Sendable>(
         of app: AppID, _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
@@ -149,8 +150,8 @@ package struct EventService: Sendable {
     /// ended, terms that will end soon. Returns how many purchases and customers were examined; 0
     /// if nothing is due. Idempotent and safe for several servers at once.
     ///
-    /// - Throws: ``EngineFailure`` of the first app that failed, if nothing is due for the others.
-    ///   A failing app does not delay the others.
+    /// - Throws: ``EngineFailure`` of the first app that failed, if nothing is due for the other
+    ///   apps. A failing app does not delay the others.
     package func emitTimeBased() async throws(EngineFailure) -> Int {
         var count = 0
         var failure: EngineFailure?
@@ -167,7 +168,7 @@ package struct EventService: Sendable {
         let app = settings.id
         let now = context.now()
         let reminded = try await terms.emitReminders(of: settings)
-        // Checking for due work must not wait for writers.
+        // The check for due work must not wait for writers.
         let isDue = try await context.read { tx in
             try tx.queues.hasDue(.transitions, of: app, by: now)
                 || tx.queues.hasDue(.grantEnds, of: app, by: now)

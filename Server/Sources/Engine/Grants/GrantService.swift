@@ -4,10 +4,10 @@ import Storage
 /// A grant that support makes to a customer.
 package struct NewGrant: Hashable, Sendable {
     package var entitlement: EntitlementID
-    /// If nil, the grant lasts until it is withdrawn.
+    /// When the grant ends by itself. If nil, it lasts until it is withdrawn.
     package var until: Instant?
     package var reason: String
-    /// The caller's idempotency key: a request with the same key is the same grant.
+    /// The caller's idempotency key: requests with the same key are for the same grant.
     package var key: String?
 
     package static let reasonBytesMax = 500
@@ -22,11 +22,12 @@ package struct NewGrant: Hashable, Sendable {
     }
 }
 
-/// Entitlements that are given by hand.
+/// Entitlements that support grants manually.
 package struct GrantService: Sendable {
     let context: Context
 
-    /// Grants a customer an entitlement. Idempotent with a key: repeats return the first result.
+    /// Grants a customer an entitlement. Idempotent if the request has a key: repeated requests
+    /// return the first result.
     package func add(
         _ order: NewGrant, to id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> StoredGrant {
@@ -60,7 +61,7 @@ package struct GrantService: Sendable {
         }
     }
 
-    /// Withdraws a grant. Idempotent; a grant that has ended is not changed.
+    /// Withdraws a grant. Idempotent. A grant that has ended is not changed.
     package func withdraw(
         _ grantID: GrantID, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredGrant {
@@ -94,7 +95,8 @@ extension NewGrant {
     /// The number of characters of a grant's id after its prefix.
     private static let idCharacters = 24
 
-    /// The same id for the same key.
+    /// The grant's id: derived from the idempotency key, so that a repeated request gets the same
+    /// id; random without a key.
     fileprivate var grantID: GrantID {
         let digits = IdempotencyKey.digits(
             for: key.map { "grant \($0)" }, count: Self.idCharacters)

@@ -1,14 +1,14 @@
 import Ledger
 import Storage
 
-/// Grants entitlements by hand, ends the grants, and emits events.
+/// Stores manual grants, ends them, and emits events.
 struct GrantUpdates {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Grants something to a known customer, and emits an event. Not idempotent: check first
-    /// whether the grant exists.
+    /// Adds a grant to a known customer, and emits an event. Not idempotent: the caller must check
+    /// first that the grant does not exist.
     func add(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
         let start = kept.grant.from
         try tx.grants.insert(kept, in: app)
@@ -25,8 +25,8 @@ struct GrantUpdates {
         try emitEvent(.grantEnded, kept, in: app, at: now, by: .request, knownAt: now)
     }
 
-    /// Emits events for grants that have expired. Returns how many there were. Idempotent, and safe
-    /// for several servers at once.
+    /// Emits events for grants that have expired. Returns the number of these grants. Idempotent,
+    /// and safe for several servers at once.
     func emitExpired(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {

@@ -28,8 +28,8 @@ struct ImportDecisions {
         return refused.map { .unusable($0) } ?? .recorded
     }
 
-    /// Links a purchase that has no owner. Returns the reason if it belongs to another customer or
-    /// names one: then nothing is written, and an unknown id is not created.
+    /// Links a purchase that has no owner. If it belongs to another customer or names one, returns
+    /// the reason, writes nothing, and does not create an unknown id.
     private func linkImported(
         _ purchase: PurchaseID, to id: CustomerID, _ other: CustomerID?, in app: AppID,
         at now: Instant, _ walletCache: inout WalletProjectionCache
@@ -50,18 +50,18 @@ struct ImportDecisions {
                 + "token as the customer's alias, or set `account_tokens: other`"
         }
         let owner = try IdentityUpdates(tx).customer(id, in: app, at: now).customer
-        // The other backend only knew what a device had reported, which is not a decision about
-        // this purchase. So it counts like a device's request: the customer that the account token
-        // names gets the purchase as soon as the token is known, and the policy applies. Otherwise
-        // the owner would depend on the order of arrival.
+        // The link that the other backend had is based on a device's report, and is not a decision
+        // about this purchase. So the import counts like a device's request: the customer that the
+        // account token names gets the purchase as soon as the token is known, and the policy
+        // applies. Otherwise the owner would depend on the order of arrival.
         let evidence: OwnershipClaim.Evidence = named == nil ? .device : .token
         try OwnershipUpdates(tx).link(
             purchase, to: owner, by: evidence, in: app, at: now, &walletCache)
         return nil
     }
 
-    /// The first purchase with fewer failed checks than this, or else the first one. Returns nil if
-    /// the App Store has reported on all.
+    /// The first unchecked purchase with fewer failed checks than the given number, or else the
+    /// first unchecked one. Returns nil if the App Store has reported the past of all purchases.
     func firstUnchecked(
         among purchases: [PurchaseID], in app: AppID, refusedBelow refusals: Int
     ) throws -> UncheckedPurchase? {
@@ -74,7 +74,8 @@ struct ImportDecisions {
         return first
     }
 
-    /// Returns nil if the App Store has reported the purchase's past.
+    /// The purchase with its failed checks. Returns nil if the App Store has reported the
+    /// purchase's past.
     func unchecked(_ purchase: PurchaseID, in app: AppID) throws -> UncheckedPurchase? {
         let history = try tx.checks.history(of: purchase, in: app)?.history
         guard history?.askedAt == nil else { return nil }

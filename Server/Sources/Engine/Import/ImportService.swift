@@ -7,7 +7,7 @@ import Storage
 
 /// The result of one row of an import.
 package enum ImportOutcome: Hashable, Sendable {
-    /// The row's evidence is recorded, now or previously.
+    /// The row's evidence is recorded, by this import or before.
     case recorded
     /// The row can never be used, for the given reason.
     case unusable(String)
@@ -24,7 +24,7 @@ package struct ImportService: Sendable {
     let reconciliation: ReconciliationService
     let customers: CustomerService
 
-    /// The maximum number of digits of a transaction id. Apple's have up to 18.
+    /// The maximum number of digits of a transaction id. Apple's ids have up to 18.
     private static let transactionIDDigitsMax = 20
 
     // MARK: - Receipts
@@ -33,8 +33,8 @@ package struct ImportService: Sendable {
     /// its purchases that have no owner to a customer. Idempotent.
     ///
     /// - Parameters:
-    ///   - text: Base64.
-    ///   - id: the customer; if nil, the purchases get no owner until a customer's device presents
+    ///   - text: the receipt in Base64.
+    ///   - id: the customer. If nil, the purchases get no owner until a customer's device presents
     ///     them.
     ///   - isTrial: whether to only report the outcome, and record nothing.
     package func record(
@@ -48,7 +48,7 @@ package struct ImportService: Sendable {
             try id?.requireValid()
             try app.requireLegacy()
             guard let file = ReceiptText.bytes(of: text) else {
-                throw EngineFailure.unreadable("The receipt is no Base64.")
+                throw EngineFailure.unreadable("The receipt is not Base64.")
             }
             attestation =
                 file.first == UInt8(ascii: "{")
@@ -65,7 +65,8 @@ package struct ImportService: Sendable {
         }
     }
 
-    /// Rejects a row for what is wrong with the row itself. Everything else ends the import.
+    /// The outcome for a row that caused a failure: a defect of the row itself rejects only the
+    /// row. Any other failure is thrown, and ends the import.
     private static func outcome(of failure: EngineFailure) throws(EngineFailure) -> ImportOutcome {
         switch failure {
         case .unreadable, .limitExceeded, .notForAnyApp, .legacyDisabled, .notTrusted, .incomplete,
@@ -84,7 +85,7 @@ package struct ImportService: Sendable {
     /// queried before is not queried again. Idempotent.
     ///
     /// - Parameters:
-    ///   - number: the id of the purchase's first transaction, or of any other.
+    ///   - number: the id of the purchase's first transaction, or of any other of its transactions.
     ///   - other: another id of the customer.
     ///   - isTrial: whether to only validate the row; nothing is queried or recorded.
     package func record(
@@ -97,7 +98,7 @@ package struct ImportService: Sendable {
         } catch { return try Self.outcome(of: error) }
         guard !number.isEmpty, number.utf8.count <= Self.transactionIDDigitsMax,
             number.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return .unusable("“\(number.prefix(40))” is no transaction's number") }
+        else { return .unusable("“\(number.prefix(40))” is not a transaction id") }
         if isTrial { return .recorded }
         let asked = PurchaseID(TransactionID(rawValue: number), in: environment)
         let known = try await context.read { tx in
@@ -109,7 +110,7 @@ package struct ImportService: Sendable {
         } else {
             do {
                 guard let found = try await findPurchase(asked, of: appID) else {
-                    return .unusable("the App Store's answer holds no purchase of this number")
+                    return .unusable("the App Store's answer contains no purchase with this id")
                 }
                 purchase = found
             } catch let failure as AppStoreFailure {
@@ -139,7 +140,7 @@ package struct ImportService: Sendable {
 
     private static func outcome(of failure: AppStoreFailure) -> ImportOutcome {
         switch failure {
-        case .unknownID: .unusable("the App Store does not know this number")
+        case .unknownID: .unusable("the App Store does not know this id")
         case .refused(let code, let message): .unusable("the App Store says \(code): \(message)")
         case .rateLimited(let until): .retryLater(until: Instant(until), "\(failure)")
         case .unavailable, .unreadable: .retryLater(until: nil, "\(failure)")
@@ -148,12 +149,12 @@ package struct ImportService: Sendable {
     }
 
     /// Reads the history of the account that a purchase belongs to, and the status of a
-    /// subscription. Returns the purchase that contains a transaction with that id, or nil if there
-    /// is none.
+    /// subscription. Returns the purchase that contains the transaction with the requested id.
+    /// Returns nil if there is none.
     private func findPurchase(_ asked: PurchaseID, of appID: AppID) async throws -> PurchaseID? {
         guard let client = context.reconciliationSettings.appStore(appID) else {
             throw AppStoreFailure.unauthorized(
-                "App \(appID) has no app_store in the file.",
+                "App \(appID) has no app_store in perennial.yaml.",
                 remedy: "Add it, with an In-App Purchase key.")
         }
         let now = context.now()
@@ -189,9 +190,9 @@ package struct ImportService: Sendable {
         try await context.read { tx in try tx.imports.position(of: key) }
     }
 
-    /// Saves the position of an import. At its end the notification history is walked again as if
-    /// for the first time: Apple may have reported to another backend what the file does not yet
-    /// contain, before this server's first walk.
+    /// Saves the position of an import. At the end of the file, a new walk through the whole
+    /// notification history is scheduled. Before this server's first walk, Apple may have sent
+    /// notifications to another backend about purchases that the file does not contain yet.
     package func save(
         _ position: ImportPosition, of key: ImportKey
     ) async throws(EngineFailure) {
@@ -214,7 +215,7 @@ extension ImportService {
 }
 
 extension CheckResult {
-    /// The purchase that contains a transaction, whatever its place in the chain.
+    /// The purchase that contains a transaction, which need not be the first of its chain.
     fileprivate func purchase(
         with number: TransactionID
     ) -> (purchase: PurchaseID, isSubscription: Bool)? {

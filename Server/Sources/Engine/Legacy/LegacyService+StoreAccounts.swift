@@ -3,25 +3,25 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// Finds what is known of the store account that a receipt is from. Unknown parts are requested
-/// from the App Store if possible. If it does not respond, nothing is reported that might deny
-/// access to a paying customer.
+/// Finds what is known of the store account from which a receipt is. Unknown parts are requested
+/// from the App Store if possible. If the App Store does not respond, the service gives no response
+/// that might deny access to a paying customer.
 extension LegacyService {
     /// The number of "does not exist" responses about a purchase after which the request stops
     /// waiting. The App Store seldom gives that response about an existing purchase.
     private static let refusalsMax = 3
     /// The maximum number of checks in a request, for purchases whose period has just ended.
     private static let unconfirmedMax = 3
-    /// The maximum number of other purchases of the same account; further ones are omitted.
+    /// The maximum number of other purchases of the same account. Further purchases are omitted.
     private static let othersMax = 1_000
     /// The number of documents of each kind that are read to find other purchases of an account:
-    /// the newest contains everything that earlier ones did.
+    /// the newest document contains everything that earlier ones contain.
     private static let witnessesMax = 1
 
     /// Records a receipt and returns what is known of its account. Returns nil if that is too
-    /// little for a response, and more may be known later: the App Store must be queried about a
-    /// purchase for the first time and does not respond; or it has not reported what became of a
-    /// purchase at the end of its period, so that we hold it open.
+    /// little for a response, and more may be known later. There are two such cases. The App Store
+    /// must be queried about a purchase for the first time, and does not respond. Or it has not
+    /// reported what became of a purchase at the end of its period, so that access is held open.
     ///
     /// - Parameter isWhole: whether to include everything that the account has, or only what the
     ///   receipt shows.
@@ -33,14 +33,15 @@ extension LegacyService {
         let others = isWhole ? try await others(beside: attestation, in: app.id) : []
         let purchases = own + others
         guard try await isPastKnown(of: own, in: app.id) else { return nil }
-        // Other purchases are queried, too; but the receipt's own are returned even if that fails.
+        // The App Store is also queried about the other purchases. The receipt's own purchases are
+        // returned even if that fails.
         _ = try await isPastKnown(of: others, in: app.id)
         let account = try await known(of: purchases, in: app.id, isWhole: isWhole)
         let held = account.held(at: context.now(), app.rules)
         guard reconciliation.canQueryAppStore(app.id), !held.isEmpty else {
             return account.holding(held)
         }
-        // What the receipt shows first.
+        // Purchases that the receipt shows come first.
         let unconfirmed = held.keys.sorted { own.contains($0) && !own.contains($1) }
         try await reconciliation.reconcileAndWait(
             aboutUnconfirmed: Array(unconfirmed.prefix(Self.unconfirmedMax)), in: app.id)
@@ -72,11 +73,11 @@ extension LegacyService {
         }
     }
 
-    /// The purchases of a receipt's store account that are not in the receipt: those in the newest
-    /// documents of each kind about an account with one of the receipt's subscriptions.
+    /// The purchases of a receipt's store account that are not in the receipt: the purchases in the
+    /// newest documents of each kind that contain one of the receipt's subscriptions.
     ///
     /// A subscription belongs to one store account and is contained in all later documents about
-    /// it. So purchases of another account are not among them.
+    /// it. So no purchase of another account is returned.
     private func others(
         beside attestation: VerifiedDocument, in app: AppID
     ) async throws(EngineFailure) -> [PurchaseID] {
@@ -93,8 +94,8 @@ extension LegacyService {
             do {
                 others.formUnion(try await self.verification.verify(again: witness).purchases)
             } catch {
-                // For example, under another configuration. Then the document is ignored, and the
-                // other purchases are used.
+                // For example, because the configuration has changed. Then the document is ignored,
+                // and the other purchases are used.
                 context.logger.notice(
                     "a recorded document can no longer be verified",
                     metadata: [
@@ -106,8 +107,8 @@ extension LegacyService {
         return Array(others.subtracting(attestation.purchases).sorted().prefix(Self.othersMax))
     }
 
-    /// What is known about purchases and, if the whole account is requested, about those in Apple's
-    /// response about it.
+    /// What is known about purchases. If the whole account is requested, also what is known about
+    /// the purchases in Apple's response about the account.
     private func known(
         of purchases: [PurchaseID], in app: AppID, isWhole: Bool
     ) async throws(EngineFailure) -> VerifyReceiptComposer {
@@ -129,9 +130,9 @@ extension LegacyService {
         }
     }
 
-    /// Whether the App Store has reported the past of purchases. If it has not, it is queried; one
-    /// response covers the whole account. Returns true if it cannot be queried, because no more can
-    /// be known then.
+    /// Whether the App Store has reported the past of purchases. If it has not, queries the App
+    /// Store, whose response covers the whole account. Returns true if the App Store cannot be
+    /// queried, because then no more can be known.
     private func isPastKnown(
         of purchases: [PurchaseID], in app: AppID
     ) async throws(EngineFailure) -> Bool {
@@ -144,7 +145,7 @@ extension LegacyService {
         let standing = try await context.read { tx in
             try tx.appStore.health(of: app, in: next.purchase.environment)
         }
-        // While the App Store does not respond, no request waits for it.
+        // While requests to the App Store are paused, no request waits for it.
         guard standing.pausedUntil <= context.now() else { return false }
         if Self.isUnknownToAppStore(next, standing) { return true }
         try await reconciliation.reconcileAndWait(about: next.purchase, in: app)
@@ -167,12 +168,12 @@ extension LegacyService {
 /// A purchase whose past the App Store has not reported.
 struct UncheckedPurchase: Sendable {
     var purchase: PurchaseID
-    /// The number of failed checks.
+    /// The number of failed checks of the purchase.
     var failures: Int
 }
 
 extension VerifyReceiptComposer {
-    /// A copy that shows what is held open.
+    /// A copy that shows the purchases that are held open.
     fileprivate func holding(_ held: [PurchaseID: Instant]) -> VerifyReceiptComposer {
         var account = self
         account.held = held
@@ -181,10 +182,10 @@ extension VerifyReceiptComposer {
 }
 
 extension VerifiedDocument {
-    /// The purchases that it is about, each once.
+    /// The purchases that the document is about, each once.
     fileprivate var purchases: [PurchaseID] { Set(facts.map(\.purchase)).sorted() }
 
-    /// An auto-renewable subscription that it shows.
+    /// One auto-renewable subscription that the document shows. Nil if it shows none.
     fileprivate var subscription: PurchaseID? {
         let chains = facts.filter { fact in
             guard case .payment(let payment) = fact.statement else { return false }

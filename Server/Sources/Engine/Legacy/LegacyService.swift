@@ -11,11 +11,10 @@ package struct LegacyService: Sendable {
     let reconciliation: ReconciliationService
 }
 
-/// Our own implementation of Apple's verifyReceipt, for programs that call it and cannot be
-/// changed.
+/// An implementation of Apple's verifyReceipt, for programs that call it and cannot be changed.
 ///
-/// The receipt is verified here. The state of its account is what Apple last responded, if it has
-/// been queried, and everything received since.
+/// The receipt is verified here. The state of its account is Apple's last response, if Apple has
+/// been queried, and everything that was received since.
 extension LegacyService {
     /// The maximum size of a request, in bytes.
     package static let verifyReceiptBytesMax = PurchaseEvidence.bytesMax
@@ -24,11 +23,11 @@ extension LegacyService {
     /// because programs would then discard it.
     package static let verifyReceiptUnavailable = VerifyReceiptResponse(.unavailable).json.bytes
 
-    /// The response to a request's body, in Apple's format. Like Apple's, it reports problems as a
-    /// status; only internal failures and `legacyDisabled` are thrown.
+    /// The response to a request's body, in Apple's format. Like Apple's response, it reports
+    /// problems as a status. Only internal failures and `legacyDisabled` are thrown.
     ///
-    /// - Parameter environment: the environment that the receipt must be from; Apple has a URL for
-    ///   each.
+    /// - Parameter environment: the environment from which the receipt must be. Apple has a URL for
+    ///   each environment.
     package func verifyReceipt(
         _ body: [UInt8], at environment: Ledger.Environment
     ) async throws(EngineFailure) -> [UInt8] {
@@ -52,7 +51,7 @@ extension LegacyService {
     }
 
     /// The response about a receipt that could not be verified. Apple's format has no room for a
-    /// reason, so if our clock may be wrong, that is logged for the operator.
+    /// reason, so if the server's clock may be wrong, that is logged for the operator.
     private func unverified(_ outcome: VerificationOutcome<some Hashable & Sendable>) -> [UInt8] {
         if case .clockMismatch(let uncertainty) = outcome {
             context.counters.documentsSignedAhead.add()
@@ -132,7 +131,8 @@ private struct ReceiptRequest: Sendable {
     let app: AppSettings
     let store: StoreEnvironment
 
-    /// Rejects a receipt of the other environment, or without the secret, as Apple does.
+    /// The rejection of a receipt of the other environment, or of a request without the secret, as
+    /// Apple's. Returns nil if the request is acceptable.
     func rejection(
         from origin: StoreEnvironment, needsSecret: Bool
     ) -> VerifyReceiptResponse? {

@@ -71,7 +71,7 @@ extension VerifiedDocument {
     }
 }
 
-/// The identifier of a device that its receipts are bound to.
+/// The identifier of a device, to which its receipts are bound.
 enum DeviceGUID {
     /// The bytes of a UUID (`identifierForVendor`), or of a Mac's network address. Returns nil if
     /// the text is neither.

@@ -47,7 +47,7 @@ extension VerificationService {
                 receivedAt: AppStoreDate(origin.receivedAt),
                 kinds: Intake.kinds(in: contents.appReceipt?.payload))
         }
-        // Equal in every copy, so that copies are recognised.
+        // The moment is the same in every copy of the notification, so that copies are recognised.
         attestation.document.signedAt = Instant(contents.latestMoment)
         if let receipt = contents.transactionReceipt {
             attestation.add { () throws(IntakeFailure) in
@@ -70,7 +70,8 @@ extension VerificationService {
 
 extension RecordingService {
     /// The app that the notification names. If it names none, as in 2019 and 2020, the app whose
-    /// secret it contains. If several apps have that secret, the receipt in it decides.
+    /// secret it contains. If several apps have that secret, the receipt in the notification
+    /// decides.
     private func app(ofV1 json: JSON) throws(EngineFailure) -> (AppSettings, Verifier) {
         let notification = V1Notification(json: json)
         let all = context.apps.values.sorted { $0.id < $1.id }
@@ -90,7 +91,8 @@ extension RecordingService {
         return try self.context.app(app.id)
     }
 
-    /// The bundle ID that the receipt in it claims, unverified: used only to choose the app.
+    /// The bundle ID that the receipt in a notification claims. It is not verified, and is used
+    /// only to choose the app.
     private static func bundleID(within notification: V1Notification?) -> String? {
         let text = notification?.unifiedReceipt?.latestReceipt
         return text.flatMap(ReceiptText.bytes).flatMap { Verifier.peek(receipt: $0) }
@@ -98,8 +100,8 @@ extension RecordingService {
 }
 
 extension VerificationService {
-    /// The original body without the secret, which must not be stored in every row. If it cannot be
-    /// cut out of the text, the body is serialised again without it.
+    /// The original body without the secret, which must not be stored in every row. If the secret
+    /// cannot be cut out of the text, the body is serialised again without it.
     static func withoutSecret(
         _ body: [UInt8], _ json: JSON, _ secret: AppSecret?
     ) -> [UInt8] {

@@ -7,12 +7,12 @@ import Storage
 /// Apple's last response about it, unchanged, and everything received since.
 struct VerifyReceiptComposer: Sendable {
     var timelines: [Timeline] = []
-    /// Purchases that stay open although their period is over, each with the end of that hold: the
-    /// App Store cannot be queried about them, or the receipt in question does not show them.
+    /// Purchases that stay open although their period is over, each with the end of the hold. The
+    /// App Store cannot be queried about them, or the receipt of the request does not show them.
     var held: [PurchaseID: Instant] = [:]
     private var told: (answer: VerifyReceiptResponse, at: Instant, of: Ledger.Environment)?
 
-    /// Uses Apple's response in a document, if it is the newest one.
+    /// Uses the response of Apple that a document contains, if it is newer than the one in use.
     mutating func apply(_ document: StoredDocument?) {
         guard let document, let bytes = document.bytes,
             told.map({ $0.at < document.signedAt }) ?? true,
@@ -44,7 +44,7 @@ struct VerifyReceiptComposer: Sendable {
         return held
     }
 
-    /// Adds what the receipt itself does not contain.
+    /// Adds to a response the values that the receipt itself does not contain.
     func complete(
         _ answer: inout VerifyReceiptResponse, from receipt: Verified<AppReceipt>, text: String,
         excludesOld: Bool
@@ -58,8 +58,9 @@ struct VerifyReceiptComposer: Sendable {
         answer.renewals = renewals.isEmpty ? nil : renewals
     }
 
-    /// The rows of a response. Without a response of Apple's, they begin with the receipt's own
-    /// rows. Missing rows are added; existing ones are changed only by what was received later.
+    /// The rows of a response. Without a response of Apple, the rows begin with the receipt's own
+    /// rows. Missing rows are added. Existing rows are changed only by documents that were received
+    /// later.
     func rows(of receipt: AppReceipt, madeAt: Instant) -> [VerifyReceiptRow] {
         var rows = told?.answer.latestRows ?? []
         if told == nil { rows = receipt.purchases.map { VerifyReceiptRow($0) } }
@@ -87,7 +88,8 @@ struct VerifyReceiptComposer: Sendable {
         return told.answer.receipt?.purchases?.contains { $0.isOf(period) } ?? false
     }
 
-    /// Sorts rows by age. Apple's own order is preserved; if rows were added, its direction is.
+    /// Sorts rows by age. If no row was added, Apple's order is preserved. If rows were added, the
+    /// direction of Apple's order is preserved.
     private func inOrder(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         let apples = told?.answer.latestRows ?? []
         if told != nil, rows.count == apples.count { return rows }
@@ -98,8 +100,8 @@ struct VerifyReceiptComposer: Sendable {
         return sorted.reversed()
     }
 
-    /// The row of each subscription that ends last; of two that end together, the one bought later.
-    /// The order of the rows has no meaning.
+    /// For each subscription, the row that ends last. Of two rows that end together, the one that
+    /// was bought later. The order of the rows has no meaning.
     static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         var newest: [String: Int] = [:]
         for (place, row) in rows.enumerated() where row.expires != nil {
@@ -110,8 +112,8 @@ struct VerifyReceiptComposer: Sendable {
         return newest.values.sorted().map { rows[$0] }
     }
 
-    /// The renewal info of each subscription's last period. What was reported about an earlier
-    /// period, and why it ended, no longer applies.
+    /// The renewal info of each subscription's last period. Reports about an earlier period, such
+    /// as why it ended, no longer apply.
     var renewals: [VerifyReceiptRenewal] {
         var renewals = told?.answer.renewals ?? []
         for timeline in timelines {
@@ -122,8 +124,8 @@ struct VerifyReceiptComposer: Sendable {
                 timeline.renewalInfo(about: period)?.value, of: timeline.purchase, period)
             renewals.upsert(row)
         }
-        // A subscription that we hold open is shown as in a grace period: Apple's term for access
-        // that continues without a payment.
+        // A subscription that is held open is shown as in a grace period, which is Apple's term for
+        // access that continues without a payment.
         for timeline in timelines {
             guard let until = held[timeline.purchase], let period = timeline.lastToRenew else {
                 continue
@@ -137,8 +139,8 @@ struct VerifyReceiptComposer: Sendable {
         return renewals
     }
 
-    /// Whether Apple's response already considered the renewal: then it is listed there, or was
-    /// omitted on purpose.
+    /// Whether Apple's response already considered the renewal. Then the response lists the
+    /// renewal, or omits it on purpose.
     private func isCovered(
         _ renewal: Timeline.Attested<Renewal>, of period: Timeline.Period
     ) -> Bool {
@@ -182,19 +184,19 @@ extension VerifyReceiptComposer {
 // MARK: - Conversion to Apple's format
 
 extension Timeline.Period {
-    /// Consumables appear in a response until the app has finished them, which the server cannot
-    /// know.
+    /// Whether responses contain the period. Consumables are left out: Apple lists them until the
+    /// app has finished them, which this server cannot know.
     fileprivate var isShown: Bool { !isVoid && payment.kind != .consumable }
 }
 
 extension Timeline {
-    /// The period that the next one would follow.
+    /// The period after which the next one would begin.
     fileprivate var lastToRenew: Period? {
         periods.last { !$0.isVoid && $0.payment.until != nil }
     }
 
-    /// When another product replaced a period before its own end; nil if none did. The newer period
-    /// shows this.
+    /// When another product replaced a period before its own end. Nil if none did. The start of the
+    /// newer period shows this.
     fileprivate func replacement(of period: Period) -> Instant? {
         guard period.isReplaced, let end = period.end else { return nil }
         let next = periods.first { $0.from == end && !$0.isVoid && $0.product != period.product }
@@ -217,8 +219,9 @@ extension VerifyReceiptRow {
         return mine == others ? other.isOlder(than: self) : mine > others
     }
 
-    /// When the row stopped counting: at the refund, if it was refunded; not at all, if another
-    /// product replaced it and Apple does not say when.
+    /// The last moment for which the row counts, in milliseconds since 1970: the refund, if it was
+    /// refunded; the purchase, if another product replaced it and Apple does not say when;
+    /// otherwise its end.
     private var lastMoment: Int64 {
         let end = expires?.milliseconds ?? 0
         if let cancelled { return min(cancelled.milliseconds, end) }
@@ -237,7 +240,8 @@ extension VerifyReceiptRow {
         if payment.isUpgraded { isUpgraded = true }
     }
 
-    /// Adds what a receipt does not contain but its account knows.
+    /// Adds to a row the values that a receipt does not contain but that are known about its
+    /// account.
     fileprivate mutating func complete(from payment: Payment) {
         subscriptionGroupID = subscriptionGroupID ?? payment.group
         appAccountToken = appAccountToken ?? payment.accountToken
@@ -245,7 +249,7 @@ extension VerifyReceiptRow {
         offerCodeReferenceName = offerCodeReferenceName ?? payment.offer?.name(as: .code)
     }
 
-    /// Records when another product replaced the row.
+    /// Sets when another product replaced the row's period.
     fileprivate mutating func apply(_ replacement: Instant?) {
         guard let replacement, cancelled == nil else { return }
         cancelled = AppStoreDate(replacement)
@@ -279,8 +283,8 @@ extension VerifyReceiptRenewal {
         originalTransactionID == purchase.original.rawValue
     }
 
-    /// - Parameter renewal: the renewal info of the period's end. If there is none, renewal is on,
-    ///   because buying the period switched it on.
+    /// - Parameter renewal: the renewal info of the period's end. If there is none, renewal counts
+    ///   as on, because the purchase of the period switched it on.
     fileprivate init(_ renewal: Renewal?, of purchase: PurchaseID, _ period: Timeline.Period) {
         self.init()
         originalTransactionID = purchase.original.rawValue
@@ -294,7 +298,7 @@ extension VerifyReceiptRenewal {
         }
         graceUntil = renewal.grace(after: period).map { AppStoreDate($0) }
         priceIncreaseStatus = renewal.priceRise.map { $0 == .agreed ? .agreed : .notAnswered }
-        // The older spelling, for the oldest clients.
+        // The same value under its older name, for the oldest clients.
         priceConsentStatus = priceIncreaseStatus
         offerCodeReferenceName = renewal.offer?.name(as: .code)
         promotionalOfferID = renewal.offer?.name(as: .promotional)
@@ -310,13 +314,13 @@ extension [VerifyReceiptRenewal] {
 }
 
 extension Offer {
-    /// Its name, if it is of this kind.
+    /// The offer's name, if the offer is of this kind. Otherwise nil.
     fileprivate func name(as kind: Kind) -> String? { self.kind == kind ? id : nil }
 }
 
 extension Renewal {
-    /// A grace period of an earlier failure is over; and once renewal is off, a grace period still
-    /// named has no meaning.
+    /// The end of the grace period after a period. Nil for a grace period of an earlier failure,
+    /// which is over, and if renewal is off, because then a grace period has no meaning.
     fileprivate func grace(after period: Timeline.Period) -> Instant? {
         guard isRetrying || willRenew, let graceUntil, let end = period.payment.until else {
             return nil
@@ -338,7 +342,7 @@ extension ExpirationIntent {
 }
 
 extension TransactionReceipt {
-    /// Another transaction of the same subscription, on the same device.
+    /// Creates another transaction of the same subscription, on the same device.
     fileprivate init(_ payment: Payment, like receipt: TransactionReceipt) {
         self = receipt
         expires = payment.until.map { AppStoreDate($0) }

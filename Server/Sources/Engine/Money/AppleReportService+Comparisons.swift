@@ -5,27 +5,27 @@ import Storage
 
 // The App Store's reports other than the daily sales reports.
 
-/// One kind of the App Store's reports, compared with what we know.
+/// One kind of the App Store's reports, compared with the stored documents.
 package struct ReportComparison: Sendable {
     package var kind: SalesReportKind
     package var files: Int
     package var comparedCount: Int
-    /// Sorted by day.
+    /// The differences that were found, sorted by day.
     package var differences: [SalesDifference]
 
-    /// A sentence about what may be missing.
+    /// The differences because of which money or subscriptions may be missing.
     package var residual: [SalesDifference] { differences.filter(\.cause.isResidual) }
 }
 
 extension AppleReportService {
     /// The text that is compared in place of a product, for reports that do not name products by
-    /// our ids.
+    /// their ids.
     private static let subscriptions: ProductID = "subscriptions"
-    /// The App Store signs a document a moment after the event that the document is about.
+    /// The maximum time between an event and the signature of the document about it.
     private static let signatureDelayMax = Duration.seconds(60)
 
-    /// Compares what we know with the subscription, event, subscriber and financial reports that
-    /// are stored. A kind without any file is left out.
+    /// Compares the stored documents with the stored subscription, event, subscriber and financial
+    /// reports. A kind of report without any file is left out.
     ///
     /// - Parameter clock: the time zone of the App Store's days.
     package func compare(
@@ -57,7 +57,7 @@ extension AppleReportService {
     /// The settings and names that every comparison needs.
     private struct Knowledge: Sendable {
         let app: AppID
-        /// Apple's number for the app; nil if the configuration does not name it.
+        /// Apple's number for the app. Nil if the configuration does not contain it.
         let appAppleID: Int64?
         /// The products that were ever sold, or that are for sale according to the configuration.
         let products: Set<ProductID>
@@ -71,7 +71,8 @@ extension AppleReportService {
             return days.contains(day) ? day : nil
         }
 
-        /// Whether a row is about this app. Without the app's number, every row is.
+        /// Whether a row is about this app. If the app's number is unknown, every row counts as
+        /// about this app.
         func includes(_ appAppleID: Int64) -> Bool {
             self.appAppleID.map { $0 == appAppleID } ?? true
         }
@@ -113,7 +114,7 @@ extension AppleReportService {
             differences: found.differences)
     }
 
-    /// Our numbers at the end of each day.
+    /// Our numbers of subscriptions at the end of each day.
     private func standing(_ known: Knowledge) async throws -> [StandingFigure] {
         let clock = known.clock
         let first = clock.midnight(ofDay: known.days.lowerBound)
@@ -153,7 +154,7 @@ extension AppleReportService {
     }
 
     /// The number of subscriptions that were refunded at a moment, according to documents, and
-    /// charged again later: paid ones, and free ones.
+    /// charged again later. Paid and free subscriptions are counted separately.
     private static func restored(
         _ shifts: [TransactionShift], in country: String?, at moment: Instant
     ) -> (paid: Int64, free: Int64) {
@@ -172,8 +173,8 @@ extension AppleReportService {
         storefront.map { CountryCode.twoLetters(of: $0) ?? $0 }
     }
 
-    /// How many subscriptions were in a grace period at a moment in which they were paid later:
-    /// all of them, and those whose next period costs nothing.
+    /// The number of subscriptions that were in a grace period at a moment, and were paid later in
+    /// that grace period: all such subscriptions, and those whose next period costs nothing.
     private static func collected(
         _ shifts: [TransactionShift], in country: String?, at moment: Instant
     ) -> (all: Int64, free: Int64) {
@@ -195,7 +196,7 @@ extension AppleReportService {
 
     // MARK: - Events and subscribers
 
-    /// Refunds, by day and country. The amount that an upgrade refunds is not an event.
+    /// Compares refunds, by day and country. The amount that an upgrade refunds is not an event.
     private func compareEvents(_ known: Knowledge) async throws -> ReportComparison? {
         let (files, days) = try await files(.subscriptionEvent, known)
         guard !days.isEmpty else { return nil }
@@ -254,8 +255,8 @@ extension AppleReportService {
 
     // MARK: - Financial
 
-    /// By fiscal month, named by its first day. Only months that lie within the days. Rows name
-    /// products, but not apps.
+    /// Compares sales by fiscal month, named by its first day. Only months that lie within the days
+    /// are compared. Rows name products, but not apps.
     private func compareFinancial(_ known: Knowledge) async throws -> ReportComparison? {
         let reports = try await context.scan { tx in
             try tx.appleReports.all(

@@ -5,7 +5,8 @@ import Ledger
 import Storage
 
 // Fetches the App Store's report files. The stored files show which files are missing. So any
-// number of servers may fetch, and a server that was down catches up.
+// number of servers may fetch files, and a server that was down fetches the files of that time
+// later.
 
 extension AppleReportService {
     /// The maximum number of past days whose reports are fetched. Apple keeps daily reports for a
@@ -18,15 +19,17 @@ extension AppleReportService {
     /// For this long after Apple should have a report, the answer "no sales" is not final: Apple
     /// may have given it too early.
     static let doubtMax = Duration.seconds(14 * 86_400)
-    /// Until then, the same report is requested again after this time.
+    /// The interval between requests for the same report while "no sales" is not final: see
+    /// ``doubtMax``.
     static let doubtPause = Duration.seconds(86_400)
 
     private static let dailyKinds: [SalesReportKind] = [
         .sales, .subscription, .subscriptionEvent, .subscriber,
     ]
 
-    /// Fetches report files that are due and missing, of every app, and stores them. Returns the
-    /// number of files that were settled; 0 if nothing is left that may be tried now.
+    /// Fetches and stores the report files of every app that are due and missing. Returns the
+    /// number of reports that were stored or that Apple answered with "no sales"; 0 if no request
+    /// may be made now.
     package func fetch() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
@@ -37,11 +40,11 @@ extension AppleReportService {
     }
 
     /// Fetches the report files of one app that are due and missing, the oldest first. Returns nil
-    /// if the configuration has no key for reports. A file is stored as a whole or not at all. A
-    /// report that Apple refuses does not keep others from being fetched.
+    /// if the configuration has no key for reports. A file is stored as a whole or not at all. If
+    /// Apple refuses a report, the others are fetched nevertheless.
     ///
     /// - Parameters:
-    ///   - isPatient: whether to wait after failures before the same is tried again.
+    ///   - isPatient: whether to pause after a failure before the same request is repeated.
     ///   - leftOut: reports and files that are not requested, because they failed a moment ago.
     package func fetch(
         of app: AppID, isPatient: Bool = true, besides leftOut: Set<String> = []
@@ -69,7 +72,7 @@ extension AppleReportService {
         return outcome
     }
 
-    /// Writes a failure to the log and the outcome, and sets the time of the next attempt.
+    /// Writes a failure to the log and to the outcome, and sets the time of the next attempt.
     private func report(
         _ trouble: FetchTrouble, about file: MissingReport, of app: AppID,
         in outcome: inout ReportFetchOutcome, at now: Instant
@@ -129,8 +132,7 @@ extension AppleReportService {
         }
     }
 
-    /// Downloads a report, in the version that Apple asks for if this release can read that
-    /// version.
+    /// Downloads a report, in the version that Apple serves, if this release can read that version.
     private func download(
         _ file: MissingReport, of app: AppID, _ source: ReportFileSource
     ) async throws(FetchTrouble) -> ReportDownload {
@@ -197,7 +199,7 @@ extension AppleReportService {
     }
 }
 
-/// A report that Apple should have by now, and that is not stored.
+/// A report that Apple should have by now, and that may not be stored yet.
 private struct MissingReport {
     enum Request {
         case sales(SalesReportRequest)
@@ -207,14 +209,14 @@ private struct MissingReport {
     let request: Request
     let kind: SalesReportKind
     let days: ClosedRange<Int64>
-    /// The time when Apple should have it.
+    /// When Apple should have the report.
     let expectedAt: Instant
-    /// The name under which it is stored: Apple sends no name.
+    /// The name under which the report is stored, because Apple sends no name.
     let name: String
-    /// The part of Apple's reports that it is: the type, and the region of a financial report.
+    /// The kind of the report: its type and, for a financial report, its region.
     let report: String
 
-    /// Returns nil if Apple does not have it at this moment.
+    /// Returns nil if Apple does not have the report yet.
     init?(_ kind: SalesReportKind, _ day: Int64, _ vendorNumber: String, _ now: AppStoreDate) {
         let date = AppStoreFormats.CivilDate(daysSince1970: day)
         guard
@@ -246,8 +248,8 @@ private struct MissingReport {
         name = "\(vendorNumber)_\(month)_\(region).txt.gz"
     }
 
-    /// Whether it must be fetched. It must if it is not stored, if the stored one is of another
-    /// developer, or if Apple answered "no sales" and may have done so too early.
+    /// Whether the report must be fetched: if it is not stored, if the stored report is of another
+    /// developer, or if Apple may have answered "no sales" too early.
     func isMissing(
         among stored: [AppleReportFile], _ vendorNumber: String, at now: Instant
     ) -> Bool {
@@ -268,7 +270,7 @@ private struct MissingReport {
             && ReportFileName(file.name).region == ReportFileName(name).region
     }
 
-    /// The row of a report without a file, which is identified by its name.
+    /// The row of a report without a file. The digest of its name identifies it.
     func emptyReport(at now: Instant) -> AppleReport {
         AppleReport(
             kind: kind.rawValue, days: days, digest: Array(SHA256.hash(data: Array(name.utf8))),
@@ -290,7 +292,7 @@ private struct FetchTrouble: Error {
 }
 
 extension FetchTrouble {
-    /// A refused key, a limit and an outage concern every request. Any other failure concerns only
+    /// A refused key, a limit and an outage concern every request. Other failures concern only
     /// requests for the same report.
     init(_ failure: AppStoreFailure) {
         sentence = "\(failure) \(failure.remedy)"

@@ -7,7 +7,7 @@ extension AppleReportService {
     private static let itemSalesMax = 20_000
     private static let itemSalesAtOnce = 500
 
-    /// Determines which products the rows of reports are about. The documents of sales are read
+    /// Determines about which products the rows of reports are. The documents of sales are read
     /// only if a row lists items, because only documents say which product an item belongs to. An
     /// item may have the id of another product.
     ///
@@ -35,7 +35,7 @@ extension AppleReportService {
 
 extension StoredDocument {
     /// The SKUs of the items of a transaction that was bought through the Advanced Commerce API.
-    /// Returns nil if the document does not describe it, or names no item.
+    /// Returns nil if the document does not describe the transaction, or names no item.
     fileprivate func items(of transaction: TransactionID) -> [String]? {
         guard let json else { return nil }
         let described = json["data"]?["signedTransactionInfo"] ?? json

@@ -7,20 +7,20 @@ import Storage
 /// The result of an import of a report file.
 package struct AppleReportImport: Hashable, Sendable {
     package var kind: String
-    /// The days, counted from 1970-01-01.
+    /// The days that the file is about, counted from 1970-01-01.
     package var days: ClosedRange<Int64>
     package var rowsCount: Int
     /// Whether the same content had been imported before.
     package var isKnown: Bool
-    /// The name of the file that was used until now, if it is another file: the last import is
-    /// used.
+    /// The name of the file that was used until now, if it was another one. The file that was
+    /// imported last is used.
     package var replacedName: String? = nil
     /// The name of the file of all regions that is used in place of this file of one region.
     package var displacedBy: String? = nil
-    /// The vendor number in the file's name, if the configuration has another one.
+    /// The vendor number in the file's name, if it differs from the configured one. Otherwise nil.
     package var otherVendorNumber: String? = nil
 
-    /// False for a sales report of a week or longer.
+    /// Whether the file is compared with our sales. False for a sales report of a week or longer.
     package var isCompared: Bool { kind != SalesReportKind.sales.rawValue || days.count == 1 }
 }
 
@@ -32,7 +32,7 @@ package struct SalesComparison: Sendable {
     package var files: Int
     /// The days of these files.
     package var fileDays: Set<Int64> = []
-    /// One figure for each key.
+    /// Our sales: one figure for each key.
     package var ours: [SalesFigure] = []
     package var apples: [SalesFigure] = []
 }
@@ -50,12 +50,12 @@ package struct AppleReportService: Sendable {
         reportVersions = former?.reportVersions ?? ReportVersions()
     }
 
-    /// The maximum number of imported files that are named at once.
+    /// The maximum number of imported files in one list.
     package static let appleFilesMax = 400
 
     /// Reads one of the App Store's report files and stores it byte for byte. Nothing is stored if
-    /// any of it cannot be read. Idempotent. Of several files of the same days, and of the same
-    /// region, the last import counts.
+    /// any of it cannot be read. Idempotent. If several files are about the same days and the same
+    /// region, the one that was imported last counts.
     ///
     /// - Parameters:
     ///   - content: the text of the file, decompressed.
@@ -100,7 +100,7 @@ package struct AppleReportService: Sendable {
             })
     }
 
-    /// The file of the same region that was used until now.
+    /// The file of the same region that was used until now. Nil if there is none.
     ///
     /// - Parameter files: the financial files about any of the days, the ones imported last first.
     private static func replaced(
@@ -117,7 +117,8 @@ package struct AppleReportService: Sendable {
 
     /// Compares our sales with the App Store's daily sales reports.
     ///
-    /// - Parameter clock: the time zone of the App Store's days: that of the agreement's territory.
+    /// - Parameter clock: the time zone of the App Store's days, which is the time zone of the
+    ///   agreement's territory.
     package func reconcileSales(
         of appID: AppID, in days: ClosedRange<Int64>, _ clock: WallClock
     ) async throws -> SalesComparison {
@@ -180,7 +181,7 @@ package struct AppleReportService: Sendable {
         }
     }
 
-    /// The first and the last day that any imported file is about. Nil if there is none.
+    /// The first and the last day that any imported file is about. Returns nil if there is no file.
     package func fileDays(of appID: AppID) async throws(EngineFailure) -> ClosedRange<Int64>? {
         _ = try context.app(appID)
         return try await context.read { tx in try tx.appleReports.days(of: appID) }
@@ -189,8 +190,8 @@ package struct AppleReportService: Sendable {
     /// The number of purchases that are read at once in the search for shifts.
     private static let shiftPurchasesMax = 500
 
-    /// The sales that the App Store counts at another moment than we do, by documents from a moment
-    /// on.
+    /// The sales that the App Store counts at another moment than we do, according to documents
+    /// from a moment on.
     func transactionShifts(
         of app: AppID, since: Instant
     ) async throws -> [TransactionShift] {
@@ -221,8 +222,8 @@ package struct UnreadableReport: Error, CustomStringConvertible {
 }
 
 extension [AppleReport] {
-    /// Of several reports with one key, the one that was imported last. A report of "no sales" is
-    /// used only if there is no file.
+    /// For each key, the report that was imported last. A report of "no sales" is used only if
+    /// there is no file.
     ///
     /// - Parameter key: nil for a report that is left out.
     func latest<Key: Hashable>(_ key: (AppleReport) -> Key?) -> [Key: AppleReport] {
@@ -245,7 +246,8 @@ extension AppleReport {
 }
 
 extension AppSettings {
-    /// Whether a row of a sales report is about this app. Without its SKU, every row is.
+    /// Whether a row of a sales report is about this app. If the app's SKU is unknown, every row
+    /// counts as about this app.
     func sells(_ row: SalesRow) -> Bool {
         money.appSKU.map { $0 == row.parentIdentifier } ?? true
     }
@@ -264,7 +266,8 @@ extension AnySalesReport {
         }
     }
 
-    /// The days that the rows are about; or, if rows do not say it, the date in the file's name.
+    /// The days that the rows are about. If the rows do not name the days, the date in the file's
+    /// name.
     fileprivate func days(of name: String) throws(EngineFailure) -> ClosedRange<Int64> {
         var days: [Int64] = []
         switch self {

@@ -5,7 +5,8 @@ import Storage
 /// The currency in which pages show amounts, and which amounts they show.
 package struct DisplayCurrency: Hashable, Sendable {
     package var currency: String
-    /// Whether amounts of other currencies are converted to it. Otherwise they are left out.
+    /// Whether amounts in other currencies are converted to this currency. Otherwise they are left
+    /// out.
     package var isConverted: Bool
     /// All currencies in which anyone ever paid, sorted.
     package var currencies: [String]
@@ -17,9 +18,9 @@ package struct DisplayCurrency: Hashable, Sendable {
 }
 
 extension ReportingService {
-    /// The currency in which pages show amounts. This is the configured currency. If none is
-    /// configured, it is the currency in which most was paid: by amounts at the rates of today, or
-    /// by the number of payments if there are no rates.
+    /// The currency in which pages show amounts: the configured currency. If none is configured,
+    /// the currency in which most was paid. That is decided by amounts at the rates of today, or by
+    /// the number of payments if there are no rates.
     ///
     /// - Returns: nil if nothing was paid yet.
     package func displayCurrency(
@@ -45,7 +46,7 @@ extension DisplayCurrency {
         let currencies = totals.keys.sorted()
         guard let first = currencies.first else { return nil }
         let rates = money.rates
-        // Without a rate the value of an amount is unknown; then the currency comes last.
+        // A currency without a rate comes last, because the value of its amounts is unknown.
         func size(_ currency: String) -> (amount: Int64, payments: Int64) {
             let sum = totals[currency] ?? Totals()
             let amount =
@@ -58,7 +59,7 @@ extension DisplayCurrency {
         let largest =
             currencies.max { one, other in
                 let (first, second) = (size(one), size(other))
-                // Of equal currencies, the first by name.
+                // If two currencies are equal, the first one by name is used.
                 return first == second ? one > other : first < second
             } ?? first
         let shown = money.displayCurrency ?? largest

@@ -4,10 +4,10 @@ import Storage
 
 /// The stored financial files that are used. No two of them are about the same days and region.
 struct FinancialFiles {
-    /// In the order in which they were imported.
+    /// The files that are used, in the order in which they were imported.
     private(set) var counting: [AppleReport] = []
 
-    /// - Parameter reports: the ones imported last at the end.
+    /// - Parameter reports: the stored reports, the last imported one at the end.
     init(_ reports: [AppleReport]) {
         // A report of "no sales" is used only if there is no file.
         let newestFirst =
@@ -29,7 +29,7 @@ struct FinancialFiles {
     /// The fiscal months of these files, as days.
     var months: Set<ClosedRange<Int64>> { Set(counting.map { Self.month(of: $0.days) }) }
 
-    /// The days of the fiscal month in which a file begins. Files of one month may give different
+    /// The days of the fiscal month in which a file begins. Files of one month may name different
     /// last days.
     static func month(of days: ClosedRange<Int64>) -> ClosedRange<Int64> {
         let first = AppStoreFormats.CivilDate(daysSince1970: days.lowerBound)

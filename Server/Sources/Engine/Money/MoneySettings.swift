@@ -1,13 +1,13 @@
 import Ledger
 import Reports
 
-/// What reports about an app's money need besides its documents.
+/// The settings for reports about an app's money.
 package struct MoneySettings: Hashable, Sendable {
     package var rules: MoneyRules
-    /// The rates of exchange. Empty if no table of rates is configured: then no amounts are
+    /// The rates of exchange. Empty if no table of rates is configured; then amounts are not
     /// converted.
     package var rates: ExchangeRates
-    /// The currency in which pages show amounts. Nil for the one in which most was paid.
+    /// The currency in which pages show amounts. If nil, the currency in which most was paid.
     package var displayCurrency: String?
     /// The app's SKU in App Store Connect, by which its rows are found in reports about several
     /// apps.
@@ -15,8 +15,8 @@ package struct MoneySettings: Hashable, Sendable {
     /// The developer's vendor number, as in the names of report files. Nil if none is configured.
     package var vendorNumber: String?
 
-    /// - Parameter rules: the rules of reports. Their `storeClock` is not a setting: it is the
-    ///   App Store's clock.
+    /// - Parameter rules: the rules of reports. Their `storeClock` is ignored, because it is always
+    ///   the App Store's clock.
     package init(rules: MoneyRules = MoneyRules(), rates: ExchangeRates = .none) {
         self.rules = rules
         self.rules.storeClock = .appStore
@@ -24,7 +24,7 @@ package struct MoneySettings: Hashable, Sendable {
     }
 
     /// An amount in US dollars, in thousandths, at the rates of the day of a purchase. Nil if there
-    /// are no rates for it. Zero is zero in every currency.
+    /// are no rates for the currency. Zero needs no rate.
     package func dollars(for money: Money, at moment: Instant) -> Int64? {
         guard money.milliunits != 0 else { return 0 }
         let day = rules.clock.dayNumber(at: moment)

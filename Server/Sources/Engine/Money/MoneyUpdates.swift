@@ -7,9 +7,9 @@ struct MoneyUpdates {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Derives the rows of the next purchases, and their timelines if this version of the program
-    /// derives other ones from the same facts. Returns the number of purchases; 0 if none is left,
-    /// or if another server is deriving them.
+    /// Derives the rows of the next purchases again. Also replaces timelines, if this version of
+    /// the program derives others from the same facts. Returns the number of purchases; 0 if none
+    /// is left, or if another server is deriving them.
     func continueFill(of app: AppID, at now: Instant) throws(StorageFailure) -> Int {
         guard let purchases = try tx.money.nextFill(of: app) else { return 0 }
         try tx.purchases.touch(purchases, in: app)
@@ -21,8 +21,9 @@ struct MoneyUpdates {
         return purchases.count
     }
 
-    /// Replaces the timeline of a purchase by the one that its facts give, with the events of the
-    /// difference. Only a rebuild corrects wallets, too, so this leaves consumables unchanged.
+    /// Replaces the timeline of a purchase by the one that follows from its facts, and emits the
+    /// events of the difference. Leaves consumables unchanged, because only a rebuild also corrects
+    /// wallets.
     private func deriveTimeline(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -5,10 +5,10 @@ import Ledger
 /// `S_D_80012345_20261121.txt.gz`, or `80012345_0126_ZZ.txt` for a financial report.
 struct ReportFileName {
     let vendorNumber: String?
-    /// The region of a financial report, such as `US`. A file whose name has no region is about all
-    /// regions: that is how App Store Connect names its single file.
+    /// The region of a financial report, such as `US`. A file whose name contains no region is
+    /// about all regions: App Store Connect gives such a name to its single file.
     let region: String
-    /// The day, counted from 1970-01-01.
+    /// The day in the name, counted from 1970-01-01. Nil if the name contains none.
     let day: Int64?
 
     private static let frequencies: Set = ["D", "W", "M", "Y"]
@@ -31,7 +31,7 @@ struct ReportFileName {
         day = Self.day(in: name)
     }
 
-    /// Two capital letters, or two letters after the digits of the month.
+    /// The region in a name: two capital letters.
     private static func region(_ parts: [String]) -> String? {
         let place = parts.indices.last { place in
             guard parts[place].utf8.count == 2, parts[place].utf8.allSatisfy(isLetter) else {
@@ -43,7 +43,8 @@ struct ReportFileName {
         return place.map { parts[$0].uppercased() }
     }
 
-    /// A vendor number and a month without a region, as in `80012345_0126.txt`.
+    /// Whether the name consists of a vendor number and a month without a region, as in
+    /// `80012345_0126.txt`.
     private static func isFinancial(_ parts: [String]) -> Bool {
         parts.count >= 2 && isVendorNumber(parts[0]) && isDigits(parts[1])
             && parts[1].utf8.count == 4
@@ -61,7 +62,7 @@ struct ReportFileName {
         (1...SalesReportRequest.vendorDigitsMax).contains(text.utf8.count) && isDigits(text)
     }
 
-    /// The last eight digits in a row.
+    /// The day in a name, which is the last group of eight digits.
     private static func day(in name: String) -> Int64? {
         let parts = name.split { !$0.isNumber }.filter { $0.count == dayDigits }.map(String.init)
         guard let digits = parts.last else { return nil }

@@ -24,18 +24,19 @@ package struct ReportFileSource: Sendable {
     }
 }
 
-/// The results for the files that were due.
+/// The results of fetching the files that were due.
 package struct ReportFetchOutcome: Hashable, Sendable {
-    /// Names of files that were stored.
+    /// The names of files that were stored.
     package var stored: [String] = []
-    /// Names of reports that will have no file, because nothing was sold.
+    /// The names of reports for which Apple has no file, because nothing was sold.
     package var empty: [String] = []
     /// Sentences about files that were not stored, each with its remedy.
     package var troubles: [String] = []
-    /// The requests that need not be repeated at once: for files that could not be read or do not
-    /// exist yet, and for reports that Apple refused, of which no file was fetched.
+    /// The requests that need not be repeated at once: files that could not be read or do not exist
+    /// yet, and reports that Apple refused.
     package var leftOut: Set<String> = []
-    /// Whether Apple was not available or refused the key, so that the rest was not fetched.
+    /// Whether Apple was not available or refused the key, so that the remaining files were not
+    /// requested.
     package var isBrokenOff = false
 
     package init() {}
@@ -43,7 +44,7 @@ package struct ReportFetchOutcome: Hashable, Sendable {
     package var count: Int { stored.count + empty.count }
 }
 
-/// The versions that Apple was found to serve, where they are not the newest known ones. A new
+/// The versions of reports that Apple serves, if they are not the newest known versions. A new
 /// process determines them again.
 final class ReportVersions: Sendable {
     private let versions = Mutex<[String: SalesReportVersion]>([:])
@@ -54,13 +55,14 @@ final class ReportVersions: Sendable {
     }
 }
 
-/// The time when this process repeats what failed: by app, by report, or by file.
+/// The times at which this process repeats failed requests: by app, by report, or by file.
 final class ReportFetchPauses: Sendable {
-    /// After Apple was not available, refused the key, or had no file yet.
+    /// The pause after Apple was not available, refused the key, or had no file yet.
     static let afterFailure = Duration.seconds(1800)
-    /// After a file that could not be read, or a report that Apple refused.
+    /// The pause after a file that could not be read, or a report that Apple refused.
     static let afterRefusal = Duration.seconds(86_400)
-    /// The maximum number of remembered files; with more, all of them are tried again.
+    /// The maximum number of pauses that are remembered. If there are more, all of them are
+    /// forgotten.
     private static let namesMax = 10_000
 
     private let ends = Mutex<[String: Instant]>([:])

@@ -1,15 +1,16 @@
 import Ledger
 
-/// Finds the products that the rows of the App Store's reports are about.
+/// Finds the product about which a row of the App Store's reports is.
 ///
 /// A report names a product by its SKU: its id, which some files write with spaces at its end. For
-/// a purchase through the Advanced Commerce API it names the SKUs of the items instead, each in
-/// single quotation marks, separated by commas (Apple: "Summary Sales Report").
+/// a purchase through the Advanced Commerce API, the report names the SKUs of the items instead,
+/// each in single quotation marks, separated by commas (Apple: "Summary Sales Report").
 struct ReportProducts: Sendable {
     private let known: Set<ProductID>
-    /// The products by their id in lower case; without those whose ids differ only in case.
+    /// The products by their id in lower case, without products whose ids differ only in case.
     private let folded: [String: ProductID]
-    /// The products by the SKUs of all their items; nil if two products have the same items.
+    /// The products by the SKUs of all their items. The value is nil if two products have the same
+    /// items.
     private var byItems: [Set<String>: ProductID?] = [:]
 
     init(_ known: Set<ProductID>) {
@@ -29,7 +30,7 @@ struct ReportProducts: Sendable {
         }
     }
 
-    /// The product that a SKU names; the SKU itself if we know no such product.
+    /// The product that a SKU names. If no such product is known, the SKU itself.
     func product(named sku: String) -> ProductID {
         let text = Self.trimmed(sku[...])
         guard let items = Self.items(of: sku) else {
@@ -45,7 +46,7 @@ struct ReportProducts: Sendable {
         return known.contains(id) ? id : folded[text.lowercased()]
     }
 
-    /// The SKUs of the items that a text lists; nil if the text is not such a list.
+    /// The SKUs of the items that a text lists. Returns nil if the text is not such a list.
     static func items(of sku: String) -> [String]? {
         let text = trimmed(sku[...])
         guard text.utf8.count >= 2, text.hasPrefix("'"), text.hasSuffix("'") else { return nil }

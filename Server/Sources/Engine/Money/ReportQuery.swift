@@ -6,24 +6,26 @@ import Storage
 package struct ReportQuery: Hashable, Sendable {
     /// The maximum number of periods in one report.
     package static let periodsMax = 1200
-    /// The maximum number of rows: of all periods, currencies and parts.
+    /// The maximum number of rows of one report, over all periods, currencies and parts.
     static let rowsMax = 100_000
 
     package var name: String
     package var environment: Environment
-    /// The first and the last day, in the configured time zone; nil for the last twelve periods.
+    /// The first and the last day, counted from 1970-01-01 in the configured time zone. Nil for the
+    /// last twelve periods.
     package var days: ClosedRange<Int64>?
     package var length: ReportPeriod.Length
     package var division: Division?
-    /// Only this part of the division; nil for all parts.
+    /// The part of ``division`` to which the report is limited. Nil for all parts.
     package var part: String?
-    /// The currency to convert amounts to; nil to show each currency by itself.
+    /// The currency to which amounts are converted. Nil to show each currency separately.
     package var currency: String?
     package var asKnownAt: Instant?
     /// Whether to leave out refunds that were reversed, as if they had never been given. Otherwise
     /// the report shows each refund and its reversal.
     package var isRestated = false
-    /// The vendor whose definitions to use, with ours beside them; nil for ours alone.
+    /// The vendor whose definitions are used, with Perennial's columns beside them. Nil to use
+    /// Perennial's definitions alone.
     package var profile: ReportProfile?
 
     package init(
@@ -48,8 +50,8 @@ package struct ReportQuery: Hashable, Sendable {
     /// The maximum number of days in one report: a century.
     private static let daysMax = 36_600
 
-    /// Whether the report needs sums of every day, because amounts are converted at each day's
-    /// rates.
+    /// Whether the report needs a sum for every day, because it shows days or weeks, or because
+    /// amounts are converted at each day's rates.
     var keepsDays: Bool {
         switch length {
         case .day, .week: true
@@ -57,8 +59,8 @@ package struct ReportQuery: Hashable, Sendable {
         }
     }
 
-    /// The periods of the report, at least one. The last one is the period of today, unless days
-    /// are given.
+    /// The periods of the report, at least one. The last period contains today, unless days are
+    /// given.
     func periods(today: Int64) throws(EngineFailure) -> [ReportPeriod] {
         if let days {
             guard days.count <= Self.daysMax else {
@@ -75,7 +77,7 @@ package struct ReportQuery: Hashable, Sendable {
         return ReportPeriod.periods(length, in: days.lowerBound..<days.upperBound + 1)
     }
 
-    /// The days of twelve periods, the last of which ends with a day.
+    /// The days of the twelve periods that end with a day.
     package static func usualDays(
         until last: Int64, by length: ReportPeriod.Length
     ) -> ClosedRange<Int64> {
@@ -85,7 +87,7 @@ package struct ReportQuery: Hashable, Sendable {
     }
 }
 
-/// A computed report, with what a reader must know about it.
+/// A computed report, with the information that its reader needs.
 package struct ReportResult: Sendable {
     package var report: Report
     package var query: ReportQuery
@@ -101,13 +103,13 @@ package struct ReportResult: Sendable {
 package struct ReportSources: Sendable {
     package var column: ReportDefinition.Column
     package var movements: [ReportSource]
-    /// Whether there are more rows.
+    /// The position where the list continues. Nil if there are no more rows.
     package var next: SourceCursor?
 }
 
 /// A position in the list of rows behind a number: the values of the last row.
 package struct SourceCursor: Hashable, Sendable {
-    /// The maximum length of its text, in bytes.
+    /// The maximum length of a cursor's text, in bytes.
     static let textBytesMax = 2048
 
     let position: SourcePosition

@@ -9,10 +9,10 @@ package enum ExportedValue: Hashable, Sendable {
 }
 
 extension ReportingService {
-    /// Reads a table that operators read, some purchases at a time, and passes each row's values
-    /// on.
+    /// Reads a table that operators read, some purchases at a time, and calls a closure with the
+    /// values of each row.
     ///
-    /// - Parameter since: leaves out rows that are earlier: see ``ExportedTable/sinceColumn``.
+    /// - Parameter since: leaves out rows from before this time: see ``ExportedTable/sinceColumn``.
     package func export(
         _ table: ExportedTable, of app: AppID, in environment: Environment, since: Instant?,
         _ body: ([ExportedValue]) throws -> Void

@@ -8,12 +8,12 @@ package struct ReportingService: Sendable {
     let ruleChecks = RuleChecks()
     let ruleWarnings = RuleChecks()
 
-    /// The maximum number of rows on a page of the rows behind a number.
+    /// The maximum number of rows on one page of the list of rows behind a number.
     package static let reportSourcesMax = 500
 
     /// Computes a report of an app.
     ///
-    /// - Throws: ``EngineFailure``: `unknownReport` with the known ones, or `invalidReport`.
+    /// - Throws: ``EngineFailure``: `unknownReport` with the known names, or `invalidReport`.
     package func report(
         _ query: ReportQuery, of appID: AppID
     ) async throws(EngineFailure) -> ReportResult {
@@ -56,7 +56,7 @@ package struct ReportingService: Sendable {
     ) throws(EngineFailure) {
         if definitions.contains(where: { $0.cohort != nil }) {
             guard query.division == nil, query.currency == nil else {
-                throw .invalidReport("\(query.name) has neither segments nor conversion")
+                throw .invalidReport("\(query.name) cannot be divided or converted")
             }
         }
         if query.asKnownAt != nil,
@@ -72,7 +72,7 @@ package struct ReportingService: Sendable {
         }
     }
 
-    /// - Throws: `invalidReport` if a part is given without a division.
+    /// - Throws: `invalidReport` if the query has a part but no division.
     private static func check(part query: ReportQuery) throws(EngineFailure) {
         guard query.part == nil || query.division != nil else {
             let known = Division.allCases.map(\.rawValue).joined(separator: ", ")
@@ -85,7 +85,7 @@ package struct ReportingService: Sendable {
     /// The maximum number of currencies that a message names.
     private static let currenciesNamedMax = 50
 
-    /// - Throws: `invalidReport` if it cannot be a currency.
+    /// - Throws: `invalidReport` if the text does not have the form of a currency.
     private static func check(currency: String?) throws(EngineFailure) {
         guard let currency else { return }
         let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
@@ -127,12 +127,13 @@ package struct ReportingService: Sendable {
             return numbers
         }
         guard numbers.sums.count <= SumRows.movementSumsMax else {
-            throw .invalidReport("it would be made of too many sums: ask for fewer days")
+            throw .invalidReport("it would need too many sums: ask for fewer days")
         }
         return numbers
     }
 
-    /// - Parameter other: the definition that is shown beside it, if there is one.
+    /// - Parameter other: the definition whose columns are shown beside the first one's; nil if
+    ///   there is none.
     private static func report(
         _ definition: ReportDefinition, _ numbers: ReportNumbers, _ query: ReportQuery,
         _ periods: [ReportPeriod], _ app: AppSettings, today: Int64,
@@ -160,9 +161,10 @@ package struct ReportingService: Sendable {
         .invalidReport("it would have \(count) rows: ask for fewer days")
     }
 
-    /// Lists the movements behind a number of a report, in order of time.
+    /// Lists the movements, or the purchases, behind a number of a report.
     ///
-    /// - Parameter column: a column of the report whose source is movements.
+    /// - Parameter column: the column of the number, which must not be computed from others; nil
+    ///   for the first such column.
     package func sources(
         _ query: ReportQuery, column name: String?, of appID: AppID, after cursor: SourceCursor?,
         limit: Int
@@ -172,9 +174,9 @@ package struct ReportingService: Sendable {
         let columns = definition.columns.filter { $0.source != .computed }
         guard let column = name.map({ name in columns.first { $0.name == name } }) ?? columns.first
         else {
-            guard !columns.isEmpty else { throw .invalidReport("its numbers do not open") }
+            guard !columns.isEmpty else { throw .invalidReport("it has no column whose movements can be listed") }
             let known = columns.map(\.name).joined(separator: ", ")
-            throw .invalidReport("its columns that rest on purchases are \(known)")
+            throw .invalidReport("its columns whose movements can be listed are \(known)")
         }
         try Self.check(part: query)
         try Self.check(currency: query.currency)
@@ -205,7 +207,7 @@ package struct ReportingService: Sendable {
                 ? SourceCursor(position: found[limit - 1].position) : nil)
     }
 
-    /// The latest moment that a report shows: later movements have not happened yet.
+    /// The present moment of a report. Later movements have not happened yet.
     private func moment(of query: ReportQuery) -> Instant {
         let now = context.now()
         return query.asKnownAt.map { min($0, now) } ?? now
@@ -227,7 +229,7 @@ package struct ReportingService: Sendable {
 
     /// Derives rows about money that are missing, or were derived by other rules, some purchases at
     /// a time. Returns how many purchases were examined; 0 if nothing is left. Idempotent, and safe
-    /// for several servers at once; a server that is killed leaves the rest to the next one.
+    /// for several servers at once. If a server is killed, the next one continues.
     package func fillMoney() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
@@ -241,8 +243,8 @@ package struct ReportingService: Sendable {
         guard !Self.isDone(fill, app) else { return 0 }
         let begins = fill?.rules != app.money.rules.fingerprint
         guard !begins || !ruleChecks.isDone(app.id) else {
-            // Another server with other rules has begun. If this server began again, neither would
-            // ever end.
+            // Another server with other rules has begun to derive the rows. If this server began
+            // again, neither of the two would ever end.
             warnOfOtherMoneyRules(of: app.id)
             return 0
         }
@@ -261,7 +263,8 @@ package struct ReportingService: Sendable {
         return count
     }
 
-    /// Once for each configuration.
+    /// Logs a warning that another server derives the rows by other rules: once for each
+    /// configuration.
     private func warnOfOtherMoneyRules(of app: AppID) {
         guard !ruleWarnings.isDone(app) else { return }
         ruleWarnings.markDone(app)

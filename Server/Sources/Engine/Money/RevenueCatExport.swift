@@ -4,7 +4,7 @@ import Reports
 import Storage
 
 /// Transactions in the columns of RevenueCat's scheduled data export, version 5, so that software
-/// that reads those files can read ours. There is one row for each transaction.
+/// that reads RevenueCat's files can read this export. There is one row for each transaction.
 package struct RevenueCatExport: Sendable {
     package static let columns = [
         "rc_original_app_user_id", "rc_last_seen_app_user_id_alias", "country", "country_source",
@@ -25,7 +25,7 @@ package struct RevenueCatExport: Sendable {
 
     init(_ app: AppSettings) { self.app = app }
 
-    /// The values of ``columns``.
+    /// The values of a transaction, in the order of ``columns``.
     func values(of sold: SoldTransaction) -> [ExportedValue] {
         customer(of: sold) + product(of: sold) + times(of: sold) + kind(of: sold)
             + dollars(of: sold) + shares(of: sold) + numbers(of: sold) + news(of: sold)
@@ -44,7 +44,8 @@ package struct RevenueCatExport: Sendable {
         [.text(sold.segment.product.rawValue), .none, .text(sold.duration)]
     }
 
-    /// The end is the later one of period and grace, unless the purchase was refunded or replaced.
+    /// The times of a transaction. Its end is the end of the period or of the grace period,
+    /// whichever is later, unless the purchase was refunded or replaced.
     private func times(of sold: SoldTransaction) -> [ExportedValue] {
         let end = sold.until.map { until in max(until, sold.graceUntil ?? until) }
         let isCut = sold.endedAt.flatMap { ended in sold.until.map { ended < $0 } } ?? false
@@ -62,7 +63,8 @@ package struct RevenueCatExport: Sendable {
         ]
     }
 
-    /// At the rates of the day of the purchase. Empty if no rates are configured for it.
+    /// The net and the gross amount in US dollars, at the rates of the day of the purchase. Empty
+    /// if no rates are configured for the currency.
     private func dollars(of sold: SoldTransaction) -> [ExportedValue] {
         guard let currency = sold.segment.price?.currency else { return sold.withoutPrice }
         return [sold.gross - sold.refunded, sold.gross].map { amount in
@@ -125,7 +127,7 @@ package struct RevenueCatExport: Sendable {
         ]
     }
 
-    /// Such as `9.99`; with a third digit only if it is not zero.
+    /// The amount as text, such as `9.99`, with a third decimal place only if it is not zero.
     private static func decimal(_ milliunits: Int64) -> String {
         let (units, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
         let digits = "\(rest + 1000)".dropFirst()
@@ -143,7 +145,7 @@ package struct RevenueCatExport: Sendable {
 }
 
 extension ReportingService {
-    /// Passes on every transaction, in RevenueCat's columns.
+    /// Calls a closure with the values of every transaction, in RevenueCat's columns.
     ///
     /// - Parameter since: leaves out transactions whose purchase and refund are earlier.
     package func exportForRevenueCat(
@@ -175,7 +177,7 @@ extension SoldTransaction {
         return isFree ? [.text("0.00"), .text("0.00")] : [.none, .none]
     }
 
-    /// The length of the period, such as `P1M`; nil if it has none, or an unusual one.
+    /// The length of the period, such as `P1M`. Nil if the period has no end, or an unusual length.
     fileprivate var duration: String? {
         guard let until else { return nil }
         let days = (until.milliseconds - from.milliseconds + 43_200_000) / 86_400_000
@@ -198,7 +200,7 @@ extension ExportedValue {
 
     fileprivate static func flag(_ flag: Bool) -> Self { .text(flag ? "true" : "false") }
 
-    /// UTC, such as `2026-11-21 08:30:00.000`.
+    /// A time in UTC, such as `2026-11-21 08:30:00.000`.
     fileprivate static func moment(_ moment: Instant?) -> Self {
         .text(
             moment.map { $0.description.replacing("T", with: " ").replacing("Z", with: "") })

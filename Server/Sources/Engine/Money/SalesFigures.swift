@@ -7,11 +7,12 @@ import Storage
 
 extension SalesShift {
     /// - Parameters:
-    ///   - subject: the text that is compared in place of the product; nil for the product
+    ///   - subject: the text that is compared in place of the product; nil to compare the product
     ///     itself.
-    ///   - day: the day of a moment, in the form of the compared figures; nil if it is not
+    ///   - day: converts a moment to a day of the compared figures; nil if that day is not
     ///     compared.
-    /// - Returns: nil if both sides count it on the same day, or it is about other days.
+    /// - Returns: nil if both sides count the transaction on the same day, or on days that are not
+    ///   compared.
     init?(
         _ shift: TransactionShift, subject: ProductID? = nil, day: (Instant) -> Int64?
     ) {
@@ -29,7 +30,7 @@ extension SalesShift {
             var added =
                 sale.refundedAt.flatMap(day).map { [SalesFigure(refundedBy: sale, on: $0)] }
                 ?? []
-            // A part that is charged again is not in any report.
+            // A charge of only a part of the price is not in any report.
             if sale.refunded == sale.gross, let again = day(moment) {
                 added.append(SalesFigure(soldBy: sale, on: again))
             }
@@ -40,7 +41,7 @@ extension SalesShift {
 }
 
 extension SalesFigure {
-    /// The sale of a transaction, free or not.
+    /// The figure of a transaction's sale, free or not.
     init(soldBy sale: TransactionSale, on day: Int64) {
         self.init(Key(sale, on: day))
         units = sale.quantity
@@ -66,7 +67,7 @@ extension SalesFigure.Key {
     }
 }
 
-/// Adds sales up to one figure for each key.
+/// Adds up sales to one figure for each key.
 struct SalesFigures {
     private var figures: [SalesFigure.Key: SalesFigure] = [:]
 
@@ -96,7 +97,7 @@ struct SalesFigures {
         add(figure)
     }
 
-    /// Adds a row of a subscriber report, which does not name products by our ids.
+    /// Adds a row of a subscriber report, which does not name products by their ids.
     mutating func add(_ row: SubscriberRow, as subject: ProductID) {
         var figure = SalesFigure(
             SalesFigure.Key(
@@ -137,7 +138,7 @@ struct SalesFigures {
 
     /// Adds one of our transactions.
     ///
-    /// - Parameter day: the day of a moment; nil if it is not compared.
+    /// - Parameter day: converts a moment to a day; nil if that day is not compared.
     mutating func add(_ sale: TransactionSale, day: (Instant) -> Int64?) {
         if let charged = day(sale.chargedAt) {
             if sale.isPurchased {

@@ -6,11 +6,11 @@ extension WallClock {
     /// apps to far enough ahead for any term. Outside these years the nearest known offset applies.
     private static let years = 2008...2150
 
-    /// The App Store's own time, which is that of the place of the agreement: Pacific time.
+    /// The time zone of the App Store's agreement, in which it counts days: Pacific time.
     package static let appStore =
         TimeZone(identifier: "America/Los_Angeles").map { WallClock($0) } ?? .utc
 
-    /// Converts the machine's data of a time zone to a value.
+    /// Creates a clock from the machine's data of a time zone.
     ///
     /// Compares each day with the next one and, if their offsets differ, searches for the second
     /// of the change. So it works for any kind of clock change.

@@ -5,15 +5,16 @@ import Synchronization
 
 /// The signature of an app's offerings.
 package struct OfferingSignature: Hashable, Sendable {
-    /// A compact JWS whose payload has the offerings. Nil if the app issues no tokens.
+    /// A compact JWS whose payload contains the offerings. Nil if the app issues no tokens.
     package var jws: String?
-    /// Changes whenever the offerings or the signing key change, and only then.
+    /// The version of the offerings. It changes whenever the offerings or the signing key change,
+    /// and only then.
     package var version: String
 }
 
 /// The signatures made so far: one for each version of the offerings.
 final class OfferingSignatures: Sendable {
-    /// When the cache exceeds this number, it is cleared.
+    /// The maximum number of signatures in the cache. A full cache is cleared.
     private static let signaturesMax = 100
 
     private let texts = Mutex<[String: String]>([:])
@@ -30,7 +31,8 @@ final class OfferingSignatures: Sendable {
 }
 
 extension OfferService {
-    /// The header's `typ` of signed offerings, so that nobody takes them for a customer's token.
+    /// The header's `typ` of signed offerings, so that no verifier mistakes them for a customer's
+    /// token.
     package static let offeringsType = "perennial-offerings+jwt"
     /// The member of the offerings that will hold the signature.
     private static let signatureMember = "jws"
@@ -46,8 +48,8 @@ extension Context {
 }
 
 extension OfferService {
-    /// Signs an app's offerings with the key of its tokens. Adds `iss`, `aud` and `iat`; the first
-    /// two are those of the customers' tokens. There is no `sub` and no `exp`, which a customer's
+    /// Signs an app's offerings with the key of its tokens. Adds `iss` and `aud`, which are the
+    /// same as in customers' tokens, and `iat`. Leaves out `sub` and `exp`, which a customer's
     /// token must have.
     ///
     /// - Parameter content: the offerings as a JSON object. Its member `jws` is left out.
