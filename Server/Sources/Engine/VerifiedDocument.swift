@@ -8,15 +8,16 @@ import Storage
 struct VerifiedDocument: Sendable {
     var document: StoredDocument
     var facts: [Fact]
-    /// The missing fields, for parts of the document that make no fact. The document is recorded
-    /// all the same.
+    /// The missing fields, because of which parts of the document give no facts. The document is
+    /// recorded nevertheless.
     var shortcomings: [IntakeFailure] = []
 
-    /// The inquiry about consumption that the App Store makes with this document.
+    /// The App Store's inquiry about consumption in this document. Nil if there is none.
     var inquiry: ConsumptionInquiry?
-    /// The claims on seats that the App Store has ended.
+    /// The claims on seats that the App Store has ended, according to this document. Nil if it
+    /// names none.
     var seatUnclaim: SeatUnclaim?
-    /// That a purchase was continued as another.
+    /// The continuation of a purchase under another id. Nil if the document reports none.
     var succession: Succession?
 
     var documentWithFacts: DocumentWithFacts {
@@ -27,7 +28,7 @@ struct VerifiedDocument: Sendable {
         return attested
     }
 
-    /// What must be known about a document besides its bytes.
+    /// The data about a document that are needed in addition to its bytes.
     struct Origin: Sendable {
         var app: AppSettings
         var source: StoredDocument.Source
@@ -76,7 +77,8 @@ struct VerifiedDocument: Sendable {
             askedAt: Instant(contents.notification.signedAt))
     }
 
-    /// The verifier has made sure that the app and the environment, if they are named, are ours.
+    /// Adds the ids of ended claims that a notification names. The verifier has checked the app and
+    /// the environment, if they are named.
     private mutating func addSeatUnclaim(in payload: NotificationPayload, of app: AppSettings) {
         guard payload.notificationType == .unclaimSeats, let info = payload.unclaimInfo,
             let named = info.unclaimSeatIds
@@ -183,7 +185,7 @@ extension StoredDocument {
             })
     }
 
-    /// The original bytes of the document; nil if the stored form is damaged.
+    /// The original bytes of the document. Nil if the stored form is damaged.
     var bytes: [UInt8]? {
         let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
         guard let bytes = packed.unpacked, let digest = Self.digest(of: bytes, kind),

@@ -31,7 +31,8 @@ struct ReportFileName {
         day = Self.day(in: name)
     }
 
-    /// The region in a name: two capital letters.
+    /// The region in a name: two capital letters, or two letters after a part that consists of
+    /// digits.
     private static func region(_ parts: [String]) -> String? {
         let place = parts.indices.last { place in
             guard parts[place].utf8.count == 2, parts[place].utf8.allSatisfy(isLetter) else {

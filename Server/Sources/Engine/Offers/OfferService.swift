@@ -11,7 +11,7 @@ package struct OfferRequest: Hashable, Sendable {
     package var form: Form
     /// The account token that the app passes at the purchase.
     package var accountToken: String?
-    /// Any transaction of the customer's, or the app transaction's id.
+    /// The id of any transaction of the customer, or of the app transaction.
     package var transaction: String?
 
     package enum Form: Hashable, Sendable {
@@ -37,24 +37,24 @@ package struct OfferRequest: Hashable, Sendable {
 /// A signed offer.
 package struct SignedOffer: Hashable, Sendable {
     package var keyID: String
-    /// A UUID in lower case.
+    /// The nonce of the signature: a UUID in lower case.
     package var nonce: String
     package var at: Instant
-    /// Base64 of DER, or a compact JWS.
+    /// The signature: Base64 of DER, or a compact JWS.
     package var signature: String
-    /// For an introductory offer: what the signature says.
+    /// Whether the signature allows an introductory offer. Nil for other offers.
     package var isAllowed: Bool?
 }
 
-/// The offers that a customer is eligible for, and their signatures.
+/// Decides which offers a customer is eligible for, and signs offers.
 package struct OfferService: Sendable {
     let context: Context
     let tokens: TokenService
     let signers: [AppID: OfferSigner]
     let offeringSignatures = OfferingSignatures()
 
-    /// The offers a customer is eligible for, by what we know of them, for each product that has
-    /// any.
+    /// Whether the customer is eligible for each offer of each product, according to the stored
+    /// purchases.
     package func all(
         for id: CustomerID, app appID: AppID, environment: Ledger.Environment
     ) async throws(EngineFailure) -> [OfferEligibility] {
@@ -83,17 +83,17 @@ package struct OfferService: Sendable {
         }
     }
 
-    /// Signs an offer for a customer who is eligible for it. Each signature is new, with its own
+    /// Signs an offer for a customer who is eligible for it. Each signature is new, with a new
     /// nonce.
     ///
     /// Apple's signatures do not name an environment, but a transaction does. So if the customer is
-    /// eligible in the sandbox, the signature must name a sandbox transaction of theirs: otherwise
-    /// a purchase that cost nothing would lower a price in production.
+    /// eligible in the sandbox, the signature must name a sandbox transaction of the customer.
+    /// Otherwise a purchase that cost nothing would lower a price in production.
     ///
     /// - Parameter whoeverItIs: whether to sign also for customers who are not eligible according
-    ///   to our data, and for unknown transactions, because an app's server may know better. An
-    ///   app's key can be read by anyone, who could then invent a customer who never bought
-    ///   anything.
+    ///   to the stored data, and for unknown transactions. True for an app's server, which may know
+    ///   more. False for an app key: anyone can read such a key, and could invent a customer who
+    ///   never bought anything.
     package func sign(
         _ order: OfferRequest, app appID: AppID, environment: Ledger.Environment, whoeverItIs: Bool
     ) async throws(EngineFailure) -> SignedOffer {
@@ -161,7 +161,7 @@ extension OfferRequest {
         .offerForUnknownTransaction(transaction ?? "")
     }
 
-    /// The account token in the form that purchases contain; empty if there is none.
+    /// The account token, which must be a UUID. Empty if there is none.
     fileprivate func uuid() throws(EngineFailure) -> String {
         guard let accountToken, !accountToken.isEmpty else { return "" }
         guard UUID(uuidString: accountToken) != nil else {

@@ -15,10 +15,11 @@ package final class Counters: Sendable {
     package let notificationsAcceptedElsewhere = Counter()
     /// Missed notifications that were found by requesting them from the App Store.
     package let notificationsBackfilled = Counter()
-    /// Pages of the App Store's notification history that were read to find missing notifications.
+    /// Pages of the App Store's notification history that were read in the search for missing
+    /// notifications.
     package let historyPages = Counter()
-    /// Documents that could not be verified yet because they were signed later than our clock's
-    /// time.
+    /// Documents that could not be verified yet because they were signed later than the present
+    /// time of this server's clock.
     package let documentsSignedAhead = Counter()
     package let purchasesPosted = Counter()
     package let customersRead = Counter()
@@ -28,9 +29,9 @@ package final class Counters: Sendable {
     package let forwardsFailed = Counter()
     package let forwardsOmitted = Counter()
     package let webhooksDelivered = Counter()
-    /// Attempts that failed and are repeated.
+    /// Attempts to post to webhooks that failed and are repeated.
     package let webhooksRetried = Counter()
-    /// Deliveries that failed for the last time.
+    /// Deliveries to webhooks that failed for the last time.
     package let webhooksFailed = Counter()
 }
 

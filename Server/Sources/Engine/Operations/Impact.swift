@@ -1,25 +1,26 @@
 import Ledger
 import Storage
 
-/// The changes that a new configuration of an app would make for its customers now.
+/// What a new configuration of an app would change for its customers now.
 package struct Impact: Hashable, Sendable {
     package var customers = 0
-    /// The number of entitlements that would be lost, over all customers, and the first of these
-    /// losses.
+    /// The number of entitlements that customers would lose, over all customers; ``firstLosses``
+    /// are the first of these losses.
     package var lost = 0
     package var firstLosses: [Loss] = []
-    /// The number of entitlements that would be gained.
+    /// The number of entitlements that customers would gain, over all customers.
     package var gained = 0
-    /// The losses and gains by entitlement. Only entitlements that someone would lose or gain.
+    /// The losses and gains by entitlement. Contains only entitlements that a customer would lose
+    /// or gain.
     package var changes: [Part: Change] = [:]
-    /// False if there was no time to examine all customers.
+    /// Whether all customers were examined. False if the time was not sufficient.
     package var isWhole = true
 
     package static let lossesMax = 20
     /// The maximum number of customers that are named for one entitlement and direction.
     package static let namesMax = 10
 
-    /// An entitlement in one environment.
+    /// One entitlement in one environment.
     package struct Part: Hashable, Sendable, Comparable {
         package var entitlement: EntitlementID
         package var environment: Environment
@@ -34,7 +35,8 @@ package struct Impact: Hashable, Sendable {
         }
     }
 
-    /// The number of customers that would lose and gain an entitlement, and the first of them.
+    /// The number of customers who would lose or gain an entitlement, and the first of these
+    /// customers.
     package struct Change: Hashable, Sendable {
         package var losing = 0
         package var gaining = 0
@@ -93,11 +95,11 @@ extension MaintenanceService {
     /// The number of customers examined in one read transaction.
     private static let impactBatch = 500
 
-    /// Compares what each customer of an app has under the current settings with what they would
-    /// have under others. Nothing is written.
+    /// Compares what each customer of an app has under the current settings with what the customer
+    /// would have under other settings. Writes nothing.
     ///
     /// - Parameter limit: the time after which to stop. At least one batch of customers is
-    ///   examined. Nil examines all of them.
+    ///   examined. Nil examines all customers.
     /// - Parameter progress: called with the number of customers examined so far.
     package func impact(
         of settings: AppSettings, within limit: Duration? = nil,

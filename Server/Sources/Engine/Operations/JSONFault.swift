@@ -2,12 +2,13 @@ import AppStoreFormats
 
 /// The place where a text stops being valid JSON.
 package enum JSONFault: Hashable, Sendable {
-    /// Both count from 1, and columns count characters.
+    /// The text is wrong at this character. Lines and columns count from 1, and columns count
+    /// characters.
     case character(line: Int, column: Int)
-    /// The text ends before its value does.
+    /// The text ends before its JSON value is complete.
     case end
 
-    /// Returns nil if the text is JSON.
+    /// Returns nil if the text is valid JSON.
     package init?(in text: [UInt8]) {
         do {
             _ = try JSON(parsing: text)
@@ -20,7 +21,7 @@ package enum JSONFault: Hashable, Sendable {
             let before = text.prefix(error.offset)
             let isNewLine = { (byte: UInt8) in byte == UInt8(ascii: "\n") }
             let start = before.lastIndex(where: isNewLine).map { $0 + 1 } ?? 0
-            // In UTF-8 each further byte of a character begins with the bits 10.
+            // In UTF-8, each byte of a character after the first begins with the bits 10.
             let column = 1 + before[start...].count { $0 & 0xC0 != 0x80 }
             self = .character(line: 1 + before.count(where: isNewLine), column: column)
         }

@@ -6,16 +6,16 @@ import Storage
 /// The result of a rebuild.
 package struct RebuildReport: Hashable, Sendable {
     package var documents: Int
-    /// The number of rows that differ from what the documents produce.
+    /// The number of rows that differ from the rows that the documents imply.
     package var differences: Int
     package var firstDifferences: [String]
-    /// Documents that no longer produce facts, each with the reason.
+    /// The documents that no longer give facts, each with the reason.
     package var unusable: [String]
 
     package var isClean: Bool { differences == 0 && unusable.isEmpty }
 }
 
-/// Work on all of the data: rebuild, a change's impact, partitions, statistics.
+/// Work on all data: rebuilds, the impact of a new configuration, partitions, and statistics.
 package struct MaintenanceService: Sendable {
     let context: Context
     let verification: VerificationService
@@ -25,33 +25,34 @@ package struct MaintenanceService: Sendable {
     /// The maximum number of unusable documents named in the report.
     private static let unusableMax = 20
 
-    /// The number of extra passes over documents that arrived meanwhile, before the rest is copied
-    /// as it is.
+    /// The maximum number of extra passes over documents that arrived meanwhile. After these
+    /// passes, the facts of the remaining documents are copied.
     private static let extraPassesMax = 10
     /// The maximum difference between the clocks of servers, plus the time that a document may wait
     /// before it is recorded.
     private static let arrivalMax = Duration.seconds(600)
 
-    /// The maximum number of attempts of the transaction that finishes a rebuild. Each waits for
-    /// its locks as long as any write may. Another operation, such as VACUUM, may hold a table for
-    /// longer.
+    /// The maximum number of attempts of the transaction that finishes a rebuild. Each attempt
+    /// waits for its locks as long as any write may wait. Another operation, such as VACUUM, may
+    /// lock a table for longer.
     package static let endingAttemptsMax = 10
-    /// The pauses between attempts, in which the writers that waited behind it can proceed.
+    /// The pauses between these attempts, in which the writers that waited behind an attempt can
+    /// proceed.
     private static let endingPauses = ExponentialBackoff(first: .seconds(1), longest: .seconds(10))
 
     /// Rebuilds all derived rows from the documents, or only compares them.
     ///
     /// Every document is verified again, as of the time it was received, because a fact always
     /// needs a verified document. The current rows stay in use until all new ones exist; then one
-    /// transaction replaces them. Documents that arrive meanwhile are included. If new ones keep
-    /// arriving, the facts of the last ones are copied as they were first derived.
+    /// transaction replaces them. Documents that arrive meanwhile are included. If new documents
+    /// keep arriving, the facts of the last documents are copied as they were first derived.
     ///
     /// - Parameter withoutUnusable: whether to continue even if documents that are in use can no
     ///   longer be verified, for example under another configuration. Their facts are then lost.
     /// - Parameter sleep: called between attempts to lock the tables.
-    /// - Throws: ``EngineFailure`` `storage` if such documents exist and that is not allowed, or if
-    ///   another rebuild is running; `busy` if others hold the tables all the time. Nothing is
-    ///   changed then.
+    /// - Throws: ``EngineFailure`` `storage` if such documents exist and `withoutUnusable` is
+    ///   false, or if another rebuild is running; `busy` if other operations lock the tables all
+    ///   the time. Then nothing is changed.
     package func rebuild(
         verifyOnly: Bool, withoutUnusable: Bool = false,
         progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in },
@@ -124,9 +125,9 @@ package struct MaintenanceService: Sendable {
         walk.unappliedUnclaims += try await apply(unclaims, verifyOnly: walk.verifiesOnly)
     }
 
-    /// Applies the ends of claims that documents report and the tables lack, for example because an
-    /// earlier version recorded a document and did not know its meaning. Returns the number of ids
-    /// that were not recorded.
+    /// Applies the ends of claims that documents report and that the tables lack, for example
+    /// because an earlier version of Perennial recorded a document without knowing its meaning.
+    /// Returns the number of ids that were not recorded.
     private func apply(
         _ unclaims: [(unclaim: SeatUnclaim, document: StoredDocument)], verifyOnly: Bool
     ) async throws(EngineFailure) -> Int {
@@ -163,7 +164,8 @@ extension RecordingService {
 }
 
 extension MaintenanceService {
-    /// Compares or swaps the rows. Returns nil if there are documents that the pass has not read.
+    /// Compares the rebuilt rows with the rows in use, or replaces those. Returns nil if there are
+    /// documents that the pass has not read.
     private func finishRebuild(
         _ walk: RebuildProgress, verifyOnly: Bool, withoutUnusable: Bool,
         _ sleep: @Sendable (Duration) async throws -> Void
@@ -194,7 +196,8 @@ extension MaintenanceService {
         do throws(EngineFailure) {
             try await untilFree(sleep) { tx in try tx.rebuild.finish() }
         } catch {
-            // The rebuild is complete; the next one empties the table first.
+            // The rebuild is complete. The next rebuild empties the table first, so these rows do
+            // no harm.
             context.logger.warning(
                 "deleting the temporary rows of a rebuild failed",
                 metadata: ["reason": "\(error)"])
@@ -206,7 +209,7 @@ extension MaintenanceService {
         }
     }
 
-    /// Runs a transaction, and retries it while others hold the locks that it needs.
+    /// Runs a transaction, and retries it while other operations have the locks that it needs.
     private func untilFree<Value: Sendable>(
         _ sleep: @Sendable (Duration) async throws -> Void,
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
@@ -267,7 +270,7 @@ private enum RebuildOutcome: Sendable {
     case done(Differences)
 }
 
-/// The progress of a rebuild.
+/// How far a rebuild has come.
 private struct RebuildProgress: Sendable {
     var report = RebuildReport(documents: 0, differences: 0, firstDifferences: [], unusable: [])
     var verifiesOnly: Bool
@@ -277,8 +280,8 @@ private struct RebuildProgress: Sendable {
     /// The number of facts that this rebuild has made.
     var facts = 0
     var extraPasses = 0
-    /// For documents that this rebuild has not read and that arrived since this time, the facts are
-    /// copied as they are.
+    /// The facts of documents that this rebuild has not read, and that arrived since this time, are
+    /// copied as they are. Nil if no facts are copied.
     var copiesArrivedSince: Instant?
 
     /// Whether documents that are in use might no longer be usable.

@@ -51,7 +51,7 @@ struct RebuildUpdates {
 }
 
 extension Timeline {
-    /// The time when the latest of its facts was attested.
+    /// When the latest of the timeline's facts was attested.
     fileprivate var attestedAt: Instant {
         let proofs = appProofs?.all.map(\.at) ?? []
         return (periods.map(\.attestedAt) + proofs + [renewal?.at].compactMap(\.self)).max()

@@ -4,7 +4,7 @@ package enum Spelling {
     package static func nearest(to word: String, among known: some Sequence<String>) -> String? {
         let slipsMax = word.count < 4 ? 1 : max(2, word.count / 3)
         return known.map { (word: $0, slips: distance(word, $0)) }
-            // A word that shares no letter with it was not meant.
+            // Leaves out words that share no letter with the given word.
             .filter { $0.slips <= slipsMax && $0.slips < max(word.count, $0.word.count) }
             .min { ($0.slips, $0.word) < ($1.slips, $1.word) }?.word
     }

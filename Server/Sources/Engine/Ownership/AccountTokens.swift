@@ -4,17 +4,17 @@ import Storage
 
 /// What the account tokens of an app's purchases identify (Apple: `appAccountToken`).
 package enum AccountTokens: String, Hashable, Sendable, CaseIterable {
-    /// Customers: each token is a customer's id.
+    /// The tokens identify customers: each token is a customer's id.
     case customers
-    /// Something else that the app uses: the tokens do not identify customers.
+    /// The tokens identify something else that the app uses, and no customers.
     case other
 }
 
 extension OwnershipService {
-    /// Returns the UUID to set as account token (Apple: `appAccountToken`) when a customer buys. It
-    /// is one of the customer's ids: one that the app has made, or else one that is made here.
-    /// Returns nil if the app's account tokens are not customer ids. Idempotent. Creates an unknown
-    /// customer, unless the id itself is a UUID.
+    /// Returns the UUID to set as account token (Apple: `appAccountToken`) when a customer buys.
+    /// The UUID is one of the customer's ids: one that the app has made, or else one that this
+    /// function makes. Returns nil if the app's account tokens are not customer ids. Idempotent.
+    /// Creates an unknown customer, unless the id itself is a UUID.
     ///
     /// - Parameter isByApp: whether the request has an app key.
     package func accountToken(
@@ -45,7 +45,8 @@ extension OwnershipService {
     /// The number of tokens examined at a time.
     private static let tokenBatch = 1_000
 
-    /// Counts an app's purchases whose account token is not the id of a known customer. Only reads.
+    /// Counts an app's purchases whose account token is not the id of a known customer. Writes
+    /// nothing.
     package func purchasesWithUnknownTokens(app appID: AppID) async throws(EngineFailure)
         -> UnknownTokenCounts
     {
@@ -74,7 +75,7 @@ extension OwnershipService {
 /// The number of purchases whose account token is not the id of a known customer.
 package struct UnknownTokenCounts: Hashable, Sendable {
     package var purchases = 0
-    /// The number of these that belong to a customer nevertheless.
+    /// The number of these purchases that belong to a customer nevertheless.
     package var linked = 0
 
     package init() {}

@@ -8,12 +8,11 @@ struct OwnershipDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Everything that determines the result of a claim by a device that shows a purchase.
+    /// Everything that determines the result of a claim by a device that presents a purchase.
     ///
     /// - Parameters:
-    ///   - timeline: including what the device shows.
-    ///   - signedAt: the signing time of the newest document of the purchase that the device
-    ///     shows.
+    ///   - timeline: the purchase's timeline, including the documents that the device presents.
+    ///   - signedAt: when the newest document of the purchase that the device presents was signed.
     func claim(
         _ timeline: Timeline, signedAt: Instant?, by id: CustomerID,
         intent: OwnershipClaim.Intent?, in app: AppSettings, at now: Instant
@@ -25,7 +24,7 @@ struct OwnershipDecisions {
         var owner = link.map { OwnershipClaim.Owner($0.customer, by: $0.evidence) }
         if owner == nil, let spender = try WalletUpdates(tx).formerSpender(of: timeline, in: app.id)
         {
-            // The owner that it will be linked to when the documents are recorded.
+            // The purchase will be linked to this owner when the documents are recorded.
             owner = OwnershipClaim.Owner(spender, by: .token)
         }
         if let link, owner != nil {
@@ -33,7 +32,7 @@ struct OwnershipDecisions {
             owner?.documentAge = link.document.map { now - $0.signedAt }
             owner?.isConfirmed = link.document?.isConfirming ?? true
         }
-        // Most requests repeat a customer's own purchases: then nothing else is read.
+        // Most requests repeat a customer's own purchases. For these, nothing else is read.
         let isAnonymous = stored?.isAnonymous ?? id.isAnonymous
         let documentAge = signedAt.map { now - $0 }
         if let owner, owner.customer == known {
@@ -46,7 +45,7 @@ struct OwnershipDecisions {
         var named = try identified(by: timeline.accountToken, or: [id], in: app.id)
         let claimant = known ?? (named == id ? id : nil)
         if let other = named, other != claimant, try self.isAnonymous(other, in: app.id) {
-            // The token identifies the device that bought it, and not a person.
+            // The token identifies the device that bought the purchase, not a person.
             owner = owner ?? OwnershipClaim.Owner(other, by: .token)
             named = nil
         }
@@ -82,7 +81,8 @@ struct OwnershipDecisions {
         let all = try tx.shares.all(of: purchase, in: app.id)
         let counted =
             isOwnerAnonymous ? all : all.counted(by: app.shareRules(in: purchase.environment))
-        // A customer who has signed in on a device that shares it keeps that device's place.
+        // A customer who has signed in on a device that shares the purchase keeps the place of that
+        // device among the shares.
         let isAnyKind = isOwnerAnonymous && claim.isClaimantAnonymous
         func compete(_ share: Share) -> Bool {
             share.customer != claim.claimant
@@ -104,8 +104,9 @@ struct OwnershipDecisions {
         _ timeline: Timeline, of owner: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> Bool {
         if let access = timeline.access(at: now, rules: app.rules) { return access.isOpen }
-        // The length of a term depends on all terms of its owner. Nothing else does, and an owner
-        // may have thousands of purchases.
+        // The end of a term depends on all terms of its owner. Other purchases do not depend on
+        // them, and an owner may have thousands of purchases, so the owner's purchases are read
+        // only for terms.
         guard !app.terms.terms(of: [timeline]).isEmpty else { return false }
         let purchase = timeline.purchase
         let timelines = try tx.links.timelines(
@@ -119,7 +120,7 @@ struct OwnershipDecisions {
     /// unknown id is not created.
     ///
     /// - Parameters:
-    ///   - isDocumentNew: whether no device has shown the document of the claim before.
+    ///   - isDocumentNew: whether no device has presented the document of the claim before.
     ///   - walletCache: passed on from one purchase of a request to the next.
     func resolve(
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, isDocumentNew: Bool,
@@ -156,8 +157,8 @@ struct OwnershipDecisions {
         return try ownershipResult(of: purchase, after: claim, verdict, in: app.id)
     }
 
-    /// Ends a share, so that another one takes its place. Also ends the shares that are not in
-    /// force any more: otherwise one of them would take the place.
+    /// Ends a share, so that another share takes its place. Also ends the shares that are no longer
+    /// in force, because otherwise one of them would take the place.
     private func makeRoom(
         in purchase: PurchaseID, of claim: OwnershipClaim, byEnding other: CustomerID,
         in app: AppSettings, at now: Instant
@@ -182,7 +183,7 @@ struct OwnershipDecisions {
         _ document: PresentedDocument?, in app: AppID, at now: Instant
     ) throws {
         if let owner = claim.owner, try tx.links.find(of: purchase, in: app) == nil {
-            // Until now, an anonymous customer has it only by its account token.
+            // Until now, an anonymous customer has the purchase only by its account token.
             try OwnershipUpdates(tx).link(
                 purchase, to: owner.customer, by: owner.evidence, in: app, at: now)
         }
@@ -190,8 +191,8 @@ struct OwnershipDecisions {
         try OwnershipUpdates(tx).share(purchase, with: sharer, document: document, in: app, at: now)
     }
 
-    /// Records the document that a device shows of a purchase which its customer owns or shares
-    /// already, if the document is evidence of possession.
+    /// Records the document that a device presents of a purchase that its customer owns or shares
+    /// already, if the document is evidence that the customer has the store account.
     private func remember(
         _ signedAt: Instant, isNew: Bool, of claim: OwnershipClaim, to purchase: PurchaseID,
         in app: AppID
@@ -203,7 +204,7 @@ struct OwnershipDecisions {
                 in: app)
         }
         // A person who needs no evidence for a purchase keeps it, whatever documents the device
-        // shows.
+        // presents.
         guard owner.isAnonymous || owner.isProvisional,
             let link = try tx.links.find(of: purchase, in: app)
         else { return }
@@ -220,7 +221,8 @@ struct OwnershipDecisions {
             .contains { $0.customer == customer }
     }
 
-    /// The id that a customer can set as account token. Returns nil if they have none yet.
+    /// The id that a customer can set as account token. Returns nil if the customer has no such id
+    /// yet.
     func accountToken(
         of id: CustomerID, in app: AppID
     ) throws -> CustomerID? {
@@ -230,10 +232,10 @@ struct OwnershipDecisions {
         return known.accountToken
     }
 
-    /// Returns the customer that a purchase's account token identifies. This is a known customer;
-    /// or an unknown id, in the spelling of one of the given ids, or else in lower case. Returns
-    /// nil if the token was an id of an erased customer, or if the app's tokens are not customer
-    /// ids.
+    /// Returns the customer that a purchase's account token identifies. This is a known customer,
+    /// or an unknown id. An unknown id is spelled like one of the given ids, or else in lower case.
+    /// Returns nil if the token was an id of an erased customer, or if the app's tokens are not
+    /// customer ids.
     func identified(
         by token: String?, or ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -247,10 +249,10 @@ struct OwnershipDecisions {
         return ids.first { $0.accountToken == stranger.rawValue } ?? stranger
     }
 
-    /// Whether no credits were spent that a purchase gave to its owner's wallets. Returns false if
-    /// some of them were credited to no wallet: then the app delivers them, and we do not know how
-    /// many are left. Also returns false if any of them were refunded: while the refund is in
-    /// force, it covers the spent credits.
+    /// Whether all credits of a purchase in its owner's wallets are unspent. Returns false if some
+    /// credits were given to no wallet, because the app then delivers them, and the number left is
+    /// unknown. Also returns false if any credits were refunded, because the refund covers spent
+    /// credits while it is in force.
     ///
     /// - Parameter owner: a customer, an unknown id, or the pseudonym of an erased customer.
     func isUnspent(
@@ -260,7 +262,7 @@ struct OwnershipDecisions {
         let bought = timeline.periods.map(\.payment).filter { $0.kind == .consumable }
         guard bought.allSatisfy({ $0.revocation == nil }) else { return false }
         let ids = try tx.customers.find(known: owner, in: app.id)?.ids ?? [owner]
-        // Uses the links themselves, because an erased customer has no ids.
+        // Reads the links directly, because an erased customer has no ids.
         let timelines =
             try tx.links.timelines(of: owner, in: app.id, environment: environment)
             + tx.accountTokens.timelines(ids, in: app.id, environment: environment)
@@ -279,9 +281,9 @@ struct OwnershipDecisions {
         return bought.allSatisfy { inWallets.contains($0.transaction) }
     }
 
-    /// Whether a purchase stays with an erased customer, because nobody is left who could owe the
-    /// credits that were spent. Returns false if the purchase names the customer, and none of its
-    /// credits were spent.
+    /// Whether a purchase stays with an erased customer, because no customer is left who could owe
+    /// the spent credits. Returns false if the purchase names the customer, and none of its credits
+    /// were spent.
     func isConsumedByErased(
         _ timeline: Timeline, for id: CustomerID, in app: AppSettings
     ) throws -> Bool {
@@ -294,7 +296,8 @@ struct OwnershipDecisions {
         return try !isUnspent(timeline, of: owner, in: app)
     }
 
-    /// Whether nothing has happened to the purchase since the transfer, not even its return.
+    /// Whether a transfer is still in effect: nothing has happened to the purchase since, and the
+    /// transfer was not undone.
     func isCurrent(_ transfer: StoredTransfer, in app: AppID) throws -> Bool {
         switch transfer.kind {
         case .moved:
@@ -309,8 +312,8 @@ struct OwnershipDecisions {
         }
     }
 
-    /// The customer that a purchase belongs to. If it has no owner but names the given unknown id,
-    /// that id becomes a customer.
+    /// The customer to whom a purchase belongs. If the purchase has no owner but names the given
+    /// unknown id, that id becomes a customer.
     func beneficiary(
         of purchase: PurchaseID, or id: CustomerID, in app: AppID, at now: Instant
     ) throws -> CustomerID? {
@@ -336,8 +339,8 @@ struct OwnershipDecisions {
         case .link: (kind, owner) = (.linked, claimant)
         case .move: (kind, owner) = (.moved, claimant)
         case .refuse(let why):
-            // Without an owner, it belongs to the customer that its token identifies, if that
-            // customer is known.
+            // A purchase without an owner belongs to the customer whom its token identifies, if
+            // that customer is known.
             let named = try claim.named.flatMap { try tx.customers.find(known: $0, in: app) }
             owner = owner ?? named.map { CustomerKind(isAnonymous: $0.isAnonymous) }
             kind = owner == nil ? .refused(why) : .another(why)
@@ -348,7 +351,7 @@ struct OwnershipDecisions {
 
 extension [Share] {
     /// The shares in a person's purchase that are in force, in the same order. These are the oldest
-    /// shares, of as many persons as the rules allow, and of as many anonymous customers. There may
+    /// shares of persons, as many as the rules allow, and as many of anonymous customers. There may
     /// be more shares, from the time when an anonymous customer owned the purchase.
     fileprivate func counted(by rules: OwnershipClaim.ShareRules) -> [Share] {
         var counted: Set<CustomerID> = []

@@ -10,15 +10,15 @@ package struct OwnershipResult: Hashable, Sendable {
 
     package enum Kind: Hashable, Sendable {
         case theirs
-        /// This customer has it now. It had no owner before this request.
+        /// This customer has the purchase now. The purchase had no owner before this request.
         case linked
-        /// This customer has it now. It belonged to another customer before this request.
+        /// This customer has the purchase now. It belonged to another customer before this request.
         case moved
-        /// This customer shares it with another customer.
+        /// This customer shares the purchase with another customer.
         case shared
-        /// It stays with another customer.
+        /// The purchase stays with another customer.
         case another(OwnershipClaim.Refusal)
-        /// It has no owner, and this customer does not get it.
+        /// The purchase has no owner, and this customer does not get it.
         case refused(OwnershipClaim.Refusal)
     }
 }

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// A change of ownership by support: moves a purchase, or confirms where it is.
+/// A change of ownership by support: moves a purchase, or confirms its owner.
 package struct OwnershipChange: Hashable, Sendable {
     package var purchase: PurchaseID
     package var reason: String
@@ -19,8 +19,8 @@ package struct OwnershipService: Sendable {
     let context: Context
 
     /// Moves a purchase to a customer on support's authority, whatever the policy says, or confirms
-    /// that it stays with them. Idempotent: if the same change for the same reason is in effect, it
-    /// is returned.
+    /// that the customer has it. Idempotent: if the same change for the same reason is in effect,
+    /// it is returned.
     package func transfer(
         _ order: OwnershipChange, to id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {
@@ -69,8 +69,8 @@ package struct OwnershipService: Sendable {
     }
 
     /// Undoes a transfer, whatever caused it. The purchase then belongs to its earlier owner by
-    /// support's authority: policies no longer move it. A customer who had a share in it before
-    /// gets the share back, if the policy is still to share. Idempotent.
+    /// support's authority, so that policies no longer move it. A customer who had a share in it
+    /// before gets the share back, if the policy is still `share`. Idempotent.
     package func undoTransfer(
         _ number: Int64, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {
@@ -104,8 +104,8 @@ package struct OwnershipService: Sendable {
     ) async throws(EngineFailure) {
         let now = context.now()
         try await changeBlock(of: order.purchase, of: id, app: appID) { tx, owner in
-            // The purchase belongs to the customer only by its account token. From now on it stays
-            // with the customer, even if the token comes to identify someone else.
+            // The purchase belongs to the customer only by its account token. From now on the
+            // purchase stays with the customer, even if the token later identifies someone else.
             if try tx.links.find(of: order.purchase, in: appID) == nil {
                 try OwnershipUpdates(tx).link(
                     order.purchase, to: owner, by: .token, in: appID, at: now)
@@ -138,7 +138,7 @@ package struct OwnershipService: Sendable {
         }
     }
 
-    /// - Parameter body: returns whether it has changed anything.
+    /// - Parameter body: makes the change, and returns whether it has changed anything.
     private func changeBlock(
         of purchase: PurchaseID, of id: CustomerID, app appID: AppID,
         _ body: @escaping @Sendable (DatabaseSession, CustomerID) throws -> Bool
@@ -179,8 +179,8 @@ extension Context {
 /// What a transaction has decided about a request.
 enum Decision<Value: Sendable>: Sendable {
     case done(Value)
-    /// The request had been carried out before, and nothing was written. The value is that of the
-    /// first time.
+    /// The request had been carried out before, and nothing was written. The value is the result of
+    /// the first time.
     case unchanged(Value)
     case refused(EngineFailure)
 
@@ -199,7 +199,8 @@ extension AppSettings {
         claim.verdict(under: restorePolicy(in: environment), sharing: shareRules(in: environment))
     }
 
-    /// The result of a claim. The app itself stays with its first owner: no policy moves it.
+    /// The result of a claim. The purchase of the app itself stays with its first owner: no policy
+    /// moves it.
     func verdict(
         on claim: OwnershipClaim, about purchase: PurchaseID
     ) -> OwnershipClaim.Verdict {

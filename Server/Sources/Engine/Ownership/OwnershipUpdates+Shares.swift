@@ -19,9 +19,9 @@ extension OwnershipUpdates {
             by: .device, reason: "", in: app, at: now)
     }
 
-    /// Restores the share that a customer had before the purchase was moved to them, if they had
-    /// one, under the transfer that granted it, so that it can be undone as before. Call it after
-    /// undoing the move.
+    /// Restores the share that a customer had before the purchase was moved to the customer, if
+    /// there was one. The share gets the transfer that gave it, so that it can be undone as before.
+    /// The move must have been undone before.
     func restoreShare(
         _ move: StoredTransfer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -39,7 +39,7 @@ extension OwnershipUpdates {
             of: move.purchase, with: move.customer, from: owner, document: nil, in: app, at: now)
     }
 
-    /// Inserts the share, and emits an event.
+    /// Inserts a share, and emits an event.
     private func beginShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?,
         document: PresentedDocument?, in app: AppID, at now: Instant
@@ -64,9 +64,9 @@ extension OwnershipUpdates {
         }
     }
 
-    /// Ends a customer's share of a purchase, and emits an event. They may share it again later,
-    /// unless ``TransferRows/markSharesUndone(of:with:in:at:)`` records a decision by support.
-    /// Idempotent.
+    /// Ends a customer's share of a purchase, and emits an event. The customer may share the
+    /// purchase again later, unless ``TransferRows/markSharesUndone(of:with:in:at:)`` records a
+    /// decision by support. Idempotent.
     func revokeShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
         at now: Instant

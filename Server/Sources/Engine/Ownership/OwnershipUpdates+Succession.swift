@@ -2,7 +2,8 @@ import Ledger
 import Storage
 
 extension OwnershipUpdates {
-    /// Moves the members of a group, and the invited people, to the purchase that continues it.
+    /// Moves the members of a group, and the invited people, to the purchase that continues the
+    /// group's purchase.
     private func moveSeats(
         by succession: Succession, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -18,13 +19,14 @@ extension OwnershipUpdates {
         try tx.purchases.touch([old, new], in: app)
     }
 
-    /// Links each purchase that continues another one to the customer who has that one, on the same
-    /// evidence. The app posts nothing in this case, because nothing was bought. This includes a
-    /// known customer who has the earlier purchase only by its account token.
+    /// Links each purchase that continues another one to the customer who has the earlier purchase,
+    /// on the same evidence. The app posts nothing in this case, because nothing was bought. The
+    /// customer may also be a known customer who has the earlier purchase only by its account
+    /// token.
     ///
-    /// Does nothing if the new purchase has an owner already, or has an account token that differs
-    /// from the old one's. If the old purchase has no owner yet, the next document about the new
-    /// one links it.
+    /// Does nothing if the new purchase has an owner already, or if its account token differs from
+    /// that of the old purchase. If the old purchase has no owner yet, the next document about the
+    /// new purchase links it.
     func linkSuccessors(
         _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {

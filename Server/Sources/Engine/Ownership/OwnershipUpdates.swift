@@ -19,8 +19,8 @@ package struct OwnershipUpdates {
         return try tx.erasedIDs.contains(token: token, in: app) ? nil : named
     }
 
-    /// Links a purchase without an owner to a customer, and emits an event. Not idempotent: check
-    /// the owner first.
+    /// Links a purchase without an owner to a customer, and emits an event. Not idempotent: the
+    /// caller must check first that there is no owner.
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
         document: PresentedDocument? = nil, in app: AppID, at now: Instant
@@ -36,8 +36,8 @@ package struct OwnershipUpdates {
     ///
     /// - Parameters:
     ///   - document: the document that the customer's device presents, if it has to be remembered.
-    ///   - named: the customer who had the purchase by its account token until now, for the event.
-    ///     The caller emits that customer's own event.
+    ///   - named: the customer who had the purchase by its account token until now. The event names
+    ///     this customer, for whom the caller must emit a separate event.
     ///   - walletCache: the cached wallets, passed on from one call to the next.
     func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
@@ -61,8 +61,8 @@ package struct OwnershipUpdates {
     // MARK: - Transfers
 
     /// Moves a purchase to a customer from its present owner, if any. Emits events to both
-    /// customers, and records the transfer so that it can be undone. Not idempotent: check the
-    /// owner first.
+    /// customers, and records the transfer so that it can be undone. Not idempotent: the caller
+    /// must check the owner first.
     ///
     /// - Parameter document: the document that the customer's device presents, if it has to be
     ///   remembered.
@@ -94,7 +94,7 @@ package struct OwnershipUpdates {
             }
         case .shared:
             // The event names the customer who shared the purchase, not its present owner, because
-            // it is looked up under that customer's id.
+            // the event is looked up under that customer's id.
             try revokeShare(
                 of: transfer.purchase, with: transfer.customer, from: transfer.former, in: app,
                 at: now)
@@ -171,7 +171,8 @@ package struct OwnershipUpdates {
             token: tx.purchases.timeline(of: purchase, in: app)?.accountToken, in: app)
     }
 
-    /// Unlinks a purchase from its owner, emits an event to them, and ends all shares of it.
+    /// Unlinks a purchase from its owner, emits an event to the owner, and ends all shares of the
+    /// purchase.
     func unlink(
         _ purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -193,7 +194,7 @@ package struct OwnershipUpdates {
         try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: owner, in: app, .unlinked, at: now)
         try tx.links.delete(of: purchase, in: app)
-        // The customer identified by the account token may have consented although the owner had
+        // The customer whom the account token identifies may have consented, although the owner had
         // not.
         try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
         return owner
@@ -203,7 +204,7 @@ package struct OwnershipUpdates {
 
     /// Blocks a purchase from being claimed from its owner, and emits an event. Idempotent.
     ///
-    /// - Returns: false if it was blocked before.
+    /// - Returns: false if the purchase was blocked before.
     @discardableResult package func block(
         _ purchase: PurchaseID, of owner: CustomerID, reason: String, in app: AppID,
         at now: Instant
@@ -217,7 +218,7 @@ package struct OwnershipUpdates {
 
     /// Removes the block of a purchase, and emits an event if there was one. Idempotent.
     ///
-    /// - Returns: false if it was not blocked.
+    /// - Returns: false if the purchase was not blocked.
     @discardableResult package func unblock(
         _ purchase: PurchaseID, of owner: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Bool {

@@ -7,7 +7,7 @@ package struct DocumentRecorder {
 
     package init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Records documents for ``Storage/Database/record(_:by:)``.
+    /// The function that records documents for ``Storage/Database/record(_:by:)``.
     package static let recorder: Recorder = { tx, attested in
         try DocumentRecorder(tx).record(attested)
     }
@@ -17,7 +17,7 @@ package struct DocumentRecorder {
     /// Inserts facts with the documents that attest them, and projects them into the purchases that
     /// they are about. Existing facts are unchanged. Idempotent.
     ///
-    /// Everything else that follows from a changed purchase is written here too: each
+    /// Also writes everything else that follows from a changed purchase: each
     /// ``PurchaseProjection`` contains the timelines before and after, and the documents between
     /// the two.
     func project(
@@ -70,7 +70,8 @@ package struct DocumentRecorder {
         walletCache.checkIn(wallet, in: projection.app)
     }
 
-    /// The customer identified now may have consented where the former one had not.
+    /// Makes open inquiries about a purchase due. The customer whom its account token identifies
+    /// now may have consented, although the former one had not.
     private func rescheduleConsumptionInquiries(about projection: PurchaseProjection)
         throws(StorageFailure)
     {
@@ -79,14 +80,15 @@ package struct DocumentRecorder {
             about: [projection.after.purchase], in: projection.app, at: receivedAt)
     }
 
-    /// The App Store may accept reports about the seats again, or may have ended claims.
+    /// Makes reports about the seats of a purchase due. The App Store may accept them again, or may
+    /// have ended claims.
     private func resumeSeatReports(about projection: PurchaseProjection) throws(StorageFailure) {
         guard let receivedAt = projection.attested.last?.document.receivedAt else { return }
         try tx.seatReports.resumeSeatReports(
             on: projection.after.purchase, in: projection.app, at: receivedAt)
     }
 
-    /// The wallets affected by a purchase. Returns nil if the purchase credits nothing, or has no
+    /// The wallets that a purchase affects. Returns nil if the purchase credits nothing, or has no
     /// customer.
     private func walletProjection(
         for projection: PurchaseProjection, among walletCache: inout WalletProjectionCache
@@ -102,9 +104,10 @@ package struct DocumentRecorder {
     }
 
     /// Handles a purchase without an owner whose account token changes (Apple: "Set App Account
-    /// Token"). If the customer identified until now has spent any of it, it stays theirs, by a
-    /// link. Otherwise wallet events say that it left their wallets. The events of the two
-    /// customers do not mention each other, because an erasure would not find the ids there.
+    /// Token"). If the customer whom the former token identifies has spent any of the purchase's
+    /// credits, the purchase is linked to that customer. Otherwise wallet events report that the
+    /// credits left that customer's wallets. The events of the two customers do not mention each
+    /// other, because an erasure would not find the ids there.
     private func formerCustomerEvents(
         of projection: inout PurchaseProjection, _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
@@ -131,8 +134,8 @@ package struct DocumentRecorder {
         walletCache.checkIn(wallet, in: app)
     }
 
-    /// Projects documents into purchases, ordered by key, so that two servers never deadlock. The
-    /// events are determined here already, except for apps with wallets.
+    /// Projects documents into purchases, ordered by key, so that two servers never deadlock. Also
+    /// determines the events, except for apps with wallets.
     private func projections(of attested: [DocumentWithFacts]) throws(StorageFailure)
         -> [PurchaseProjection]
     {
@@ -179,14 +182,15 @@ package struct DocumentRecorder {
 }
 
 extension DocumentRecorder {
-    /// Records a document with its facts. Returns false if it was recorded before; then its facts
-    /// are stored too.
+    /// Records a document with its facts. Returns false if the document was recorded before; then
+    /// its facts are stored already.
     func record(_ attested: DocumentWithFacts) throws(StorageFailure) -> Bool {
         try record([attested])[0]
     }
 
-    /// Records a document with its facts. Use this overload when a transaction records several
-    /// documents in sequence, and the events of each must be emitted before the next is read.
+    /// Records a document with its facts. Use this overload if a transaction records several
+    /// documents in sequence, and the events of each document must be emitted before the next
+    /// document is read.
     ///
     /// - Parameter walletCache: the cached wallets, passed on from one call to the next.
     func record(

@@ -8,7 +8,7 @@ package enum DocumentSubject: Hashable, Sendable {
     case customer(CustomerID, Environment)
 }
 
-/// A document, and the purchases of its list that it attests something about.
+/// A document of a list, and the purchases about which it attests something.
 package struct ListedDocument: Hashable, Sendable {
     package var head: DocumentHead
     package var purchases: [PurchaseID]
@@ -61,7 +61,7 @@ extension DocumentService {
 }
 
 extension [ListedDocument] {
-    /// Each document once, the last signed first.
+    /// The list with each document only once, the last signed first.
     fileprivate var merged: [ListedDocument] {
         let each = Dictionary(map { ($0.head.id, $0) }) { one, other in
             var latest = one.head.signedAt < other.head.signedAt ? other : one

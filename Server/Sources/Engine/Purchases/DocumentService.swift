@@ -2,7 +2,7 @@ import AppStoreFormats
 import Ledger
 import Storage
 
-/// A stored document, verified once more, with its bytes.
+/// A stored document, verified again, with its bytes.
 package struct OpenedDocument: Sendable {
     package var head: DocumentHead
     /// The document's bytes, as they were received.
@@ -12,23 +12,24 @@ package struct OpenedDocument: Sendable {
     package var payload: String?
     /// Why the document is no longer valid. Nil if it is as valid as when it was received.
     package var refusal: EngineFailure?
-    /// The purchases that it attests something about.
+    /// The purchases about which the document attests something.
     package var purchases: [PurchaseID]
-    /// The customer who has one of these purchases. Nil if there is none.
+    /// The customer who has one of these purchases. Nil if no customer has one.
     package var owner: CustomerID?
 
-    /// The document as text. That of a receipt, which is binary, is its Base64.
+    /// The document as text. For a receipt, which is binary, its Base64.
     package var text: String {
         let bytes = head.kind == .appReceipt ? Base64.standard.encode(bytes) : bytes
         return String(decoding: bytes, as: UTF8.self)
     }
 }
 
-/// The data that finds a document, besides its id. There is no index by id alone.
+/// Data in addition to a document's id by which the document is found. There is no index by id
+/// alone.
 package struct DocumentHint: Sendable {
-    /// A purchase that it attests something about.
+    /// A purchase about which the document attests something.
     package var purchase: PurchaseID?
-    /// The time when it was received, or when its content became known.
+    /// When the document was received, or when its content became known.
     package var knownAt: Instant?
 
     package init(purchase: PurchaseID? = nil, knownAt: Instant? = nil) {
@@ -42,15 +43,16 @@ package struct DocumentService: Sendable {
     let context: Context
     let verification: VerificationService
 
-    /// The longest times between the signing of a document and its receipt, for a search without a
-    /// purchase. Each longer search begins only if the one before has found nothing.
+    /// The longest times between the signature of a document and its arrival, for searches without
+    /// a purchase. Each longer search is made only if the previous one has found nothing.
     private static let searches: [Duration] = [.seconds(600), .hours(6), .days(6)]
-    /// The longest time by which the signing time of a document may be ahead of our clock.
+    /// The longest time by which the signing time of a document may be ahead of this server's
+    /// clock.
     private static let aheadMax = Duration.seconds(600)
 
     /// Returns a document of an app. It is found by a purchase that it is about, or by the time at
-    /// which it was known. A document from a device is found only by purchase if it was signed long
-    /// before.
+    /// which it was known. A document from a device that was signed long before its arrival is
+    /// found only by purchase.
     ///
     /// - Returns: nil if the document is not found in this way.
     package func find(

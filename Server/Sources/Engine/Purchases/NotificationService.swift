@@ -3,10 +3,10 @@ import AppStoreFormats
 import Ledger
 import Storage
 
-/// A recorded notification: what it says, whom it is about, and to whom it was sent on.
+/// A recorded notification: its content, its customer, and its forwards.
 package struct NotificationLine: Sendable {
     package var head: DocumentHead
-    /// Apple's content of the notification. Empty if the stored form is damaged.
+    /// Apple's type of the notification. Empty if the stored form is damaged.
     package var type: String
     package var subtype: String?
     package var purchase: PurchaseID?
@@ -21,10 +21,10 @@ package struct NotificationLog: Sendable {
     package var next: DocumentCursor?
 }
 
-/// The notifications that were signed since a moment.
+/// Notifications that were signed since a moment.
 package struct RecentNotifications: Sendable {
     package var heads: [DocumentHead]
-    /// False if there were so many that only the latest were read.
+    /// Whether all of them were read. False if there were so many that only the latest were read.
     package var isWhole: Bool
 }
 
@@ -33,13 +33,13 @@ package struct AppStoreInquiries: Sendable {
     /// Whether the configuration has a key for the App Store Server API.
     package var isConfigured: Bool
     package var respondedAt: Instant?
-    /// Failed requests since the last response.
+    /// The number of failed requests since the last response.
     package var failures: Int
     /// No requests are made before this time. Nil if there is no pause.
     package var pausedUntil: Instant?
     /// The time when missed notifications are requested again.
     package var backfillDueAt: Instant?
-    /// Purchases that are due for a check now.
+    /// The number of purchases that are due for a check now.
     package var due: Int
     /// The purchases that are checked next.
     package var next: [CheckState]
@@ -59,7 +59,7 @@ package struct NotificationService: Sendable {
     private static let nextChecksMax = 20
 
     /// The notifications of an environment, the last signed first. A page with fewer than `limit`
-    /// is not always the last: many other documents may lie between.
+    /// notifications is not always the last one, because many other documents may lie between them.
     ///
     /// - Parameter limit: at most ``notificationsMax``.
     package func page(
@@ -115,7 +115,7 @@ package struct NotificationService: Sendable {
 
     /// Asks Apple to send a test notification.
     ///
-    /// - Returns: false if the configuration has no key to ask with.
+    /// - Returns: false if the configuration has no key for the request.
     /// - Throws: the failure with which the App Store answers.
     package func requestTest(
         of appID: AppID, in environment: Ledger.Environment
@@ -131,12 +131,12 @@ package struct NotificationService: Sendable {
 private struct HeadWalk {
     let environment: Ledger.Environment
     var place: DocumentCursor?
-    /// Nil reads all of them.
+    /// The maximum number of heads to keep. Nil if there is no limit.
     var limit: Int?
-    /// Those signed before are not read.
+    /// Documents that were signed before this moment are not read. Nil if there is no such moment.
     var since: Instant?
     private(set) var heads: [DocumentHead] = []
-    /// The position to continue at. Nil if nothing is left.
+    /// The position where the next page continues. Nil if nothing is left.
     private(set) var next: DocumentCursor?
 
     init(

@@ -9,15 +9,16 @@ package struct PostingResult: Hashable, Sendable {
     package var documents: [Outcome]
     /// The ownership of the posted purchases, in the order of their ids.
     package var ownerships: [OwnershipResult]
-    /// How many purchases have changed hands, or are shared by more customers, if all documents
+    /// How many purchases have another owner, or are shared by more customers, if all documents
     /// were known before. Otherwise 0.
     var changesWithoutDocument: Int
 
-    /// The first purchase that the customer did not get, unless the app found it by itself.
+    /// The failure for the first purchase that the customer did not get. Nil if there is none, or
+    /// if the app found the purchases by itself.
     package func refusal(for intent: OwnershipClaim.Intent?) -> EngineFailure? {
         guard intent != .sync else { return nil }
-        // An app transaction is sent along with purchases, and claims none: if it belongs to
-        // another customer, it only gives nothing.
+        // An app transaction is sent together with purchases, and is not a claim. If it belongs to
+        // another customer, it gives nothing, but is no reason to refuse.
         for ownership in ownerships where ownership.purchase.appTransaction == nil {
             switch ownership.kind {
             case .another(let why), .refused(let why):
@@ -31,13 +32,14 @@ package struct PostingResult: Hashable, Sendable {
     /// The result for one document.
     package struct Outcome: Hashable, Sendable {
         package var place: DocumentPlace
-        /// Nil if the document was not verified, or has no single transaction.
+        /// The transaction that the document is about. Nil if the document was not verified, or is
+        /// not about exactly one.
         package var transaction: TransactionID?
         package var result: Result
 
         package enum Result: Hashable, Sendable {
             case kept
-            /// Whether the document was recorded before.
+            /// The document was recorded before.
             case `repeat`
             case refused(EngineFailure)
         }

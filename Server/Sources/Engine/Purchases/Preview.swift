@@ -1,21 +1,21 @@
 import Ledger
 import Storage
 
-/// What a posting of purchases would do, and whether the customer should buy a product. A preview
-/// changes nothing.
+/// A preview of posting purchases: what the posting would do, and whether the customer should buy a
+/// product. A preview changes nothing.
 package struct Preview: Hashable, Sendable {
     package var environment: Environment
     package var purchases: [Shown]
     package var advice: Advice?
 
-    /// One purchase that a device shows.
+    /// One purchase that a device presents.
     package struct Shown: Hashable, Sendable {
         package var purchase: PurchaseID
         package var product: ProductID?
         /// Whether the purchase gives access now.
         package var isInUse: Bool
-        /// The owner; or the customer that the purchase names, if it has no owner. Nil if it names
-        /// nobody.
+        /// The owner of the purchase or, if it has none, the customer whom it names. Nil if it
+        /// names no customer.
         package var owner: CustomerID?
         package var belongsToClaimant: Bool
         package var ownerKind: CustomerKind?
@@ -27,27 +27,29 @@ package struct Preview: Hashable, Sendable {
     /// Whether this customer should buy a product.
     package struct Advice: Hashable, Sendable {
         package var product: ProductID
-        /// Why the customer should not buy it. Nil if the customer should.
+        /// Why the customer should not buy the product. Nil if the customer should.
         package var obstacle: Obstacle?
     }
 
     package enum Obstacle: String, Hashable, Sendable {
         /// A term of the same chain is running, and the app does not sell a second one.
         case termRunning = "term_runs"
-        /// The customer already has it: the App Store would not sell it again, or the purchase
-        /// would have no effect.
+        /// The customer already has the product: the App Store would not sell it again, or the
+        /// purchase would have no effect.
         case alreadyHad = "already_had"
         /// The store account of this device pays for another customer: the App Store would add the
-        /// purchase there.
+        /// purchase to that customer's purchases.
         case accountOfAnother = "store_account_of_another"
     }
 }
 
 extension RecordingService {
-    /// Determines who owns the purchases that a device shows, and what posting them would do; and,
-    /// for a product that may be bought, whether it should be. Nothing is written.
+    /// Determines who owns the purchases that a device presents, and what posting them would do.
+    /// For a product that may be bought, also determines whether the customer should buy it. Writes
+    /// nothing.
     ///
-    /// - Parameter environment: where the product would be bought, if no purchase is shown.
+    /// - Parameter environment: the environment in which the product would be bought, if no
+    ///   purchase is presented.
     package func preview(
         _ evidence: PurchaseEvidence, of id: CustomerID, buying product: ProductID?,
         intent: OwnershipClaim.Intent? = nil, app appID: AppID, environment: Environment

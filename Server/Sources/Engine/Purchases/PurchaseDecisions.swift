@@ -6,7 +6,7 @@ import Intake
 import Ledger
 import Storage
 
-/// The effects of a posted document on a purchase, and the data that is shown of it.
+/// Decides what a posted document does to a purchase, and what a preview shows of it.
 struct PurchaseDecisions {
     let tx: DatabaseSession
 
@@ -45,7 +45,7 @@ struct PurchaseDecisions {
         CustomerKind(isAnonymous: try OwnershipDecisions(tx).isAnonymous(owner, in: app))
     }
 
-    /// A mask of the first id of a customer that is a mail address.
+    /// The masked form of the first id of a customer that is a mail address. Nil if none is.
     private func mailMask(of owner: CustomerID, in app: AppID) throws -> String? {
         let ids = try tx.customers.find(known: owner, in: app)?.ids ?? [owner]
         return ids.lazy.compactMap(\.mailMask).first
@@ -78,8 +78,8 @@ struct PurchaseDecisions {
     }
 
     /// Whether a document about one of these purchases names a transaction or an app transaction.
-    /// The App Store may report a payment under two transaction ids; the timeline keeps one of
-    /// them.
+    /// The App Store may report a payment under two transaction ids; the timeline contains only one
+    /// of them.
     func isTransaction(
         _ transaction: TransactionID, of purchases: [PurchaseID], in app: AppID
     ) throws -> Bool {
@@ -108,7 +108,8 @@ struct PurchaseDecisions {
         }
     }
 
-    /// One for each fact: a document can attest several.
+    /// The documents about a purchase: one entry for each fact. A document can attest several
+    /// facts.
     func documents(
         about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [ListedDocument] {
@@ -154,8 +155,8 @@ struct PurchaseDecisions {
             }, forwards: try tx.forwards.all(of: head.id, in: app))
     }
 
-    /// Records documents and resolves who owns their purchases. The state of the customer is left
-    /// to the caller.
+    /// Records documents and resolves who owns their purchases. The caller must add the state of
+    /// the customer to the result.
     func record(
         _ posted: [PostedDocument], of id: CustomerID, intent: OwnershipClaim.Intent?,
         in app: AppSettings, at now: Instant
@@ -184,8 +185,8 @@ struct PurchaseDecisions {
             changesWithoutDocument: new.isEmpty ? changes : 0)
     }
 
-    /// Records documents, payments first. Returns the documents, and those of them that are new. If
-    /// the request is partial, renewal infos without a transaction are returned as failures.
+    /// Records documents, payments first. Returns the documents, and the indices of those that are
+    /// new. If the request is partial, returns renewal infos without a transaction as failures.
     private func insert(
         _ posted: [PostedDocument], isPartial: Bool, in app: AppSettings,
         _ walletCache: inout WalletProjectionCache
@@ -200,7 +201,7 @@ struct PurchaseDecisions {
                     posted[index].document = .failure(failure)
                     continue
                 }
-                // A receipt that shows no purchase is evidence of nothing, so it is not recorded.
+                // A receipt without any purchase is no evidence, so it is not recorded.
                 guard !document.isEmpty else { continue }
                 if try DocumentRecorder(tx).record(document.documentWithFacts, &walletCache) {
                     new.insert(index)
@@ -210,7 +211,7 @@ struct PurchaseDecisions {
         return (posted, new)
     }
 
-    /// The failure of renewal info whose purchase is not known. Nil if it is known.
+    /// The failure of renewal info whose purchase is unknown. Returns nil if the purchase is known.
     private func purchaseLacking(
         _ document: VerifiedDocument, in app: AppID
     ) throws -> EngineFailure? {

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// Emits the events of purchases: those caused by time, by a change of ownership, and others.
+/// Emits the events of purchases: events caused by time, by a change of ownership, and others.
 struct PurchaseEvents {
     let tx: DatabaseSession
 
@@ -9,7 +9,7 @@ struct PurchaseEvents {
 
     /// Appends the events that time alone has caused for purchases of an app, the longest overdue
     /// first. Returns how many purchases were due. Idempotent, and safe for several servers at
-    /// once: each skips the rows that another has locked.
+    /// once: each server skips the rows that another one has locked.
     func emitTransitions(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
@@ -63,7 +63,7 @@ struct PurchaseEvents {
         }
     }
 
-    /// Appends an event saying that a term is about to end.
+    /// Appends an event that reports that a term is about to end.
     func emitTermEnding(
         _ reminder: TermReminder, to customer: CustomerID?, token: CustomerID, in app: AppID,
         at now: Instant
@@ -80,7 +80,7 @@ struct PurchaseEvents {
 
     /// Appends an event that does not change the status of a purchase.
     ///
-    /// - Parameter customer: the recipient; nil means the owner of the purchase.
+    /// - Parameter customer: the customer of the event; nil for the owner of the purchase.
     func emitStatusNeutralEvent(
         _ change: Change, of purchase: PurchaseID, in app: AppID, by cause: EventEntry.Cause,
         to customer: CustomerID? = nil, token: String? = nil, at now: Instant
@@ -98,7 +98,7 @@ struct PurchaseEvents {
         ])
     }
 
-    /// Appends events that do not change the status of a purchase, each to its own customer.
+    /// Appends events that do not change the status of a purchase, each for its customer.
     func emitStatusNeutralEvents(
         _ changes: [(change: Change, customer: CustomerID)], of purchase: PurchaseID, in app: AppID,
         by cause: EventEntry.Cause, at now: Instant
@@ -115,10 +115,10 @@ struct PurchaseEvents {
             })
     }
 
-    /// Appends an event to the customer identified by a purchase's account token, saying that they
-    /// got the purchase or lost it. If that customer is unknown, the event contains the token and
-    /// no customer. It mentions no other customer, because a later erasure would not find an id
-    /// there.
+    /// Appends an event for the customer whom a purchase's account token identifies: the customer
+    /// got the purchase, or lost it. If that customer is unknown, the event contains the token and
+    /// no customer. The event mentions no other customer, because a later erasure would not find an
+    /// id there.
     func emitToTokenOwner(
         of purchase: PurchaseID, in app: AppID, _ kind: Change.Kind, at now: Instant
     ) throws(StorageFailure) {
@@ -163,7 +163,8 @@ extension PurchaseEvents {
         return entries(changes, of: purchase, .time, knownAt: now)
     }
 
-    /// Turns changes into log entries, addressed to the owner if there is one.
+    /// Converts changes to log entries. Their customer is the owner of the purchase, if there is
+    /// one.
     private static func entries(
         _ changes: [Change], of purchase: ReportedPurchase, _ cause: EventEntry.Cause,
         knownAt: Instant

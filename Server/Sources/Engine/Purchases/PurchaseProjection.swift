@@ -1,21 +1,21 @@
 import Ledger
 import Storage
 
-/// What a group of documents changes about one purchase: the purchase before and after, and
-/// everything else known about the change, in the transaction that writes it.
+/// The changes that a group of documents makes to one purchase: the purchase before and after, and
+/// everything else that the transaction needs for writing the change.
 struct PurchaseProjection: Sendable {
     var app: AppID
-    /// The present timeline; empty if the purchase is new.
+    /// The timeline without the documents. Empty if the purchase is new.
     var before: Timeline
     var after: Timeline
     /// The documents that attest something about the purchase, each with the facts about it, in the
     /// order in which they are recorded. Each was received at its ``StoredDocument/receivedAt``.
     var attested: [DocumentWithFacts]
-    /// The last reported state: at first, the one before all of the documents.
+    /// The last reported state. At first, this is the state from before all of the documents.
     var reported: ReportedPurchase
     /// The events to append, once they have been determined.
     var entries: [EventEntry] = []
-    /// How earlier checks with the App Store went.
+    /// The results of earlier checks with the App Store.
     private let history: CheckHistory
     /// When the next check is due.
     private let dueAt: Instant
@@ -58,7 +58,7 @@ struct PurchaseProjection: Sendable {
         }
     }
 
-    /// Returns the projection with its events determined, for an app without wallets.
+    /// Returns the projection with its events, for an app without wallets.
     func withEvents(_ rules: AccessRules) -> PurchaseProjection {
         var (projection, noWallet) = (self, WalletProjection?.none)
         projection.emitEvents(rules, &noWallet)
@@ -71,7 +71,7 @@ struct PurchaseProjection: Sendable {
         !isNew && reported.customer == nil && before.accountToken != after.accountToken
     }
 
-    /// Whether anything has changed about a group whose members the app invites.
+    /// Whether the purchase pays for a group whose members the app invites, and has changed.
     var changesSeats: Bool { after.hasDeveloperSeats && before != after }
 
     /// The purchase to be written.
@@ -92,13 +92,13 @@ struct DocumentGroup {
         parts.reserveCapacity(attested.count)
         for one in attested {
             guard let purchase = one.facts.first?.purchase else { continue }
-            // Nearly always a document is about one purchase only, and is passed on unchanged.
+            // Nearly all documents are about one purchase only, and are used unchanged.
             guard one.facts.contains(where: { $0.purchase != purchase }) else {
                 parts.append(
                     DocumentGroup(app: one.document.app, purchase: purchase, attested: [one]))
                 continue
             }
-            // In any order, because they are sorted by purchase afterwards.
+            // The order does not matter, because the groups are sorted by purchase afterwards.
             for (purchase, facts) in Dictionary(grouping: one.facts, by: \.purchase) {
                 var part = one
                 part.facts = facts

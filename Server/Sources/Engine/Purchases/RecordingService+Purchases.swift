@@ -6,10 +6,10 @@ import Storage
 
 /// A device's purchases, as the App Store signed them.
 package struct PurchaseEvidence: Hashable, Sendable {
-    /// Compact JWS.
+    /// Signed transactions as compact JWS.
     package var signedTransactions: [String]
-    /// Compact JWS. Each needs a transaction of the same purchase, in this request or recorded
-    /// before.
+    /// Signed renewal infos as compact JWS. Each needs a transaction of the same purchase, in this
+    /// request or recorded before.
     package var signedRenewalInfos: [String]
     /// The app receipt file, in Base64.
     package var appReceipt: String?
@@ -17,7 +17,7 @@ package struct PurchaseEvidence: Hashable, Sendable {
     package var transactionReceipt: String?
     /// The device that ``appReceipt`` must be issued for: a UUID, or the network address of a Mac.
     package var deviceGUID: String?
-    /// Compact JWS: the app transaction of the device's store account.
+    /// The app transaction of the device's store account, as compact JWS.
     package var signedAppTransaction: String?
 
     /// The maximum number of documents in one request.
@@ -51,8 +51,8 @@ extension RecordingService {
     ///
     /// All documents are verified before any is recorded: if one is rejected, the request fails and
     /// changes nothing. If a purchase belongs to another customer, the app's restore policy
-    /// decides. If it stays with the other customer, what the documents attest is recorded all the
-    /// same.
+    /// decides. If the purchase stays with the other customer, the documents and their facts are
+    /// recorded nevertheless.
     package func record(
         _ evidence: PurchaseEvidence, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> CustomerState {
@@ -62,12 +62,12 @@ extension RecordingService {
         return state
     }
 
-    /// Records a device's purchases, as ``record(_:of:app:)`` does. With an intent, documents that
-    /// are rejected do not fail the request: the others are recorded.
+    /// Records a device's purchases, as ``record(_:of:app:)`` does. If there is an intent, rejected
+    /// documents do not make the request fail, and the others are recorded.
     ///
     /// - Parameters:
     ///   - place: the place of the sale in the app. It is stored with the transactions if the
-    ///     intent is `purchase`: for other intents, the app does not know it.
+    ///     intent is `purchase`. For other intents, the app does not know the place.
     ///   - isByApp: whether the request has an app key.
     /// - Throws: `mixedEnvironments` if there is an intent and the documents are of both
     ///   environments.
@@ -94,7 +94,7 @@ extension RecordingService {
         let posting = try await context.transaction { tx in
             var posting = try PurchaseDecisions(tx).record(
                 posted, of: id, intent: intent, in: app, at: now)
-            // The transaction is rolled back.
+            // The error rolls back the transaction.
             if let wait, posting.changesWithoutDocument > 0 {
                 throw EngineFailure.growthBudgetExhausted(wait: wait)
             }
@@ -122,7 +122,7 @@ extension RecordingService {
 }
 
 extension PostingResult {
-    /// The documents' transactions, and their purchases, that the customer has.
+    /// The transactions of the documents whose purchases the customer has, each with its purchase.
     fileprivate func transactions(
         in posted: [PostedDocument]
     ) -> [(TransactionID, PurchaseID)] {
@@ -186,8 +186,8 @@ extension PurchaseEvidence {
 }
 
 extension VerifiedDocument {
-    /// Returns itself if no field is missing; throws `incomplete` otherwise. A sender of a document
-    /// expects it to have an effect.
+    /// Returns the document itself if no field is missing. Throws `incomplete` otherwise, because
+    /// the sender of a document expects that it has an effect.
     var complete: VerifiedDocument {
         get throws(EngineFailure) {
             if let lacking = shortcomings.first { throw .incomplete(lacking) }
@@ -203,7 +203,7 @@ extension VerifiedDocument {
         return payment.transaction
     }
 
-    /// The document attests nothing, and no field is missing either.
+    /// Whether the document attests no facts although no field is missing.
     var isEmpty: Bool { facts.isEmpty && shortcomings.isEmpty }
 }
 

@@ -7,26 +7,26 @@ import Storage
 package struct RecordedNotification: Hashable, Sendable {
     package var app: AppID
     package var document: DocumentID
-    /// It was recorded before: Apple sent it again.
+    /// Whether the notification was recorded before, because Apple sent it again.
     package var isRepeat: Bool
 }
 
-/// Records notifications and the purchases that devices show.
+/// Records notifications, and the purchases that devices present.
 package struct RecordingService: Sendable {
     let context: Context
     let forwarding: ForwardingService
     let verification: VerificationService
     let unlistedProducts = UnlistedProducts()
 
-    /// The maximum size of a notification's body, in bytes. Apple's have about 13,000; version 1
-    /// notifications contain a receipt and up to a hundred transactions.
+    /// The maximum size of a notification's body, in bytes. Apple's notifications have about 13,000
+    /// bytes. Version 1 notifications contain a receipt and up to a hundred transactions.
     package static let notificationBytesMax = 1_048_576
 
     /// Records the body of a notification of version 2 or 1. When this returns, the notification is
     /// on disk together with its forwards; or, if the app's policy is `any`, another address has
     /// accepted it. Idempotent.
     ///
-    /// - Parameter contentType: the value of its header, which is forwarded too.
+    /// - Parameter contentType: the value of the header, which is forwarded with the body.
     /// - Throws: ``EngineFailure``: `unreadable`, `limitExceeded`, `notForAnyApp` or `notTrusted`
     ///   if the notification can never be accepted; `notYetVerifiable`, `storage` or `notForwarded`
     ///   if it should be sent again.
@@ -79,8 +79,8 @@ package struct RecordingService: Sendable {
         guard let claim = Verifier.peek(jws), claim.bundleID == nil else {
             return try await record(notification: jws, of: try context.app(claimedBy: jws), arrived)
         }
-        // It names no app. It is recorded for each app that it can be about, so that a later
-        // version that knows its meaning finds it.
+        // The notification names no app. It is recorded for each app that it can be about, so that
+        // a later version of Perennial that knows its meaning finds it.
         var recorded: RecordedNotification?
         var refusal: EngineFailure?
         for id in context.appIDs {
@@ -103,7 +103,8 @@ package struct RecordingService: Sendable {
         let receivedAt = context.now()
         let outcome = await app.verifier.notification(
             jws, for: app.settings.identity, at: AppStoreDate(receivedAt))
-        // If it claims a bundle ID that is not configured, that explains the rejection better.
+        // If the notification claims a bundle ID that is not configured, a failure about that
+        // explains the rejection better.
         if case .refused = outcome, Verifier.peek(jws).map({ $0.bundleID != nil }) ?? true {
             _ = try self.context.app(claimedBy: jws)
         }
@@ -167,8 +168,8 @@ extension VerificationService {
         }
     }
 
-    /// Counts the document, whichever way it arrived: the operator should check this machine's
-    /// clock.
+    /// Counts a document that cannot be verified yet, whichever way it arrived, so that the
+    /// operator checks this machine's clock.
     private func undecided(_ uncertainty: ClockMismatch) -> EngineFailure {
         context.counters.documentsSignedAhead.add()
         return .notYetVerifiable(uncertainty)

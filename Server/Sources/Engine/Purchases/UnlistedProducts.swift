@@ -2,7 +2,8 @@ import Ledger
 import Storage
 import Synchronization
 
-/// A product that was bought, and that the configuration does not list: it gives no access.
+/// A product that was bought and that the configuration does not list. Such a product gives no
+/// access.
 package struct MissingListing: Hashable, Sendable {
     package var product: ProductID
     /// The line to add to the configuration, such as `guide: [pro]`.
@@ -16,7 +17,7 @@ package struct UnlistedSales: Hashable, Sendable {
     package var product: MissingListing
     /// The number of purchases that would give access now. At most ``BoughtProduct/newestMax``.
     package var purchases: Int
-    /// The time when the first of them was bought.
+    /// When the first of these purchases was bought.
     package var since: Instant
 }
 
@@ -26,7 +27,7 @@ package struct UnlistedSales: Hashable, Sendable {
 final class UnlistedProducts: Sendable {
     /// The maximum number of products that are looked up.
     static let productsMax = 1000
-    /// The time for which a result is used.
+    /// How long a result is used before the database is queried again.
     fileprivate static let age = Duration.seconds(5)
 
     private struct Place: Hashable {
@@ -42,7 +43,7 @@ final class UnlistedProducts: Sendable {
     private let known = Mutex<Set<Place>>([])
     private let sales = Mutex<[Key: (at: Instant, sales: [UnlistedSales])]>([:])
 
-    /// Whether the product has not been looked up before.
+    /// Records that a product was looked up. Returns whether it was not looked up before.
     func isNew(_ product: ProductID, of app: AppID) -> Bool {
         known.withLock { known in
             known.count < Self.productsMax
@@ -68,7 +69,7 @@ final class UnlistedProducts: Sendable {
 
 extension AppSettings {
     /// The product of a purchase that would give access now if the configuration listed it. Returns
-    /// nil if it is listed, or if the purchase has ended.
+    /// nil if the product is listed, or if the purchase has ended.
     func unlistedProduct(of timeline: Timeline, at now: Instant) -> ProductID? {
         guard let period = timeline.period(at: now) ?? timeline.latestPeriod,
             !lists(period.product), !countsItself(period.payment.kind)
@@ -79,7 +80,7 @@ extension AppSettings {
         return period.payment.revocation == nil ? period.product : nil
     }
 
-    /// An app without wallets may count its consumables by itself.
+    /// Whether the app itself counts products of a kind: consumables, if no wallets are configured.
     func countsItself(_ kind: ProductKind) -> Bool {
         kind == .consumable && wallets.credits.isEmpty
     }
@@ -96,7 +97,7 @@ extension AppSettings {
 }
 
 extension CustomerState {
-    /// Products of the customer's purchases that the configuration does not list, by id.
+    /// The products of the customer's purchases that the configuration does not list, sorted by id.
     package var unlistedProducts: [MissingListing] {
         var found: [ProductID: MissingListing] = [:]
         for purchase in purchases {
@@ -123,8 +124,8 @@ extension RecordingService {
         }
     }
 
-    /// The products that customers have bought and that the configuration does not list. Read from
-    /// the database every few seconds at most.
+    /// The products that customers have bought and that the configuration does not list. Reads the
+    /// database at most every few seconds.
     package func unlistedSales(
         of appID: AppID, in environment: Environment
     ) async throws(EngineFailure) -> [UnlistedSales] {

@@ -4,14 +4,15 @@ import Intake
 import Ledger
 import Storage
 
-/// Verifies documents that Apple signed, now or again, and gives the reason if one is refused.
+/// Verifies documents that Apple signed, when they arrive and again later. Gives the reason if a
+/// document is refused.
 package struct VerificationService: Sendable {
     let context: Context
 
     /// Verifies the documents of a request.
     ///
-    /// - Parameter isPartial: whether a document that is rejected is returned as such. Otherwise
-    ///   its failure is thrown.
+    /// - Parameter isPartial: whether to return a rejected document with its failure. Otherwise the
+    ///   failure is thrown.
     func verify(
         _ evidence: PurchaseEvidence, _ verifier: Verifier, _ origin: VerifiedDocument.Origin,
         isPartial: Bool
@@ -55,7 +56,8 @@ package struct VerificationService: Sendable {
         case .signedAppTransaction:
             let jws = Array((evidence.signedAppTransaction ?? "").utf8)
             let document = try await verify(appTransaction: jws, verifier, origin)
-            // Without a number it still says what the environment is.
+            // An app transaction without a number is still useful, because it names the
+            // environment.
             logShortcomings(document)
             return document
         }

@@ -1,8 +1,9 @@
 import Ledger
 import Synchronization
 
-/// Since when, and how often, requests for an app's missed notifications have failed. Kept in this
-/// process only, and separately from other queries, which one failing endpoint must not stop.
+/// Remembers since when, and how often, requests for an app's missed notifications have failed. It
+/// is separate for each process. It is also separate from other queries, because one failing
+/// endpoint must not stop them.
 final class BackfillBackoff: Sendable {
     struct Key: Hashable {
         var app: AppID

@@ -8,31 +8,33 @@ import Synchronization
 // Some notifications are lost after a 200 response: by a proxy, by an old backend at the same URL,
 // or because the database was restored from a backup. The App Store does not see this as a failure.
 // So twice a day the whole notification history since the last walk is read, and missing
-// notifications are recorded. A page contains twenty, nearly all of them known: those cost one
-// lookup by id.
+// notifications are recorded. A page contains twenty notifications. Nearly all of them are known,
+// and cost only a lookup by id.
 
 extension BackfillService {
     /// The interval between two walks. It is half a day, so that a loss is detected within a day
     /// even if one walk fails or the App Store is late.
     package static let walkInterval = Duration.hours(12)
-    /// The first walk of a process comes sooner: its database may have been restored from a backup.
+    /// The minimum interval before the first walk of a process. It is shorter, because the database
+    /// may have been restored from a backup.
     private static let firstWalkInterval = Duration.hours(1)
-    /// Each walk overlaps the previous one by this much, because notifications may be added to the
-    /// history late.
+    /// The time by which each walk overlaps the previous one, because notifications may be added to
+    /// the history late.
     private static let walkOverlap = Duration.hours(2)
-    /// The first walk of a database that has documents begins this long before the newest of them.
-    /// That is how often a running subscription is checked, so an undetected loss may be that old.
-    /// The same holds after an import: the walk begins with what the import cannot have contained.
-    /// If no purchase is known, the walk begins now, because no answer can be wrong.
-    /// A server that was started before an import has walked without the imported purchases. So
-    /// the end of an import makes the next walk a first one again.
+    /// How long before the newest document the first walk of a database begins. A running
+    /// subscription is checked at this interval, so an undetected loss may be that old. After an
+    /// import, this time covers what the import cannot have contained. If no purchase is known, the
+    /// walk begins now, because no answer can be wrong. A server that was started before an import
+    /// has walked without the imported purchases. So at the end of an import, the next walk counts
+    /// as the first one again.
     static let firstWalkSpan = Duration.days(30)
-    /// The lease is extended after this many pages. It lasts for longer than that.
+    /// The number of pages after which the lease is extended. The lease lasts longer than reading
+    /// these pages takes.
     private static let pagesBetweenExtensions = 20
 
     /// Reads the App Store's notification history if that is due, and records the notifications
-    /// that are missing here. Returns how many there were. Idempotent and safe for several servers
-    /// at once: one walks, and the next one continues where it stopped.
+    /// that are missing here. Returns the number of missing notifications. Idempotent, and safe for
+    /// several servers at once: one server reads, and the next one continues where it stopped.
     @discardableResult
     package func walkHistory() async throws(EngineFailure) -> Int {
         var count = 0
@@ -75,7 +77,7 @@ extension BackfillService {
     private func leaseWalk(
         of app: AppID, in environment: Ledger.Environment, at now: Instant, every pause: Duration
     ) async throws(EngineFailure) -> AppStoreLease? {
-        // This runs every second: in most cases reading is enough.
+        // This function runs every second. In most cases it only has to read.
         let isDue = try await context.read { tx in
             try tx.appStore.isDue(.walk, of: app, in: environment, at: now, every: pause)
         }
@@ -104,8 +106,9 @@ extension BackfillService {
         return min(now, max(wished, now - Self.notificationRetention(in: lease.environment)))
     }
 
-    /// Walks in stretches and saves the position after each, so that a server which continues after
-    /// a crash repeats one stretch at most. Returns false if another server has taken over.
+    /// Walks in stretches, and saves the position after each stretch, so that a server that
+    /// continues after a crash repeats at most one stretch. Returns false if another server has
+    /// taken over.
     private func continueWalk(_ walk: inout HistoryWalk) async throws -> Bool {
         let lease = walk.lease
         while walk.at < walk.end {
@@ -162,8 +165,8 @@ extension BackfillService {
         return .read(pages: count)
     }
 
-    /// The notifications that are not recorded. Those that cannot be read are included, so that
-    /// they are rejected and logged.
+    /// The notifications that are not recorded. Notifications that cannot be read are included, so
+    /// that they are rejected and logged.
     private func missing(_ payloads: [String], of app: AppID) async throws -> [String] {
         var ids: [(signedAt: Instant, id: [UInt8])] = []
         var readable: [String] = []
@@ -192,7 +195,7 @@ extension BackfillService {
         // If this server is stopping, the failure is not the App Store's.
         guard !Task.isCancelled else { return }
         let failure = error as? AppStoreFailure
-        // A shorter stretch is cheaper to repeat, and succeeds if single pages fail.
+        // A shorter stretch costs less to repeat, and may succeed if single pages fail.
         if failure != nil { _ = historyWalks.shorten(walk.place) }
         historyWalks.backoff.recordFailure(walk.place, at: context.now(), until: failure?.retryAt)
         guard failure == nil else { return }
@@ -227,8 +230,9 @@ private struct HistoryWalk: Sendable {
         BackfillBackoff.Key(app: lease.app, environment: lease.environment)
     }
 
-    /// Whether missing notifications are forwarded: the other addresses have not received them
-    /// either. On the first walk, they may have received all of them weeks ago.
+    /// Whether missing notifications are forwarded, because the other addresses have not received
+    /// them either. False on the first walk, because the other addresses may have received all of
+    /// them weeks ago.
     var sendsOn: Bool { lease.from != nil }
 }
 
@@ -237,19 +241,20 @@ private enum HistoryStretch: Sendable {
     case read(pages: Int)
     /// The stretch has more pages than are read at a time, and must be divided.
     case tooLong
-    /// Another server has the lease.
+    /// Another server has taken over the lease.
     case leaseLost
 }
 
-/// What this process remembers of its walks: for each app and environment, the length of the time
-/// span requested at once.
+/// The state of this process's walks: for each app and environment, the length of the stretch that
+/// is requested at once, and whether a walk was made.
 final class HistoryWalkStates: Sendable {
     /// The maximum number of pages of one stretch. Longer stretches are divided.
     static let pagesMax = 1_000
     private static let initialStretch = Duration.days(1)
     private static let stretchMin = Duration.seconds(60)
     private static let stretchMax = Duration.days(7)
-    /// After a stretch with fewer pages the next one is longer, after one with more it is shorter.
+    /// The intended number of pages of a stretch. After a stretch with fewer pages, the next one is
+    /// longer; after a stretch with more pages, it is shorter.
     private static let targetPages = 100...500
 
     let backoff = BackfillBackoff()
@@ -273,7 +278,7 @@ final class HistoryWalkStates: Sendable {
         known.withLock { $0[place, default: Known()].stretch }
     }
 
-    /// Returns false if the stretch cannot be shorter.
+    /// Halves the length of the next stretch. Returns false if it cannot be shorter.
     func shorten(_ place: BackfillBackoff.Key) -> Bool {
         known.withLock { known in
             let stretch = known[place, default: Known()].stretch

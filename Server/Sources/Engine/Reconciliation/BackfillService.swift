@@ -25,12 +25,12 @@ package struct BackfillService: Sendable {
         historyWalks = former?.historyWalks ?? HistoryWalkStates()
     }
 
-    /// The interval between two backfills of notifications that did not reach us.
+    /// The interval between two backfills of notifications that did not arrive.
     package static let backfillInterval = Duration.hours(1)
-    /// The first backfill covers as many days as the App Store retries.
+    /// The time that the first backfill covers: as many days as the App Store retries.
     private static let firstBackfillSpan = Duration.days(7)
-    /// Each backfill overlaps the previous one by this much: a notification may have been in
-    /// transit when the previous one ended.
+    /// The time by which each backfill overlaps the previous one, because a notification may have
+    /// been on its way when the previous backfill ended.
     private static let backfillOverlap = Duration.days(1)
 
     /// How long the App Store stores notifications ("Get Notification History"), minus an hour for
@@ -43,11 +43,11 @@ package struct BackfillService: Sendable {
     }
 
     /// Whether the last attempt to backfill notifications failed. If so, due purchases are checked
-    /// first, so that one endpoint that does not respond does not block the others.
+    /// first, so that one endpoint that does not respond does not delay requests to the others.
     package var isFailing: Bool { backfillBackoff.isAnyActive }
 
     /// Requests missed notifications from the App Store if that is due, and records them. Returns
-    /// how many were new. Idempotent and safe for several servers at once.
+    /// how many of them were new. Idempotent and safe for several servers at once.
     @discardableResult
     package func run() async throws(EngineFailure) -> Int {
         var count = 0
@@ -82,7 +82,7 @@ package struct BackfillService: Sendable {
             return 0
         }
         let wished = lease.from.map { $0 - Self.backfillOverlap } ?? now - Self.firstBackfillSpan
-        // The App Store rejects requests for times further back, and would do so forever.
+        // The App Store rejects requests for earlier times, so such a request would fail forever.
         let from = max(wished, now - Self.notificationRetention(in: environment))
         do {
             let count = try await recordMissed(from: from, to: now, app, environment, client)
@@ -93,7 +93,7 @@ package struct BackfillService: Sendable {
             backfillBackoff.clear(pause)
             return count
         } catch {
-            // The time of the failure, not of the request, which may have begun long ago.
+            // Uses the time of the failure, because the request may have begun long ago.
             let failedAt = self.context.now()
             let failure = error as? AppStoreFailure
             // If this server is stopping, the failure is not the App Store's.
@@ -132,8 +132,8 @@ package struct BackfillService: Sendable {
         return count
     }
 
-    /// How often a page is retried, and how long each retry waits at most: the App Store or our own
-    /// rate limit may require a pause between two pages.
+    /// The maximum number of retries of a page, and of each retry's wait. The App Store or
+    /// Perennial's rate limit may require a pause between two pages.
     private static let pageWaitsMax = 3
     private static let pageWaitMax = Duration.seconds(5)
 
@@ -152,7 +152,7 @@ package struct BackfillService: Sendable {
     /// Records a missed notification. Returns true if it is new. A notification that is not trusted
     /// is logged and skipped.
     ///
-    /// - Parameter sendsOn: whether it is forwarded to other addresses.
+    /// - Parameter sendsOn: whether the notification is forwarded to other addresses.
     func recordMissed(
         _ payload: String, of appID: AppID, sendsOn: Bool = true
     ) async throws -> Bool {
@@ -167,7 +167,7 @@ package struct BackfillService: Sendable {
                     app: app, source: .reconciliation, receivedAt: now, digests: context.digests))
             var attested = attestation.documentWithFacts
             if sendsOn {
-                // The other addresses have not received it either.
+                // The other addresses have not received the notification either.
                 let body = JSON.object([JSON.Member("signedPayload", .string(payload))]).bytes
                 attested.forward = forwarding.order(
                     for: ReceivedNotification(contentType: "application/json", body: body),

@@ -8,9 +8,9 @@ import Storage
 /// to signed renewal info that does not name the period's end.
 ///
 /// By itself the renewal info says that the App Store is collecting payment without a grace period,
-/// and would deny access to a paying customer. So the response is recorded as a document of its
-/// own, and a rebuild finds the same grace period again. It is trusted like verifyReceipt
-/// responses, which are not signed either: only we can have recorded it.
+/// and would deny access to a paying customer. So the response is recorded as a separate document,
+/// from which a rebuild derives the same grace period again. It is trusted like verifyReceipt
+/// responses, which are not signed either, because only this server can have recorded it.
 struct GraceResponse {
     let signedRenewalInfo: String
 
@@ -25,7 +25,7 @@ struct GraceResponse {
         signedRenewalInfo = renewal
     }
 
-    /// The recorded form: two members of Apple's response, by their names there.
+    /// The recorded form: two members of Apple's response, under the same names.
     var bytes: [UInt8] {
         let json: JSON = [
             "status": .integer(SubscriptionStatus.gracePeriod.rawValue),
@@ -47,7 +47,7 @@ extension VerificationService {
             at: AppStoreDate(origin.receivedAt))
         let renewal = try trusted(outcome)
         var attestation = VerifiedDocument(renewal: renewal, bytes, from: origin)
-        // It is identified by the larger document that contains the renewal.
+        // The document is identified by its whole content, not by the renewal info in it.
         attestation.document.id = DocumentDigest(unsigned: bytes).signed
         attestation.document.kind = .graceResponse
         attestation.facts = []

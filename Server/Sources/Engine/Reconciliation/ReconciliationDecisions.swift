@@ -10,7 +10,7 @@ struct ReconciliationDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Whether an urgent check is due: not if the purchase was checked a moment ago, or while
+    /// Whether an urgent check is due. False if the purchase was checked a moment ago, or if
     /// queries to the App Store are paused.
     func isDue(_ wish: UrgentChecks.Entry, at now: Instant) throws(StorageFailure)
         -> Bool
@@ -29,7 +29,8 @@ struct ReconciliationDecisions {
         of app: AppID, in environment: Ledger.Environment, at now: Instant
     ) throws(StorageFailure) {
         let standing = try tx.appStore.health(of: app, in: environment)
-        // A request that was sent together with a failed one adds no information if it fails too.
+        // If a request that was sent together with a failed one also fails, its failure adds no
+        // information.
         guard standing.pausedUntil <= now else { return }
         try tx.appStore.failed(
             app, in: environment,

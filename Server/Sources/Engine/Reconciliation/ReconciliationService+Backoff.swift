@@ -4,7 +4,8 @@ import Storage
 
 /// Pauses after the App Store has failed.
 extension ReconciliationService {
-    /// After more failures in a row than these, all servers pause queries to the App Store.
+    /// The number of failures in a row that cause no pause. After more failures, all servers pause
+    /// queries to the App Store.
     private static let failuresWithoutPause = 2
     private static let appStoreBackoff = ExponentialBackoff(
         first: .seconds(15), longest: .seconds(600))
@@ -35,8 +36,8 @@ extension ReconciliationService {
         }
     }
 
-    /// There is no pause after the first failures, since one purchase may fail for a reason of its
-    /// own.
+    /// The pause of queries to the App Store after failures in a row. The first failures cause no
+    /// pause, because the reason may be the checked purchase.
     static func appStorePause(after failures: Int) -> Duration {
         appStoreBackoff.delay(after: failures - failuresWithoutPause)
     }

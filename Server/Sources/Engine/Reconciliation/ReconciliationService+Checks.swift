@@ -12,16 +12,16 @@ package enum CheckOutcome: Hashable, Sendable {
     /// The App Store did not respond, or the response could not be verified. Nothing changed, and
     /// the check will be retried.
     case noResponse(String)
-    /// The app has no credentials to query the App Store with.
+    /// The app has no credentials for queries to the App Store.
     case notConfigured
     /// Another server is checking the purchase right now, or the purchase is unknown.
     case leasedElsewhereOrUnknown
 }
 
-/// What one check has found so far.
+/// The documents and other results that one check has found so far.
 struct CheckResult {
     var attestations: [VerifiedDocument] = []
-    /// How many of these, from the first on, were recorded when they were read.
+    /// How many of ``attestations``, from the first on, were recorded already when they were read.
     var recordedCount = 0
     /// Why a document of the response was rejected.
     var rejection: String?
@@ -33,10 +33,10 @@ extension ReconciliationService {
     /// Queries the App Store about a leased purchase, records the response, and schedules the next
     /// check.
     ///
-    /// For a purchase that was never checked, the account's whole history is read: it may have
-    /// begun long before we first saw it. Later the status of the subscription is enough, which
-    /// contains its latest transaction. Purchases that are not subscriptions, or have ended, are
-    /// checked by what changed in the history since.
+    /// For a purchase that was never checked, the account's whole history is read, because the
+    /// purchase may have begun long before it became known. Later, the status of the subscription
+    /// is enough, because it contains the latest transaction. Purchases that are not subscriptions,
+    /// or that have ended, are checked by the changes of the history since the last check.
     func runCheck(_ lease: CheckLease) async throws(EngineFailure) -> CheckOutcome {
         guard let client = context.reconciliationSettings.appStore(lease.app) else {
             return try await runCheckByReceipt(lease)
@@ -60,8 +60,8 @@ extension ReconciliationService {
     }
 
     /// Reads the history page by page and records each page before requesting the next one. If an
-    /// account has too many transactions for one check, the next check continues from there. Call
-    /// this before anything else is added to the result.
+    /// account has too many transactions for one check, the next check continues from there.
+    /// Nothing else may have been added to the result before.
     func readHistory(
         of lease: CheckLease, from client: AppStoreClient, into findings: inout CheckResult
     ) async throws {
@@ -95,9 +95,9 @@ extension ReconciliationService {
     ///
     /// Only the signed parts of the response are recorded and count. The unsigned status next to
     /// them does not count, except for a grace period whose end the signed part does not name (see
-    /// ``GraceResponse``). If no end can be determined, the signed renewal info is skipped:
-    /// whatever was known before stays valid for as long as it would have without the response, and
-    /// the App Store is queried again as if it had not responded.
+    /// ``GraceResponse``). If no end can be determined, the signed renewal info is skipped. Then
+    /// the earlier information stays valid for as long as without the response, and the App Store
+    /// is queried again as if it had not responded.
     func fetchStatuses(
         of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,
         into findings: inout CheckResult
@@ -145,9 +145,8 @@ extension ReconciliationService {
         }
     }
 
-    /// Verifies a document and adds it to the result. A response counts only by its signatures, as
-    /// everything else does: a document that cannot be verified is skipped, and the reason is
-    /// recorded.
+    /// Verifies a document and adds it to the result. Only the signed parts of a response count. A
+    /// document that cannot be verified is skipped, and the reason is recorded.
     ///
     /// - Parameter attest: verifies the document; returns nil if it is not to be recorded.
     private func collect(
@@ -205,9 +204,9 @@ extension CheckLease {
     }
 
     /// Whether the whole history must be read. For a running subscription the status is enough.
-    /// Refunds of its earlier periods change nothing that may be used now; they are read
-    /// periodically, and after an upgrade. Purchases that were never checked, have ended, or are
-    /// not subscriptions are checked by their history.
+    /// Refunds of its earlier periods do not change the present access. They are read periodically,
+    /// and after an upgrade. Purchases that were never checked, have ended, or are not
+    /// subscriptions are checked by their history.
     func needsHistory(at now: Instant, rules: CheckRules) -> Bool {
         guard let asked = history.askedAt, isSubscription else { return true }
         let isUpgradedToUnknown = timeline.periods.last?.isUpgradedToUnknown

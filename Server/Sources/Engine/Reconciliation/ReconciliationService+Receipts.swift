@@ -5,8 +5,8 @@ import Ledger
 import Storage
 
 extension ReconciliationService {
-    /// The documents that are searched for a receipt of a purchase, newest first. The first nearly
-    /// always contains one.
+    /// The maximum number of documents that are searched for a receipt of a purchase, newest first.
+    /// The first one nearly always contains a receipt.
     private static let receiptDocumentsMax = 5
 
     /// Checks a purchase by its newest known receipt, for an app without an API key. The response
@@ -74,7 +74,7 @@ extension ReconciliationService {
 }
 
 extension StoredDocument {
-    /// The receipt that the document is or contains, in Base64.
+    /// The receipt that the document is or contains, in Base64. Nil if there is none.
     fileprivate var receipt: String? {
         guard let bytes else { return nil }
         switch kind {

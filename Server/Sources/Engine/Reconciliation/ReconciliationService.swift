@@ -4,7 +4,7 @@ import Ledger
 import Storage
 import Synchronization
 
-/// Queries the App Store about due purchases, and records what it answers.
+/// Queries the App Store about due purchases, and records its responses.
 package struct ReconciliationService: Sendable {
     let context: Context
     let verification: VerificationService
@@ -26,10 +26,10 @@ package struct ReconciliationService: Sendable {
         roundRobin = former?.roundRobin ?? RoundRobin()
     }
 
-    /// The time for which an urgent purchase is not checked again.
+    /// The minimum time between two urgent checks of one purchase.
     static let urgentCheckInterval = Duration.seconds(60)
-    /// If another server is checking the purchase, its result is polled this many times, at this
-    /// interval: for five seconds.
+    /// How many times, and at what interval, the result of another server's check is polled: for
+    /// five seconds in total.
     private static let pollsMax = 50
     private static let pollInterval = Duration.milliseconds(100)
 
@@ -47,8 +47,8 @@ package struct ReconciliationService: Sendable {
         return wished + leases.count
     }
 
-    /// Leases checks so that every app gets its share, however many are due for others. The unused
-    /// share of an app goes to the apps that have more.
+    /// Leases checks so that every app gets its share, however many checks are due for other apps.
+    /// The unused share of an app goes to the apps with more due checks.
     private func leaseChecks(limit: Int) async throws(EngineFailure) -> [CheckLease] {
         let apps = roundRobin.rotated(queryableApps)
         guard limit > 0, !apps.isEmpty else { return [] }
@@ -70,7 +70,7 @@ package struct ReconciliationService: Sendable {
         }
     }
 
-    /// Refreshes ``states``: how far behind reconciliation is.
+    /// Refreshes ``states``: how late reconciliation is.
     package func refreshStates() async throws(EngineFailure) {
         let now = context.now()
         let askable = queryableStores
@@ -94,17 +94,17 @@ package struct ReconciliationService: Sendable {
         stateCache.update(seen)
     }
 
-    /// As of the last ``refreshStates()``.
+    /// The states of all apps, as of the last ``refreshStates()``.
     package var states: [ReconciliationState] { stateCache.all }
 
-    /// How far our clock is ahead of the App Store's, at least; see
+    /// The minimum time by which this server's clock is ahead of the App Store's: see
     /// ``ReconciliationSettings/clockAhead``.
     package var clockAhead: Duration? { context.reconciliationSettings.clockAhead() }
 }
 
 extension CustomerService {
-    /// Checks all purchases of a customer, due or not, except that of the app itself. Returns the
-    /// outcome for each purchase.
+    /// Checks all purchases of a customer, even if they are not due, except the purchase of the app
+    /// itself. Returns the outcome for each purchase.
     package func reconcile(
         _ id: CustomerID, app appID: AppID, environment: Ledger.Environment
     ) async throws(EngineFailure) -> [(purchase: PurchaseID, outcome: CheckOutcome)] {
@@ -119,7 +119,7 @@ extension CustomerService {
 }
 
 extension ReconciliationService {
-    /// Checks one purchase, due or not.
+    /// Checks one purchase, even if it is not due.
     package func refresh(
         _ purchase: PurchaseID, app: AppID
     ) async throws(EngineFailure) -> CheckOutcome {
@@ -132,9 +132,9 @@ extension ReconciliationService {
         return try await runCheck(lease)
     }
 
-    /// Checks one purchase, due or not. If another server is already checking it, waits for that to
-    /// finish, for as long as a waiting client can be kept. The result is in the purchase's check
-    /// history.
+    /// Checks one purchase, even if it is not due. If another server is already checking it, waits
+    /// for that check, but at most as long as a client can wait. The result is in the purchase's
+    /// check history.
     func reconcileAndWait(about purchase: PurchaseID, in app: AppID) async throws(EngineFailure) {
         let before = try await checkHistory(of: purchase, in: app)
         guard try await refresh(purchase, app: app) == .leasedElsewhereOrUnknown else { return }
@@ -204,9 +204,9 @@ extension ReconciliationService {
         return leases.count
     }
 
-    /// Runs leased checks, a limited number at a time. If this process stood still meanwhile, so
-    /// that the leases may have expired, checks that have not begun are left to the server that has
-    /// them now.
+    /// Runs leased checks, a limited number at a time. If this process was suspended meanwhile, so
+    /// that the leases may have expired, does not begin further checks, because another server may
+    /// have leased them.
     ///
     /// - Parameter taken: a moment before the lease began, by this machine's clock.
     private func runChecks(

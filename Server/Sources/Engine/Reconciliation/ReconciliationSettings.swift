@@ -5,7 +5,7 @@ import Synchronization
 
 /// How the App Store is queried: by which process, how often, and with which client.
 package struct ReconciliationSettings: Sendable {
-    /// Returns nil for an app whose App Store cannot be queried.
+    /// The client of an app's App Store. Returns nil for an app whose App Store cannot be queried.
     package var appStore: @Sendable (AppID) -> AppStoreClient?
     /// How an app without an API key is reconciled: by its receipts. Returns nil for an app without
     /// a shared secret.
@@ -18,11 +18,11 @@ package struct ReconciliationSettings: Sendable {
     /// The number of purchases that one server checks concurrently. With 1, everything happens in a
     /// fixed order.
     package var concurrentChecksMax = 8
-    /// Whether it makes sense to wait. It does not with a simulator's clock, which stands still
-    /// meanwhile.
+    /// Whether waiting makes sense. False with a simulator's clock, which does not advance during a
+    /// wait.
     package var canWait = true
-    /// How far our clock is ahead of the App Store's, at least, according to its last response;
-    /// negative if ours is behind. Returns nil if unknown.
+    /// The minimum time by which this server's clock is ahead of the App Store's, according to its
+    /// last response. Negative if this server's clock is behind. Returns nil if unknown.
     package var clockAhead: @Sendable () -> Duration? = { nil }
 
     package init(
@@ -34,11 +34,11 @@ package struct ReconciliationSettings: Sendable {
         self.appStore = appStore
     }
 
-    /// After this time another server may continue what this one has not finished. It is longer
-    /// than any query takes.
+    /// How long a lease lasts. After that, another server may continue unfinished work. It is
+    /// longer than any query takes.
     package static let lease = Duration.seconds(300)
 
-    /// For servers that do not query the App Store, and for tests of other things.
+    /// Settings for servers that do not query the App Store, and for tests of other subjects.
     package static let disabled = Self(
         worker: CheckWorker(holder: "nobody", lease: lease, checksPerSecond: 1)
     ) { _ in nil }
@@ -73,22 +73,22 @@ final class UrgentChecks: Sendable {
     }
 }
 
-/// How far reconciliation is behind, for one app in one environment, as of the last refresh.
+/// How late reconciliation is, for one app in one environment, as of the last refresh.
 package struct ReconciliationState: Hashable, Sendable {
     package var app: AppID
     package var environment: Environment
-    /// Purchases that are due.
+    /// The number of purchases that are due for a check.
     package var due: Int
-    /// How long the purchase that is due the longest has been due.
+    /// How long the longest overdue purchase has been due.
     package var oldestDueAge: Duration
-    /// When the App Store last responded; nil if it never has.
+    /// When the App Store last responded. Nil if it never did.
     package var respondedAt: Instant?
     /// The number of failures since the last response.
     package var failures: Int
     /// The number of due reports about claims on seats, and of due comparisons of groups. 0 if the
     /// App Store gets no reports.
     package var seatReports: Int
-    /// The age of the oldest waiting report.
+    /// How long the oldest of these has waited.
     package var oldestSeatReportAge: Duration
 }
 

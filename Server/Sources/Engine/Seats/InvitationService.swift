@@ -3,8 +3,8 @@ import Foundation
 import Ledger
 import Storage
 
-/// The secret of an invitation: 128 random bits in hexadecimal. The database has its SHA-256 only,
-/// which is enough, because nobody can try out 128 bits.
+/// The secret of an invitation: 128 random bits in hexadecimal. The database contains only its
+/// SHA-256, which is safe, because nobody can try out 128 bits.
 enum InvitationToken {
     private static let digits = 32
 
@@ -17,10 +17,11 @@ enum InvitationToken {
 
 /// An invitation that the purchaser or the app's server makes.
 package struct NewInvitation: Hashable, Sendable {
-    /// The customer who may use it; nil means whoever has the token.
+    /// The customer who may use the invitation. Nil if any customer who has the token may.
     package var customer: CustomerID?
     package var life: Duration
-    /// A key under which only one invitation is made. Nil: each request makes another one.
+    /// The idempotency key, under which only one invitation is made. If nil, each request makes
+    /// another invitation.
     package var key: String?
 
     package static let lifeDefault = Duration.days(7)
@@ -37,7 +38,7 @@ package struct NewInvitation: Hashable, Sendable {
 
     private static let idDigits = 32
 
-    /// An id of the invitation: the same for the same key.
+    /// The id of the invitation: the same for the same key, random without one.
     fileprivate var id: String {
         guard let key else { return UUID().uuidString.lowercased() }
         return IdempotencyKey.digits(for: key, count: Self.idDigits)
@@ -57,14 +58,14 @@ package struct InvitationService: Sendable {
     /// The maximum number of invitations of one purchase that can be used.
     package static let openInvitationsMax = 1_000
 
-    /// Makes an invitation to the group that a purchase pays for. Not idempotent, unless the order
-    /// has a key.
+    /// Makes an invitation to the group that a purchase pays for. Idempotent only if the order has
+    /// a key.
     ///
     /// - Parameters:
     ///   - speaker: the customer on whose behalf the request is made, who must have the purchase;
     ///     nil for the app's server.
-    ///   - isBySupport: whether support makes the request, and not an app: then it does not count
-    ///     against the app's limit.
+    ///   - isBySupport: whether support makes the request, not an app. Then the request does not
+    ///     count against the app's limit.
     /// - Returns: the invitation, and its token, which is not stored. The token is nil if an
     ///   earlier request with the same key made the invitation.
     package func invite(
@@ -126,8 +127,8 @@ package struct InvitationService: Sendable {
         }
     }
 
-    /// Withdraws an invitation, so that nobody can use it. Idempotent; one that was used stays as
-    /// it is.
+    /// Withdraws an invitation, so that nobody can use it. Idempotent. An invitation that was used
+    /// is not changed.
     ///
     /// - Parameter speaker: as in ``invite(_:to:for:isBySupport:app:)``.
     package func withdraw(

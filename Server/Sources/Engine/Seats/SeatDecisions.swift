@@ -8,8 +8,8 @@ struct SeatDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The timeline of a purchase. Returns nil if it is unknown, or does not belong to the speaker:
-    /// an app does not learn which of the two.
+    /// The timeline of a purchase. Returns nil if the purchase is unknown, or does not belong to
+    /// the speaker. An app must not learn which of the two is the case.
     func timeline(
         of purchase: PurchaseID, paidBy speaker: CustomerID?, in app: AppID
     ) throws -> Timeline? {
@@ -24,14 +24,15 @@ struct SeatDecisions {
         if let owner = try OwnershipUpdates(tx).beneficiary(of: purchase, in: app) {
             return try tx.customers.find(known: id, in: app)?.customer == owner
         }
-        // The purchase may name somebody who is not stored yet.
+        // The purchase may name a customer who is not stored yet.
         let token = try tx.purchases.timeline(of: purchase, in: app)?.accountToken
         return try OwnershipDecisions(tx).identified(by: token, or: [id], in: app) == id
     }
 
     // MARK: - What members and purchasers see
 
-    /// The subscriptions of others in which a customer has a seat, as a member sees them.
+    /// The subscriptions of others in which a customer has a seat, as members of the groups see
+    /// them.
     func seatTimelines(
         of known: StoredCustomer?, in app: AppID, environment: Environment, at now: Instant
     ) throws -> [Timeline] {

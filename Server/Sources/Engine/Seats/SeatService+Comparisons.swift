@@ -3,18 +3,19 @@ import Ledger
 import Storage
 
 extension SeatService {
-    /// How often the seats of a group are compared with the App Store's, besides after each
-    /// document that changes it.
+    /// The interval at which the seats of a group are compared with the App Store's list. They are
+    /// also compared after each document that changes the group.
     static let seatComparisonInterval = Duration.days(1)
-    /// Groups of one app and environment that are compared one after the other under one lease.
+    /// The maximum number of groups of one app and environment that are compared one after the
+    /// other under one lease.
     private static let seatComparisonsMax = 10
     private static let seatComparisonBackoff = ExponentialBackoff(
         first: .seconds(60), longest: .hours(6))
 
     /// Asks the App Store for the seats of groups that are due, and compares its claims with ours.
-    /// Our claims that it has ended end; claims that have ended here and not there are reported
-    /// again; claims that are not ours are counted, and take seats. Returns how many groups were
-    /// processed; 0 if nothing is due.
+    /// Claims that the App Store has ended also end here. Claims that have ended here, but that it
+    /// still lists, are reported again. Claims that are not ours are counted, and take seats.
+    /// Returns how many groups were processed; 0 if nothing is due.
     ///
     /// Idempotent and safe for several servers at once: each group is leased to one server. If the
     /// App Store does not answer, nothing changes.
@@ -96,7 +97,7 @@ extension SeatService {
             try await postpone(
                 leased, of: app, to: max(now, Instant(until)), because: "\(failure)")
         case .refused:
-            // The group has no seats for the app to claim, as the App Store sees it.
+            // According to the App Store, the group has no seats that the app can claim.
             try await postpone(
                 leased, of: app, to: now + Self.seatComparisonInterval, because: "\(failure)")
         case .unavailable where Task.isCancelled:
@@ -108,7 +109,8 @@ extension SeatService {
         }
     }
 
-    /// - Parameter next: nil until a document about the purchase comes.
+    /// - Parameter next: when to compare again; nil to wait until a document about the purchase
+    ///   arrives.
     private func postpone(
         _ leased: LeasedSeatGroup, of app: AppSettings, to next: Instant?, because why: String?,
         isAttempt: Bool = false

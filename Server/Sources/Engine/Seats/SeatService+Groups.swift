@@ -1,28 +1,28 @@
 import Ledger
 import Storage
 
-/// A group: who uses one subscription, and how many people it is paid for.
+/// A group: the people who use one subscription, and the number of people for whom it is paid.
 package struct SeatGroupState: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var host: Seats.Invitations
     /// The number of seats. 0 if the subscription does not run.
     package var seats: Int
-    /// Nil if the App Store has not said.
+    /// The number of seats of the next period. Nil if the App Store has not reported it.
     package var seatsAtRenewal: Int?
-    /// Nil unless the app invites the members.
+    /// The members and their seats. Nil unless the app invites the members.
     package var roster: SeatRoster?
-    /// A part of the claims of the roster.
+    /// The claims of the roster that the requested page contains.
     package var page: ArraySlice<SeatClaim> = []
-    /// Nil if no claim follows the page.
+    /// The position where the next page begins. Nil on the last page.
     package var next: ListCursor?
-    /// Nil if the subscription does not renew, or does not run.
+    /// When the subscription renews. Nil if it does not renew, or does not run.
     package var renewsAt: Instant?
-    /// Nil if the subscription does not run.
+    /// When the paid time ends. Nil if the subscription does not run.
     package var endsAt: Instant?
     /// The members on the page who have anonymous ids only.
     package var anonymous: Set<CustomerID> = []
-    /// How the App Store counts. Nil if it was not asked.
+    /// The App Store's count of the seats. Nil if the App Store was not asked.
     package var store: StoreSeats?
 }
 
@@ -35,7 +35,7 @@ extension SeatService {
     /// - Parameters:
     ///   - speaker: the customer on whose behalf an app makes the request, who must have the
     ///     purchase; nil for the app's server.
-    ///   - position: only the claims after it; nil begins with the first.
+    ///   - position: the position after which the page begins; nil to begin with the first claim.
     ///   - limit: the maximum number of claims.
     package func group(
         of purchase: PurchaseID, for speaker: CustomerID?, app appID: AppID,
@@ -85,7 +85,8 @@ extension SeatService {
         }
     }
 
-    /// The customer who pays for a group, for support: a member must not learn it. Nil if unknown.
+    /// The customer who pays for a group. For support only, because a member must not learn who
+    /// pays. Returns nil if the purchaser is unknown.
     package func purchaser(
         of purchase: PurchaseID, app appID: AppID
     ) async throws(EngineFailure) -> CustomerID? {
@@ -100,11 +101,11 @@ extension SeatService {
     }
 }
 
-/// The numbers of people that a subscription is paid for.
+/// The numbers of people for whom a subscription is paid.
 package struct SeatCount: Hashable, Sendable {
-    /// Now; 0 if it does not run.
+    /// The number of people now. 0 if the subscription does not run.
     package var count: Int
-    /// In the next period. Nil if the App Store has not said.
+    /// The number of people in the next period. Nil if the App Store has not reported it.
     package var atRenewal: Int?
     /// How many members have joined. Nil unless the app invites them.
     package var claimed: Int?

@@ -4,10 +4,10 @@ import Ledger
 import Storage
 
 extension SeatService {
-    /// Claims of one app and environment that are reported one after the other under one lease,
-    /// which must last until the last of them has timed out.
+    /// The maximum number of claims of one app and environment that are reported one after the
+    /// other under one lease. The lease must last until the last of these requests has timed out.
     private static let seatReportsMax = 10
-    /// The pauses between attempts, which never end.
+    /// The pauses between attempts. The number of attempts is not limited.
     private static let seatReportBackoff = ExponentialBackoff(
         first: .seconds(15), longest: .hours(6))
 
@@ -28,8 +28,9 @@ extension SeatService {
     /// processed claims; 0 if nothing is due.
     ///
     /// Idempotent and safe for several servers at once: each claim is leased to one server, and its
-    /// id identifies the request, so the App Store makes one claim of it. That a request is about
-    /// to be sent is stored before it is sent. If the server dies then, another one repeats it.
+    /// id identifies the request, so the App Store makes only one claim of repeated requests.
+    /// Before a request is sent, this is stored. If the server then dies, another one repeats the
+    /// request.
     package func report() async throws(EngineFailure) -> Int {
         var count = 0
         for (app, environment) in reportedStores {
@@ -48,8 +49,8 @@ extension SeatService {
         return count
     }
 
-    /// Leases claims, and decides what to report about each. Claims without anything to report are
-    /// released.
+    /// Leases claims, and decides what to report about each. Releases claims about which nothing is
+    /// to be reported.
     private func leaseSeatReports(
         of app: AppSettings, in environment: Ledger.Environment
     ) async throws(EngineFailure) -> (
@@ -70,7 +71,7 @@ extension SeatService {
                 case .unclaim: break
                 case .wait, .nothing:
                     var state = claim.report.state
-                    // A late document can open again what the timeline ends.
+                    // A claim that only the timeline ends can be opened again by a late document.
                     let isOver = claim.end != nil
                     if step == .wait {
                         state = .off
@@ -152,7 +153,8 @@ extension SeatService {
 }
 
 extension SeatReport.Answer {
-    /// What a failure says about a claim. Nil if the request is to be repeated.
+    /// The App Store's answer about a claim that a failure means. Returns nil if the request is to
+    /// be repeated.
     fileprivate init?(_ failure: AppStoreFailure) {
         guard case .refused = failure else { return nil }
         switch failure.seatError {
@@ -165,16 +167,16 @@ extension SeatReport.Answer {
 }
 
 extension Timeline {
-    /// Whether the App Store takes reports about the seats: the subscription runs, and the app
-    /// invites its members.
+    /// Whether the App Store accepts reports about the seats, because the subscription runs and the
+    /// app invites its members.
     func takesSeatReports(at now: Instant, rules: AccessRules) -> Bool {
         seatHost(at: now) == .developer && access(at: now, rules: rules)?.isOpen == true
     }
 }
 
 extension SeatClaim {
-    /// The claim as an answer shows it: the due report is left out if the App Store gets no
-    /// reports.
+    /// The claim as responses show it. If the App Store gets no reports, the due report is left
+    /// out.
     func shown(isReported: Bool) -> SeatClaim {
         var claim = self
         if !isReported, report.state == .due { claim.report.state = .off }

@@ -2,9 +2,9 @@ import Foundation
 import Ledger
 import Storage
 
-/// The right by which a customer takes a seat.
+/// What permits a customer to take a seat.
 package enum SeatTicket: Hashable, Sendable {
-    /// The token of an invitation.
+    /// The customer has an invitation, with this token.
     case invitation(String)
     /// The app's server names the purchase.
     case purchase(PurchaseID)
@@ -14,27 +14,28 @@ package enum SeatTicket: Hashable, Sendable {
 package struct SeatClaimState: Hashable, Sendable {
     package var claim: SeatClaim
     package var standing: SeatClaim.Standing
-    /// Whether this request made it.
+    /// Whether this request made the claim.
     package var isNew = false
     /// Whether the member has anonymous ids only.
     package var isAnonymous = false
 }
 
-/// Seats of groups: claims, reports of them to the App Store, and comparisons with it.
+/// The seats of groups: makes and ends claims, reports them to the App Store, and compares them
+/// with its list.
 package struct SeatService: Sendable {
     let context: Context
 
     /// The maximum number of open claims on one purchase.
     package static let seatClaimsMax = 10_000
 
-    /// Gives a customer a seat. Idempotent: a customer who has one on this purchase keeps it, and a
-    /// second invitation is not used up.
+    /// Gives a customer a seat. Idempotent: a customer who has a seat of this purchase keeps it,
+    /// and a second invitation is not used up.
     ///
     /// The count of the claims and the new claim are in one transaction that changes the row of the
-    /// purchase. So any number of servers together never give more seats than there are.
+    /// purchase. So all servers together never give more seats than there are.
     ///
-    /// - Parameter isByApp: whether an app makes the request, and not the app's server: then what
-    ///   is added counts against the app's limit.
+    /// - Parameter isByApp: whether an app makes the request, not the app's server. Then the added
+    ///   rows count against the app's limit.
     package func claim(
         by ticket: SeatTicket, for id: CustomerID, isByApp: Bool = false, app appID: AppID
     ) async throws(EngineFailure) -> SeatClaimState {
@@ -74,8 +75,8 @@ package struct SeatService: Sendable {
             if let wait { return .refused(.growthBudgetExhausted(wait: wait)) }
             try SeatUpdates(tx).releaseFormer(on: timeline, in: appID, at: now)
             let customer = try IdentityUpdates(tx).customer(id, in: appID, at: now).customer
-            // The App Store's clock may be ahead of ours. A claim must not be earlier than its
-            // subscription.
+            // The App Store's clock may be ahead of this server's, and a claim must not be earlier
+            // than its subscription.
             let claim = SeatClaim(
                 id: name, customer: customer,
                 claimedAt: max(now, timeline.seatsBegin ?? now))
@@ -92,12 +93,12 @@ package struct SeatService: Sendable {
         return claimed
     }
 
-    /// Ends a claim. Idempotent: one that has ended stays as it is.
+    /// Ends a claim. Idempotent: a claim that has ended is not changed.
     ///
     /// - Parameters:
     ///   - speaker: the customer on whose behalf the request is made: the member or the
     ///     purchaser; nil for the app's server.
-    ///   - isBySupport: whether support takes the seat back, also for the member.
+    ///   - isBySupport: whether support takes the seat back, possibly on the member's behalf.
     package func release(
         _ id: SeatClaimID, for speaker: CustomerID?, isBySupport: Bool = false, app appID: AppID
     ) async throws(EngineFailure) -> SeatClaimState {
@@ -135,7 +136,7 @@ package struct SeatService: Sendable {
 }
 
 extension CustomerID {
-    /// A UUID is the same id in both letter cases.
+    /// Whether the id is one of the given ids. A UUID is the same id in both letter cases.
     fileprivate func isSame(asOneOf ids: [CustomerID]) -> Bool {
         ids.contains { $0 == self || $0.accountToken != nil && $0.accountToken == accountToken }
     }

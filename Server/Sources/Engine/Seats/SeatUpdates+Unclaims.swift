@@ -12,7 +12,7 @@ extension SeatUpdates {
         }
     }
 
-    /// Records the ids that a notification names, and ends the claims that it is about. Idempotent.
+    /// Records the ids that a notification names, and ends the claims with these ids. Idempotent.
     /// Returns whether any id was not recorded before.
     @discardableResult
     func record(
@@ -23,7 +23,7 @@ extension SeatUpdates {
         return isNew
     }
 
-    /// Applies notifications that contained an id before its claim was known.
+    /// Applies notifications that named an id before the id's claim was known.
     func applyUnclaims(
         naming id: StoreSeatID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -52,7 +52,8 @@ extension SeatUpdates {
         try releaseUnclaimed(named, by: .document(document), in: app, at: now)
     }
 
-    /// Ends claims that the App Store has ended, and records that it has none of them. Idempotent.
+    /// Ends claims that the App Store has ended, and records that the App Store has none of them.
+    /// Idempotent.
     func releaseUnclaimed(
         _ named: [StoredSeatClaim], by cause: EventEntry.Cause, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -74,8 +75,8 @@ extension SeatUpdates {
     /// the id. Idempotent.
     ///
     /// - Parameters:
-    ///   - trouble: why it refused.
-    ///   - next: when the seats of the group are compared, if they are not compared yet.
+    ///   - trouble: why the App Store refused.
+    ///   - next: when to compare the seats of the group, unless the comparison is due earlier.
     func complete(
         _ leased: LeasedSeatReport, _ answer: SeatReport.Answer, trouble: String?, in app: AppID,
         by holder: String, nextComparison next: Instant, at now: Instant
@@ -89,7 +90,7 @@ extension SeatUpdates {
     }
 
     /// Records the App Store's count of a group's seats, and ends or reports the claims that
-    /// differ. Returns false if the lease was lost: then nothing is recorded.
+    /// differ. Returns false and records nothing if the lease was lost.
     ///
     /// - Parameter next: when the group is compared again.
     func complete(

@@ -17,8 +17,9 @@ struct SeatUpdates {
         try emitEvents(.seatClaimed, of: [claim], on: purchase, in: app, by: .request, at: now)
     }
 
-    /// Ends open claims on seats of one purchase, and emits an event to each member. The end is
-    /// reported to the App Store if it may know of the claim, unless it has ended the claim itself.
+    /// Ends open claims on seats of one purchase, and emits an event to each member. If the App
+    /// Store may know a claim, its end is due to be reported, unless the App Store itself has ended
+    /// the claim.
     ///
     /// - Parameter cause: the cause in the events.
     func release(
@@ -36,8 +37,8 @@ struct SeatUpdates {
     }
 
     /// Ends the claims from before a subscription was bought again. Call it when another customer
-    /// takes a seat, not when documents arrive: a later document may say that the subscription
-    /// continued. Idempotent.
+    /// takes a seat. Do not call it when documents arrive, because a later document may say that
+    /// the subscription continued. Idempotent.
     func releaseFormer(
         on timeline: Timeline, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -70,8 +71,8 @@ struct SeatUpdates {
     }
 
     /// Moves the claims of a merged customer to the remaining one. Of two open claims on one
-    /// purchase the older one stays; no claim stays on a purchase that the customer owns. Call it
-    /// after the links were moved.
+    /// purchase, the older one stays. No claim stays on a purchase that the customer owns. The
+    /// links must have been moved before.
     func mergeClaims(
         of other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -94,7 +95,7 @@ struct SeatUpdates {
         try releaseSeatsOfOwnPurchases(of: customer, in: app, at: now)
     }
 
-    /// Ends the claims of a customer on purchases that have become their own. Idempotent.
+    /// Ends the claims of a customer on purchases that now belong to the customer. Idempotent.
     func releaseSeatsOfOwnPurchases(
         of customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -107,8 +108,8 @@ struct SeatUpdates {
         }
     }
 
-    /// Ends the claims of an erased person, and the groups that they paid for. The claims stay
-    /// under a pseudonym. Call it while their purchases are linked.
+    /// Ends the claims of an erased person, and the groups that the person paid for. The claims
+    /// stay under a pseudonym. The person's purchases must still be linked.
     func erase(
         of person: StoredCustomer, under pseudonym: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -12,12 +12,13 @@ package struct TermService: Sendable {
     /// Emits the reminders of an app that are due before terms end, and examines all customers
     /// again if the configuration has changed. Returns how many customers were examined.
     ///
-    /// A reminder is written together with its event, under a unique key: so it is emitted once,
-    /// however many servers are running and whenever they stop. A reminder that could not be
+    /// A reminder is written together with its event, under a unique key. So it is emitted once,
+    /// however many servers are running, and whenever they stop. A reminder that could not be
     /// emitted on time is emitted late, but never after the term has ended.
     func emitReminders(of app: AppSettings) async throws(EngineFailure) -> Int {
         let isNew = !ruleChecks.isDone(app.id)
-        // Without reminders, one pass is enough, to clear what the previous configuration left.
+        // Without reminders, one pass is enough to delete the examinations that the previous
+        // configuration scheduled.
         guard isNew || app.terms.hasReminders else { return 0 }
         let now = context.now()
         let rules = app.reminderRules
@@ -48,14 +49,16 @@ package struct TermService: Sendable {
             }
             return swept + watches.count
         }
-        // Only after the rules are written; otherwise no other attempt would be made.
+        // The check is marked as done only after the rules are written, because otherwise a failed
+        // attempt would not be repeated.
         ruleChecks.markDone(app.id)
         return count
     }
 }
 
 extension AppSettings {
-    /// Everything that determines when a customer gets reminders; empty if there are none.
+    /// The settings that determine when a customer gets reminders, as text. Empty if there are no
+    /// reminders.
     fileprivate var reminderRules: String {
         guard terms.hasReminders else { return "" }
         let products = terms.products.sorted { $0.key < $1.key }.map { product, rules in

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// Determines the balance of a customer's wallet, and which bookings are allowed.
+/// Determines the balances of a customer's wallets, and decides which bookings are allowed.
 struct WalletDecisions {
     let tx: DatabaseSession
 
@@ -84,8 +84,9 @@ struct WalletDecisions {
                 payment.revocation.map { max($0.at, payment.from) + .milliseconds(1) }
                     ?? payment.from
             }
-        // Never earlier than the last entry of the wallet, whichever server's clock is ahead. Also
-        // later than each refund, because a refund at the same moment counts last.
+        // The booking is never earlier than the last entry of the wallet, because another server's
+        // clock may be ahead. It is also later than each refund, because a refund of the same
+        // moment is counted last.
         let at = (moments + [lastBooked?.lastAt ?? now]).reduce(now, max)
         let booking = Booking(
             order.kind, id: name, currency: currency, amount: order.amount, reason: order.reason,

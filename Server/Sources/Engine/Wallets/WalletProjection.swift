@@ -54,8 +54,8 @@ struct WalletProjection {
         var refunds: [TransactionID: EventEntry.Cause] = [:]
     }
 
-    /// Returns whether any part of a purchase's credits was spent. Ignores a refund of the purchase
-    /// itself: it may cover what was spent, and it can be reversed.
+    /// Whether any part of a purchase's credits was spent. Ignores a refund of the purchase itself,
+    /// which may cover spent credits, and can be reversed.
     func hasSpent(of purchase: PurchaseID) -> Bool {
         guard let timeline = timelines[purchase] else { return false }
         var payments = timelines.values.filter { $0.purchase != purchase }
@@ -73,7 +73,7 @@ struct WalletProjection {
         }
     }
 
-    /// Removes a purchase without emitting an event; the caller must add it again.
+    /// Removes a purchase without emitting an event. The caller must add it again.
     mutating func removeSilently(_ purchase: PurchaseID) {
         if timelines[purchase] != nil { setTimeline(nil, of: purchase) }
     }
@@ -117,8 +117,8 @@ struct WalletProjection {
         }
     }
 
-    /// A fast path for a new purchase that only adds entries to its wallets, without computing them
-    /// again. Returns nil, without changing anything, if the purchase may affect other entries too.
+    /// Applies a new purchase that only adds entries to wallets, without computing the wallets
+    /// again. Returns nil and changes nothing if the purchase may also affect other entries.
     private mutating func applyNew(
         _ later: Timeline, _ currencies: [CurrencyID], _ telling: EventContext
     ) -> [EventEntry]? {
@@ -147,8 +147,8 @@ struct WalletProjection {
         }
     }
 
-    /// Returns a `wallet_adjusted` event for each currency whose balance differs from the last one
-    /// reported.
+    /// Returns a `wallet_adjusted` event for each currency whose balance differs from the last
+    /// reported one.
     mutating func adjustments(_ telling: EventContext) -> [EventEntry] {
         rules.allCurrencies.sorted().flatMap { currency in
             let balance = cachedWallet(currency).balance
@@ -176,10 +176,10 @@ struct WalletProjection {
             bookings[currency] ?? [], rules: rules)
     }
 
-    /// Returns the events that lead to a new balance. Each starts from the last reported balance,
-    /// and the last one ends with the balance of the wallet. If the last reported balance is not
-    /// the one before the change, for example after a change of the configuration, one
-    /// `wallet_adjusted` event leads to the new balance.
+    /// Returns the events that lead to a new balance. The first event starts from the last reported
+    /// balance, and the last event ends with the balance of the wallet. If the last reported
+    /// balance is not the balance before the change, for example after a change of the
+    /// configuration, one `wallet_adjusted` event leads to the new balance.
     private mutating func balanceEvents(
         _ currency: CurrencyID, from before: Int64, to after: Int64, about timeline: Timeline?,
         _ telling: EventContext, by steps: () -> [Wallet.Step]
@@ -196,8 +196,8 @@ struct WalletProjection {
                 currency, in: environment, before: balance, after: balance + step.amount)
             balance += step.amount
             reportedBalances[currency] = balance
-            // The entry has the date of its purchase or refund, but no document contains the time
-            // of the reversal or of the change of owner.
+            // The entry has the date of its purchase or refund. But no document contains the time
+            // of a reversal or of a change of owner, so the event has the present time.
             let isUndated = step.kind == .walletRestored || step.kind == .walletAdjusted
             let moment = isUndated ? telling.at : step.at
             return entry(step.kind, at: moment, change, step.cause, timeline, telling)

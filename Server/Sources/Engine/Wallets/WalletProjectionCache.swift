@@ -1,11 +1,11 @@
 import Ledger
 import Storage
 
-/// A cache of the wallets that a transaction changes several times: each is read once, and then
-/// kept up to date with later writes.
+/// A cache of the wallets that a transaction changes several times: each wallet is read once, and
+/// then kept up to date with later writes.
 ///
-/// It knows only of documents recorded and purchases linked with it. After any other change of
-/// ownership, start with an empty cache.
+/// The cache contains only the effects of documents and links that were recorded with it. After any
+/// other change of ownership, start with an empty cache.
 struct WalletProjectionCache {
     private var projections: [Key: WalletProjection] = [:]
 
@@ -20,11 +20,12 @@ struct WalletProjectionCache {
         }
     }
 
-    /// Ordered by key, so that two servers never deadlock.
+    /// All cached wallets, ordered by key so that two servers never deadlock.
     var all: [(Key, WalletProjection)] { projections.sorted { $0.key < $1.key } }
 
-    /// Removes and returns a customer's wallets from the cache, reading them if necessary; check
-    /// them in again after changing them. Returns nil if the app has no wallets.
+    /// Removes a customer's wallets from the cache and returns them, after reading them if
+    /// necessary. The caller must check them in again after changing them. Returns nil if the app
+    /// has no wallets.
     mutating func checkOut(
         of customer: CustomerID, in app: AppID, _ environment: Environment, _ tx: DatabaseSession
     ) throws(StorageFailure) -> WalletProjection? {

@@ -1,16 +1,16 @@
 import Ledger
 import Storage
 
-/// A request to debit a wallet, or to credit it by hand.
+/// A request for a debit of a wallet, or for a manual credit.
 package struct NewBooking: Hashable, Sendable {
     package var kind: Booking.Kind
     package var currency: CurrencyID
     package var amount: Int64
     package var reason: String
-    /// The caller's idempotency key: a request with the same key is the same booking. If nil, every
-    /// request is a new debit. A credit by hand needs one.
+    /// The caller's idempotency key: requests with the same key make one booking. If nil, every
+    /// request makes a new debit. A manual credit needs a key.
     package var key: String?
-    /// Who makes the request: the app's server, or the app itself.
+    /// The sender of the request: the app's server, or the app itself.
     package var spender: WalletRules.Spender
 
     package static let reasonBytesMax = 500
@@ -32,9 +32,10 @@ package struct NewBooking: Hashable, Sendable {
 package struct WalletService: Sendable {
     let context: Context
 
-    /// Debits a customer's wallet if its balance is sufficient, or credits it by hand. Idempotent
-    /// with a key: repeats return the first result. A credit needs a key. An app may debit a
-    /// currency only if the configuration allows it, and only with a key; it can never credit.
+    /// Debits a customer's wallet if its balance is sufficient, or makes a manual credit.
+    /// Idempotent if the request has a key: repeated requests return the first result. A credit
+    /// needs a key. An app may debit a currency only if the configuration allows that, and only
+    /// with a key. An app can never credit.
     ///
     /// The balance is computed from purchases and bookings, within the transaction that records the
     /// booking. So of two concurrent bookings, one sees the other.
@@ -48,8 +49,8 @@ package struct WalletService: Sendable {
         }
         try order.requirePermission(of: app.wallets.currency(order.currency))
         let now = context.now()
-        // The id is chosen before the transaction. The transaction may run several times, but makes
-        // one booking.
+        // The id is chosen before the transaction, so that a transaction that runs several times
+        // makes only one booking.
         let name = order.bookingID
         return try await context.decide { tx in
             try WalletDecisions(tx).book(
@@ -81,12 +82,13 @@ extension NewBooking {
     /// The number of characters of a booking's id.
     private static let idCharacters = 32
 
-    /// No key of a server contains a line end, because no header field does.
+    /// The prefix of the keys of apps. No key of a server contains a line break, because no header
+    /// field does.
     private static let keyPrefixOfApps = "app\n"
 
-    /// Returns the same id for the same key, of a debit or a credit. The keys of apps are separate
-    /// from those of servers: anyone can extract an app key, and could otherwise use up the key of
-    /// a server's next debit.
+    /// The id of the booking, a debit or a credit: the same for the same key. The keys of apps are
+    /// separate from those of servers, because anyone can extract an app key, and could otherwise
+    /// use up the key of a server's next debit.
     fileprivate var bookingID: BookingID {
         let whole = key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 }
         return BookingID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))

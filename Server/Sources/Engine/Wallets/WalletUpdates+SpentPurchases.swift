@@ -12,8 +12,8 @@ import Storage
 // needed: spent purchases can be without a link if a later purchase paid a debt, or if two wallets
 // were merged.
 extension WalletUpdates {
-    /// Returns the customer whom a purchase named until now, if it now names another customer or
-    /// none. Returns nil if the purchase credits nothing or named no known customer.
+    /// The customer whom a purchase named until now, if it now names another customer or none.
+    /// Returns nil if the purchase credits nothing or named no known customer.
     ///
     /// - Parameter before: the stored purchase. It must have no link.
     func formerBeneficiary(
@@ -27,8 +27,8 @@ extension WalletUpdates {
         return next == former ? nil : former
     }
 
-    /// Links to a customer each purchase that is theirs only by its account token and that they
-    /// have partly spent, and emits events. Balances do not change. Idempotent.
+    /// Links to a customer each purchase that the customer has only by its account token and has
+    /// partly spent, and emits events. Balances do not change. Idempotent.
     func linkSpent(
         by customer: CustomerID, in app: AppID, _ environment: Environment, at now: Instant
     ) throws(StorageFailure) {
@@ -46,8 +46,8 @@ extension WalletUpdates {
         }
     }
 
-    /// Returns the former beneficiary if they have spent some of the purchase, so that it stays
-    /// theirs.
+    /// The customer who keeps a purchase although its account token changes, because the customer
+    /// has spent some of it. Returns nil if there is none.
     func formerSpender(
         of before: Timeline, becoming after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -58,9 +58,9 @@ extension WalletUpdates {
         return projection.hasSpent(of: purchase) ? former : nil
     }
 
-    /// Returns the customer who will keep a purchase once the documents of this timeline are
-    /// recorded, or nil if it goes to the customer whom the documents name. The purchase must have
-    /// no link.
+    /// The customer who will keep a purchase when the documents of this timeline are recorded.
+    /// Returns nil if the purchase goes to the customer whom the documents name. The purchase must
+    /// have no link.
     func formerSpender(
         of after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {

@@ -10,8 +10,9 @@ struct WalletUpdates {
 
     var rules: DatabaseRules { tx.rules }
 
-    /// Records a debit or a credit by hand of a known customer, emits an event, and links the
-    /// purchases that were spent to the customer. Not idempotent: check first whether it exists.
+    /// Records a debit or a manual credit of a known customer, emits an event, and links the spent
+    /// purchases to the customer. Not idempotent: the caller must check first that the booking does
+    /// not exist.
     ///
     /// - Parameter key: the idempotency key of the request.
     func book(
@@ -39,14 +40,14 @@ struct WalletUpdates {
         try tx.wallets.save(
             [booking.currency: kept.balance], of: kept.customer, in: app, kept.environment)
         try tx.events.append(entries)
-        // A credit by hand spends nothing.
+        // A manual credit spends nothing.
         guard booking.kind == .debit else { return }
         try linkSpent(by: kept.customer, in: app, kept.environment, at: now)
     }
 
     /// Emits wallet events for purchases that count in a customer's wallets from now on.
     ///
-    /// - Parameter purchases: purchases without a wallet event for this customer so far.
+    /// - Parameter purchases: purchases for which this customer has no wallet event yet.
     private func emitEvents(
         receiving purchases: [PurchaseID], by customer: CustomerID, in app: AppID,
         _ environment: Environment, other: CustomerID? = nil, at now: Instant,
@@ -61,7 +62,8 @@ struct WalletUpdates {
             guard let known = try tx.purchases.reported(purchase, in: app) else { continue }
             var telling = WalletProjection.EventContext(
                 cause: .request, at: now, condition: known.reportedState?.status, other: other)
-            // The documents are the cause, unless another customer had the purchase before.
+            // The documents are the cause of the events, unless another customer had the purchase
+            // before.
             if other == nil { try setCauses(of: known.timeline, in: app, &telling) }
             entries += wallet.apply(known.timeline, of: purchase, telling)
         }
@@ -71,7 +73,7 @@ struct WalletUpdates {
     }
 
     /// Emits wallet events after a purchase moved from one customer to another, or lost its owner.
-    /// Call it after the rows have been updated.
+    /// The rows must have been updated before.
     func emitEvents(
         of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
         in app: AppID, at now: Instant
@@ -82,7 +84,7 @@ struct WalletUpdates {
     }
 
     /// Emits wallet events after a purchase moved from one customer to another, or lost its owner.
-    /// Call it after the rows have been updated.
+    /// The rows must have been updated before.
     ///
     /// - Parameter walletCache: the cached wallets, including all writes up to the change of owner.
     func emitEvents(
@@ -129,7 +131,7 @@ struct WalletUpdates {
         }
     }
 
-    /// Emits `wallet_adjusted` for each currency whose balance differs from the last one reported.
+    /// Emits `wallet_adjusted` for each currency whose balance differs from the last reported one.
     func emitAdjustments(
         of customer: CustomerID, in app: AppID, from cause: EventEntry.Cause,
         other: CustomerID? = nil, at now: Instant
@@ -198,7 +200,7 @@ struct WalletUpdates {
 }
 
 extension Change {
-    /// The event's data about a debit or a credit by hand.
+    /// The event's data about a debit or a manual credit.
     fileprivate init(_ kept: StoredBooking, key: String?) {
         let booking = kept.booking
         let isDebit = booking.kind == .debit
@@ -212,7 +214,7 @@ extension Change {
 
 extension Fact {
     /// The revocation that the fact attests for a transaction. Returns nil if the fact is about
-    /// another transaction, or attests that it is not revoked.
+    /// another transaction, or attests that this transaction is not revoked.
     fileprivate func revocation(of transaction: TransactionID) -> Revocation? {
         guard case .payment(let payment) = statement, payment.transaction == transaction else {
             return nil
