@@ -48,14 +48,15 @@ package struct Payment: Hashable, Sendable {
     package var until: Instant?
     package var terms: Terms
     package var offer: Offer?
-    /// Set if the customer pays monthly for a longer commitment.
+    /// The position in a commitment. Nil unless the customer pays monthly for a longer commitment.
     package var commitment: Commitment?
     /// The number of units bought at once: more than one only for consumables, and for
     /// subscriptions that were bought with several seats.
     package var quantity: Int
     /// The price of all units together, without what was refunded of a period that continues.
     package var price: Money?
-    /// Set if the payment is for several seats, or if its period has several payments for seats.
+    /// The seats that the payment is for. Nil unless it is for several seats, or its period has
+    /// several payments for seats.
     package var seats: Seats?
     package var ownership: Ownership
     package var isRenewal: Bool
@@ -169,7 +170,8 @@ package struct Renewal: Hashable, Sendable {
     package var offer: Offer?
     /// Whether another commitment follows the current one. Nil without a commitment.
     package var commitmentRenews: Bool?
-    /// Set if the App Store announced a price increase to the customer.
+    /// The customer's answer to a price increase that the App Store announced. Nil if it announced
+    /// none.
     package var priceRise: PriceRise?
     /// When the legacy document arrived, if it does not say when its content was true. The content
     /// became true between the moment of attestation and this moment.

@@ -17,14 +17,14 @@ package struct Timeline: Hashable, Sendable {
     /// Boxed, because only the purchase of the app itself has proofs.
     private var boxedAppProofs: Box<AppProofs>?
 
-    /// Set if this is the purchase of the app itself, which has no periods.
+    /// The proofs, if this is the purchase of the app itself, which has no periods. Otherwise nil.
     package var appProofs: AppProofs? { boxedAppProofs?.value }
 
     /// Boxed, because few timelines belong to a member.
     private var boxedSeat: Box<MemberSeat>?
 
-    /// Set if this is another customer's subscription as a member of its group sees it: see
-    /// ``seen(from:)``. It is not stored.
+    /// The member's seat, if this is another customer's subscription as a member of its group sees
+    /// it: see ``seen(from:)``. Otherwise nil. Not stored.
     package internal(set) var seat: MemberSeat? {
         get { boxedSeat?.value }
         set { boxedSeat = newValue.map(Box.init) }
@@ -62,7 +62,7 @@ package struct Timeline: Hashable, Sendable {
         /// Whether the period is a renewal that was charged before the customer bought the period
         /// that still runs when the renewal begins. Neither of the two ends the other.
         package var isOvertaken = false
-        /// Set if the copies contain more than the payment. Boxed, because few periods have any.
+        /// The copies, if they contain more than the payment. Boxed, because few periods have any.
         private var boxedCopies: Box<[Copy]>?
 
         init(_ told: Sourced<Payment>, copies: [Copy] = []) {
@@ -252,9 +252,9 @@ package struct Timeline: Hashable, Sendable {
     /// The last period that counts. Added seats are not a separate period.
     package var latestPeriod: Period? { periods.last { !$0.isVoid && !$0.isAddition } }
 
-    /// If a legacy document describes a period without its line item, and another period has a line
-    /// item with the same end and product, both are the same period. Returns that other one, or nil
-    /// if there is none.
+    /// The better description of the same period. If a legacy document describes a period without
+    /// its line item, and another period with a line item has the same end and product, both are
+    /// the same period. Returns that other period, or nil if there is none.
     func betterDocumented(_ period: Period) -> Period? {
         guard period.sources == .legacy, period.payment.line == nil,
             let until = period.payment.until

@@ -12,7 +12,8 @@ package struct EuroChangeover: Hashable, Sendable {
     /// The fixed rate: millionths of a unit of the former currency for one euro.
     package let millionths: Int64
 
-    /// Returns nil for a currency that the euro has not replaced.
+    /// Finds the changeover of a currency. Returns nil for a currency that the euro has not
+    /// replaced.
     package init?(_ currency: String) {
         guard let found = Self.all[currency] else { return nil }
         self = found

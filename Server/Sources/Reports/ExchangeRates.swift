@@ -34,8 +34,8 @@ package struct ExchangeRates: Hashable, Sendable {
     /// A converted amount, with the day of the rate that was used.
     package struct Conversion: Hashable, Sendable {
         package var amount: Int64
-        /// Nil if no rate of the table was needed, because the rate is fixed by law or the two
-        /// currencies are the same.
+        /// The day of the rate. Nil if no rate of the table was needed, because the rate is fixed
+        /// by law or the two currencies are the same.
         package var rateDay: Int64?
     }
 

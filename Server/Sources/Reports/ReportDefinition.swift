@@ -8,7 +8,8 @@ package struct ReportDefinition: Sendable {
     package var title: String
     /// The question that the report answers, for people.
     package var sentence: String
-    /// Set if the report's rows are cohorts. Then movements are not added up by period.
+    /// The cohort, if the report's rows are cohorts; then movements are not added up by period.
+    /// Otherwise nil.
     package var cohort: Cohort? = nil
     package var columns: [Column]
     /// The profile of the definition. Nil if the definition is our own.

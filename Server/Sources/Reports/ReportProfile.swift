@@ -29,7 +29,7 @@ extension Report {
     /// The prefix of our columns next to those of a profile.
     private static let ours = "perennial_"
 
-    /// This report with the columns of our report added on the right.
+    /// This report with the columns of Perennial's report added on the right.
     package func beside(_ ours: Report) -> Report {
         var result = self
         let own = Dictionary(rows.map { (Place($0), $0.values) }) { one, _ in one }

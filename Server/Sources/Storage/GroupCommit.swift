@@ -269,7 +269,8 @@ final class GroupCommit: Sendable {
         return outcomes
     }
 
-    /// If one writer has many documents, each is recorded or refused separately.
+    /// The outcome of one writer's work, done in parts: each of its documents is recorded or
+    /// refused separately.
     private func outcome(ofPartsOf work: Work, _ mode: WriteMode) async -> Outcome {
         guard let recording = work.recording else {
             preconditionFailure("A closure has no parts.")

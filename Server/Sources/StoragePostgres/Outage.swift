@@ -12,7 +12,7 @@ import Storage
 struct Outage {
     /// The pause in seconds between a failed attempt and the next one.
     static let trialSeconds = 1.0
-    /// If an attempt takes longer than this, in seconds, another one may start.
+    /// The time in seconds after which another attempt may start, although one is still running.
     static let trialSecondsMax = 15.0
 
     private var since: Double?

@@ -159,7 +159,8 @@ struct CustomerErasure {
         }
     }
 
-    /// Also scrubs deliveries of events that identify the person only by an account token.
+    /// Scrubs the deliveries of a person's events, including events that identify the person only
+    /// by an account token.
     private func scrubDeliveries(
         ofPerson names: [CustomerID: CustomerID], in app: AppID
     ) throws(StorageFailure) {

@@ -17,7 +17,7 @@ package struct ListCursor: Hashable, Sendable {
         name = String(Hexadecimal.text(Array(digest)).prefix(Self.nameDigits))
     }
 
-    /// Returns nil if the text is not a valid cursor.
+    /// Parses a cursor. Returns nil if the text is not a valid cursor.
     package init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2, let moment = Int64(parts[0]), parts[1].utf8.count == Self.nameDigits

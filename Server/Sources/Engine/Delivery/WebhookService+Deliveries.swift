@@ -319,7 +319,9 @@ extension WebhookService {
         switch verdict.outcome {
         case .delivered:
             context.counters.webhooksDelivered.add()
-            if wasReported { context.logger.notice("a webhook accepts deliveries again", metadata: metadata) }
+            if wasReported {
+                context.logger.notice("a webhook accepts deliveries again", metadata: metadata)
+            }
         case .retry: context.counters.webhooksRetried.add()
         case .failed:
             context.counters.webhooksFailed.add()

@@ -9,7 +9,8 @@ package struct EventPage: Hashable, Sendable {
     package var next: LogPosition
 }
 
-/// Each app's event log: reads it, numbers it, and emits the events that time alone causes.
+/// The event logs of the apps: reads and numbers events, and emits the events that time alone
+/// causes.
 package struct EventService: Sendable {
     let context: Context
     let terms: TermService

@@ -216,7 +216,7 @@ private struct MissingReport {
     /// The kind of the report: its type and, for a financial report, its region.
     let report: String
 
-    /// Returns nil if Apple does not have the report yet.
+    /// Creates the request for a daily report. Returns nil if Apple does not have the report yet.
     init?(_ kind: SalesReportKind, _ day: Int64, _ vendorNumber: String, _ now: AppStoreDate) {
         let date = AppStoreFormats.CivilDate(daysSince1970: day)
         guard

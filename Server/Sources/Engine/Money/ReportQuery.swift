@@ -116,7 +116,7 @@ package struct SourceCursor: Hashable, Sendable {
 
     init(position: SourcePosition) { self.position = position }
 
-    /// Returns nil if the text is not a valid cursor.
+    /// Parses a cursor. Returns nil if the text is not a valid cursor.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.textBytesMax, let bytes = Hexadecimal.bytes(text) else {
             return nil

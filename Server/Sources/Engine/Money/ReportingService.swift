@@ -174,7 +174,9 @@ package struct ReportingService: Sendable {
         let columns = definition.columns.filter { $0.source != .computed }
         guard let column = name.map({ name in columns.first { $0.name == name } }) ?? columns.first
         else {
-            guard !columns.isEmpty else { throw .invalidReport("it has no column whose movements can be listed") }
+            guard !columns.isEmpty else {
+                throw .invalidReport("it has no column whose movements can be listed")
+            }
             let known = columns.map(\.name).joined(separator: ", ")
             throw .invalidReport("its columns whose movements can be listed are \(known)")
         }

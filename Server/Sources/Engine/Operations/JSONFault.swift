@@ -8,7 +8,7 @@ package enum JSONFault: Hashable, Sendable {
     /// The text ends before its JSON value is complete.
     case end
 
-    /// Returns nil if the text is valid JSON.
+    /// Finds the fault in a text. Returns nil if the text is valid JSON.
     package init?(in text: [UInt8]) {
         do {
             _ = try JSON(parsing: text)

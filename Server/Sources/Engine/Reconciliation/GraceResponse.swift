@@ -16,7 +16,7 @@ struct GraceResponse {
 
     init(signedRenewalInfo: String) { self.signedRenewalInfo = signedRenewalInfo }
 
-    /// Returns nil if the bytes are not such a document.
+    /// Reads the recorded form. Returns nil if the bytes are not such a document.
     init?(_ bytes: [UInt8]) {
         guard let json = try? JSON(parsing: bytes),
             json["status"]?.integer == SubscriptionStatus.gracePeriod.rawValue,

@@ -206,7 +206,8 @@ private struct LegacyContext {
             isOriginal: isOriginal)
     }
 
-    /// Returns nil if the document does not say whether there will be another period.
+    /// The renewal that a row attests. Returns nil if the document does not say whether there will
+    /// be another period.
     private func renewal(_ renewal: VerifyReceiptRenewal) -> Renewal? {
         guard let status = renewal.autoRenewStatus else { return nil }
         let rise = renewal.priceIncreaseStatus ?? renewal.priceConsentStatus

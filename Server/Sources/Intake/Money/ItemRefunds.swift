@@ -13,7 +13,7 @@ struct ItemRefunds {
     /// if the amount of a refund is unknown.
     let amount: Int64?
 
-    /// Returns nil for a transaction without items.
+    /// Reads the refunds of a transaction's items. Returns nil for a transaction without items.
     init?(_ transaction: TransactionPayload) {
         guard let items = transaction.advancedCommerceInfo?.items, !items.isEmpty else {
             return nil

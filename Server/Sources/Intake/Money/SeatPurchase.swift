@@ -20,7 +20,7 @@ struct SeatPurchase {
     /// sums do not overflow.
     static let totalMax: Int64 = 1_000_000_000_000_000
 
-    /// Returns nil for a purchase without seats.
+    /// Reads the seats of a transaction. Returns nil for a purchase without seats.
     init?(_ transaction: TransactionPayload) {
         let quantity = Intake.quantity(of: transaction)
         let isPart = transaction.additionalTransactionReason == .seatAddition
@@ -99,7 +99,7 @@ struct SeatPurchase {
             })
     }
 
-    /// Nil if the tiers are invalid, or do not add up to the quantity.
+    /// The tiers in our form. Returns nil if they are invalid, or do not add up to the quantity.
     private static func tiers(_ told: [SeatPriceTier]?, of quantity: Int) -> [Seats.Tier]? {
         guard let told, (1...tiersMax).contains(told.count) else { return nil }
         var tiers: [Seats.Tier] = []

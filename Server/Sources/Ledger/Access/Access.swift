@@ -4,8 +4,8 @@ package struct Access: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var state: State
-    /// If access is open: when it ends if nothing else happens; nil if it never ends. If access is
-    /// shut: since when.
+    /// For open access, when it ends if nothing else happens; nil if it never ends. For shut
+    /// access, since when it is shut.
     package var until: Instant?
     package var reason: Reason
     /// Whether the next renewal continues the access. Nil if the App Store has not reported it.

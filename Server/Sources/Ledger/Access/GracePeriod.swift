@@ -3,7 +3,8 @@
 struct GracePeriod: Hashable, Sendable {
     let until: Instant
 
-    /// Returns nil if the renewal info grants no time after the period's end.
+    /// Reads the grace period from renewal info. Returns nil if the renewal info grants no time
+    /// after the period's end.
     init?(after end: Instant, of renewal: Renewal) {
         guard renewal.mayContinue, let until = renewal.graceUntil, until > end else { return nil }
         self.until = until

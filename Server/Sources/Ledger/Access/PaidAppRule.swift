@@ -5,7 +5,8 @@ package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertib
     private let parts: [UInt64]
     package let description: String
 
-    /// Returns nil if the text is anything other than numbers with dots between them.
+    /// Parses a version. Returns nil if the text is anything other than numbers with dots between
+    /// them.
     package init?(_ text: String) {
         var parts: [UInt64] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: false) {

@@ -47,9 +47,9 @@ package struct Reading: Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The publication was bought separately.
         case bought(ProductID)
-        /// It was published while the customer had the entitlement.
+        /// The publication was published while the customer had the entitlement.
         case heldAtPublication
-        /// It was the newest publication when the customer's entitlement began.
+        /// The publication was the newest one when the customer's entitlement began.
         case currentAtStart(Instant)
         /// The customer has the entitlement, and the entitlement opens all earlier publications.
         case earlier

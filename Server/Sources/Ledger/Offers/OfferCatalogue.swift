@@ -35,10 +35,10 @@ package struct OfferCatalogue: Hashable, Sendable {
 
     /// A customer's relation to a subscription group.
     package enum SubscriberState: String, Hashable, Sendable, CaseIterable {
-        /// Never subscribed.
+        /// The customer never subscribed.
         case new
         case subscribed
-        /// The subscription ended.
+        /// The customer's subscription ended.
         case lapsed
     }
 

@@ -238,9 +238,9 @@ extension Payment: Mergeable {
 }
 
 extension Renewal: Mergeable {
-    /// If the later legacy statement says the same, the signed one is retained, with the date of
-    /// the later one. Most legacy documents do not mention price increases, and none mentions
-    /// seats.
+    /// Merges two statements. If the later legacy statement says the same as the signed one, the
+    /// signed one is retained, with the date of the later one. Most legacy documents do not mention
+    /// price increases, and none mentions seats.
     static func merged(
         signed: Timeline.Attested<Renewal>, legacy: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {

@@ -33,9 +33,10 @@ package struct WalletRules: Hashable, Sendable {
 
     /// Who may debit a wallet.
     package enum Spender: String, Hashable, Sendable, CaseIterable {
-        /// Only the app's server, with a secret key.
+        /// Only the app's server may debit, with a secret key.
         case server
-        /// Also the app, with an app key, for the customer on whose behalf it sends requests.
+        /// The app may also debit, with an app key, for the customer on whose behalf it sends
+        /// requests.
         case app
     }
 

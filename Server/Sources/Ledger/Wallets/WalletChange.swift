@@ -77,7 +77,8 @@ extension Wallet.Cause {
 }
 
 extension Wallet.Step {
-    /// Returns nil if the entry's amount did not change.
+    /// The difference between two versions of an entry. Returns nil if the entry's amount did not
+    /// change.
     fileprivate init?(_ entry: Wallet.Entry, after former: Wallet.Entry?) {
         let amount = entry.amount - (former?.amount ?? 0)
         guard amount != 0 else { return nil }

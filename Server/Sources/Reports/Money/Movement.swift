@@ -128,7 +128,7 @@ package struct Movement: Hashable, Sendable {
         /// The seller's part: ``gross`` without refunds, tax and commission.
         package var proceeds: Int64 { gross - refunded - tax - commission }
 
-        /// The same operation on each amount.
+        /// The amounts that result if one operation is applied to each amount.
         package func mapped(_ change: (Int64) -> Int64) -> Self {
             merged(with: self) { one, _ in change(one) }
         }

@@ -66,7 +66,8 @@ package struct AttestedPayment: Hashable, Sendable {
     package let fact: Fact
     package let payment: Payment
 
-    /// Returns nil if the fact is not about a payment.
+    /// Reads the statement about a payment from a fact. Returns nil if the fact is not about a
+    /// payment.
     package init?(_ fact: Fact) {
         guard case .payment(let payment) = fact.statement else { return nil }
         self.fact = fact

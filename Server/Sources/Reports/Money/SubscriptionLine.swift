@@ -21,7 +21,7 @@ package struct SubscriptionLine: Hashable, Sendable {
     /// How many people the next period is paid for, if the App Store reports it.
     package var seatsAtRenewal: Int?
 
-    /// Returns nil if the purchase is not a subscription.
+    /// Creates the row of a subscription. Returns nil if the purchase is not a subscription.
     ///
     /// - Parameters:
     ///   - status: the last reported status of the purchase.

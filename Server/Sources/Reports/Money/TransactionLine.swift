@@ -10,7 +10,7 @@ package struct TransactionLine: Hashable, Sendable {
     package var terms: Terms
     package var ownership: Ownership
     package var quantity: Int
-    /// Set if seats of a subscription were bought.
+    /// The seats of a subscription that were bought. Nil if none were.
     package var seats: Seats?
     package var isRenewal: Bool
     package var from: Instant

@@ -197,8 +197,9 @@ package struct SalesReconciliation: Sendable {
 
     // MARK: - Items
 
-    /// If a file lists items of unknown products, its sums may belong to products that we know and
-    /// that the file does not name. Then nothing is missing on either side.
+    /// Explains differences that come from lists of items. If a file lists items of unknown
+    /// products, its sums may belong to products that we know and that the file does not name. Then
+    /// nothing is missing on either side.
     private mutating func explainItemLists() {
         let unnamed = differences.indices.filter {
             let one = differences[$0]

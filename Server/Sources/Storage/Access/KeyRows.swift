@@ -47,7 +47,7 @@ package struct KeyUse: Hashable, Sendable {
     package var hash: [UInt8]
     package var at: Instant
 
-    /// Returns nil if a use within the last hour is already recorded.
+    /// A use of a key now. Returns nil if a use within the last hour is already recorded.
     package init?(of key: StoredKey, at now: Instant) {
         if let last = key.lastUsedAt, last > Self.latestReplaced(by: now) { return nil }
         self.app = key.app

@@ -186,8 +186,8 @@ extension CustomerID {
         return rawValue == lower || rawValue == rawValue.uppercased() ? lower : nil
     }
 
-    /// The same UUID in the other letter case. Nil unless the id is a UUID entirely in one case,
-    /// and if it has no letters.
+    /// The same UUID in the other letter case. Nil if the id is not a UUID entirely in one case, or
+    /// if it has no letters.
     var inOtherCase: CustomerID? {
         guard let lower = accountToken, CustomerID(accountToken: lower) != nil else { return nil }
         let other = rawValue == lower ? lower.uppercased() : lower

@@ -4,8 +4,8 @@ import Ledger
 package struct ShownEntitlement: Hashable, Sendable {
     package var entitlement: EntitlementID
     package var state: Access.State
-    /// If access is open: when it ends if nothing else happens; nil if it never ends. If access is
-    /// shut: since when.
+    /// For open access, when it ends if nothing else happens; nil if it never ends. For shut
+    /// access, since when it is shut.
     package var until: Instant?
     /// When time alone will change the entitlement. Nil if it will not.
     package var changesAt: Instant?

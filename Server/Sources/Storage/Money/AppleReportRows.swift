@@ -1,7 +1,7 @@
 import Ledger
 import Reports
 
-/// One of the App Store's report files, with its content as it was imported.
+/// A report file of the App Store, with its content as it was imported.
 package struct AppleReport: Hashable, Sendable {
     /// The report's type, in the App Store's word, such as `SALES`.
     package var kind: String

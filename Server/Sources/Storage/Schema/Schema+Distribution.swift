@@ -23,7 +23,7 @@ extension Schema {
             case byApp
             /// All machines have all rows. The text says why.
             case everywhere(String)
-            /// Only the coordinator has the rows. The text says why.
+            /// The rows are on the coordinator only. The text says why.
             case coordinator(String)
         }
 
