@@ -3,7 +3,7 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// How many new documents of one purchase devices may submit per hour.
+/// The number of new documents about one purchase that devices may submit per hour.
 
 /// The settings of one app, as configured.
 package struct AppSettings: Hashable, Sendable {
@@ -66,7 +66,7 @@ package struct AppSettings: Hashable, Sendable {
     /// The environments in which claims on seats are reported to the App Store. Apple supports only
     /// the sandbox.
     package var seatReports: Set<Environment> = seatReportsDefault
-    /// How many documents of one purchase devices may submit.
+    /// The limit of new documents about one purchase that devices may submit.
     package var documentBudget: DocumentBudget
     /// The rule for customers who bought the app itself. Nil if the app was never sold.
     package var paidApp: PaidAppRule?

@@ -126,8 +126,8 @@ package final class Context: Sendable {
         return (settings, verifier)
     }
 
-    /// The app whose bundle ID a document claims. The claim is unverified: it only selects the
-    /// identity that the document is then verified against.
+    /// The app whose bundle ID a document claims. The claim is unverified: it only selects the app
+    /// for which the document is then verified.
     func app(claimedBy jws: [UInt8]) throws(EngineFailure) -> (AppSettings, Verifier) {
         let claim = Verifier.peek(jws)
         guard let settings = apps.values.first(where: { $0.bundleID == claim?.bundleID }),

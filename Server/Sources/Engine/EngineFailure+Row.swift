@@ -33,12 +33,12 @@ extension EngineFailure {
     /// The maximum length of a name or id in a response.
     private static let nameCharactersMax = 40
 
-    /// Returns what a client sent, shortened, for a response.
+    /// Returns a name that a client sent, shortened for a response.
     package static func shortened(_ name: String) -> String {
         String(name.prefix(nameCharactersMax))
     }
 
-    /// Returns what a client sent, shortened and in quotation marks, for a response.
+    /// Returns a name that a client sent, shortened and in quotation marks for a response.
     package static func quoted(_ name: String) -> String { shortened(name).debugDescription }
 }
 

@@ -13,8 +13,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// The document is for a bundle ID that is not configured.
     case notForAnyApp(found: String?, known: [String])
     case unknownApp(AppID)
-    /// A receipt, a version 1 notification or a verifyReceipt request for an app that does not
-    /// accept legacy evidence.
+    /// The request contains a receipt, a version 1 notification or a verifyReceipt request, and the
+    /// app does not accept legacy evidence.
     case legacyDisabled(AppID)
     case notTrusted(Refusal)
     case notYetVerifiable(ClockMismatch)
@@ -108,7 +108,7 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case growthBudgetExhausted(wait: Duration)
     case storage(String)
 
-    /// What sandbox purchases do not give access to.
+    /// The content to which sandbox purchases give no access.
     package enum SandboxLimit: Hashable, Sendable {
         case file
         /// The signature of an offer, in a form that does not name the environment.

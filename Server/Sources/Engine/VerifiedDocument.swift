@@ -140,7 +140,7 @@ struct VerifiedDocument: Sendable {
         try Intake.fact(of: renewal.payload, signedAt: renewal.signedAt)
     }
 
-    /// A document from before StoreKit 2: an app receipt, a transaction receipt, and so on.
+    /// Creates a document from before StoreKit 2: an app receipt, a transaction receipt, and so on.
     init(
         kind: StoredDocument.Kind, _ verified: Verified<some Hashable & Sendable>, _ bytes: [UInt8],
         from origin: Origin, _ facts: () throws(IntakeFailure) -> LegacyFacts

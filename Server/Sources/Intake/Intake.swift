@@ -226,8 +226,9 @@ extension Intake {
     /// The maximum quantity of a transaction: Apple's type is `int32`.
     static let quantityMax = Int64(Int32.max)
 
-    /// Returns one if the App Store gives no quantity or an invalid one. A member also has one
-    /// seat, although the member's transaction repeats the purchaser's number.
+    /// The quantity of a transaction. Returns 1 if the App Store gives no quantity or an invalid
+    /// one. A member also has one seat, although the member's transaction repeats the purchaser's
+    /// number.
     static func quantity(of transaction: TransactionPayload) -> Int {
         guard transaction.inAppOwnershipType != .assigned else { return 1 }
         guard let told = transaction.quantity, (1...quantityMax) ~= told else { return 1 }
@@ -251,7 +252,7 @@ extension Intake {
     }
 
     /// - Parameter refunds: the refunds of a purchase that stays open although money was refunded.
-    ///   Its price is then the remainder.
+    ///   The price of such a purchase is the remainder.
     private static func price(
         _ total: Int64?, _ seats: SeatPurchase?, _ refunds: ItemRefunds?, _ revocation: Revocation?
     ) -> Int64? {

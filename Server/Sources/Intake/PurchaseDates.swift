@@ -2,7 +2,7 @@ import Ledger
 
 /// When a product was bought, and when a restore made the transaction that reports it.
 ///
-/// A restored transaction has its own purchase date. For one-time purchases the first date counts:
+/// A restored transaction has another purchase date. For one-time purchases, the first date counts:
 /// non-consumables can be restored under the same transaction id, the others only under another
 /// one.
 struct PurchaseDates {

@@ -51,7 +51,7 @@ package struct Timeline: Hashable, Sendable {
         /// The end of the period: its own end, or the start of the period that replaced it. Nil if
         /// it never ends by itself.
         package var end: Instant?
-        /// Whether the next period began before this one's own end.
+        /// Whether the next period began before the end for which this one was paid.
         package var isReplaced: Bool
         /// Whether these are seats that were added within the period of another payment. Both end
         /// at the same time, and neither ends the other.
@@ -264,8 +264,8 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// The period that a payment belongs to, whichever transaction number it was reported under.
-    /// Returns nil if its fact is not in this timeline.
+    /// The period to which a payment belongs, under whichever transaction number it was reported.
+    /// Returns nil if the payment's fact is not in this timeline.
     package func period(toldBy payment: Payment, _ grade: Grade) -> Period? {
         let id = payment.id(grade)
         let own =
@@ -302,8 +302,8 @@ extension Timeline.Period {
         }
     }
 
-    /// Sorts by start. If two periods start together, the upgraded one comes first, then the one
-    /// with the smaller number.
+    /// Whether this period comes before another one: by start. If two periods start together, the
+    /// upgraded one comes first, then the one with the smaller number.
     fileprivate func precedes(_ other: Self) -> Bool {
         if from != other.from { return from < other.from }
         if payment.isUpgraded != other.payment.isUpgraded { return payment.isUpgraded }
@@ -328,8 +328,8 @@ protocol CanonicallyOrdered {
 }
 
 extension Payment: CanonicallyOrdered {
-    /// Revocation and upgrade come first: of two snapshots from the same millisecond, the one that
-    /// reports a refund is the later.
+    /// The fields, with revocation and upgrade first: of two snapshots from the same millisecond,
+    /// the one that reports a refund is the later.
     var canonicalOrder: [String] {
         [
             revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",

@@ -159,7 +159,8 @@ struct ReportFold {
         for sum in sums { known[sum.currency, default: Totals()] += sum.totals }
     }
 
-    /// A currency is converted on every day or on none. Otherwise the sum would lack a part of it.
+    /// Finds the currencies that cannot be converted. A currency is converted on every day or on no
+    /// day, because otherwise sums would lack a part of its amounts.
     private mutating func findUnconverted(_ sums: [MovementSum]) {
         guard let currency, let first = periods.first?.days.lowerBound else { return }
         for (own, sums) in Dictionary(grouping: sums, by: \.currency) {

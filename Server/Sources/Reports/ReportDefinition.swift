@@ -117,7 +117,8 @@ package struct PeriodTally: Hashable, Sendable {
     /// Everything before the period.
     package var opening: Totals
     package var flows: [Movement.Kind: Totals]
-    /// Set only if amounts were converted: the gain of the opening amounts by changed rates.
+    /// The gain of the opening amounts by changed exchange rates. Zero if amounts were not
+    /// converted.
     package var exchange: Movement.Amounts
     /// The numbers of a report about cohorts: see ``Cohort``.
     package var cohort: [Int64]

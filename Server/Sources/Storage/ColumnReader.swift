@@ -180,7 +180,7 @@ extension Connection {
         return try row.read(body)
     }
 
-    /// Runs a query, and passes each row on.
+    /// Runs a query, and calls a closure for each row.
     package func eachRow(
         _ sql: String, _ values: [Value],
         _ body: (inout ColumnReader) throws(StorageFailure) -> Void

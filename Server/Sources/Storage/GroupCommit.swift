@@ -320,7 +320,7 @@ final class GroupCommit: Sendable {
     private func runTogether(
         _ works: [Work], on connection: any Connection
     ) throws -> [Outcome] {
-        // If the configuration has just been replaced, the latest rules apply.
+        // If the configuration was replaced a moment ago, the rules of the latest writer apply.
         var isNew: ArraySlice<Bool> = []
         if let last = works.compactMap(\.recording).last {
             let tx = DatabaseSession(connection, last.rules.writing(in: lane))

@@ -31,7 +31,8 @@ struct LeaseQueue: Sendable {
     /// The columns that a lease returns. The columns of the key follow them.
     var columns = ""
     var due = "due_at_ms"
-    /// The column that says since when work has been waiting. The index of due work contains it.
+    /// The column with the time since when work has been waiting. The index of due work contains
+    /// it.
     var since = "due_at_ms"
     var leaseEnd = "lease_until_ms"
     var holder = "lease_holder"
@@ -43,8 +44,8 @@ struct LeaseQueue: Sendable {
     var troubleCharactersMax = 300
     /// The condition for work that can still be leased by its key, and completed.
     var unfinished = "TRUE"
-    /// Whether work is completed even if the lease was lost, because it has been done. Only the
-    /// lease holder records failures.
+    /// Whether the completion of work is recorded even if the lease was lost, because the work has
+    /// been done. Only the lease holder records failures.
     var completesWithoutLease = false
 
     func selectDue(_ dialect: Dialect) -> String {

@@ -22,8 +22,8 @@ struct PostgresAddress: Sendable {
 
     private static let target = "target_session_attrs"
     private static let defaults = [
-        // If there are several hosts, libpq uses the one that accepts writes. So the connection
-        // follows a failover.
+        // If there are several hosts, libpq uses the host that accepts writes, so that connections
+        // follow a failover.
         target: "read-write",
         "connect_timeout": "\(connectSeconds)",
         "tcp_user_timeout": "\(deadPeerMilliseconds)",

@@ -57,7 +57,7 @@ final class PostgresConnection {
     let openedAt = ConnectionWatchdog.now
     private let watch: ConnectionWatchdog
     private let watchID: Int
-    /// Whether the running transaction has no time limit.
+    /// Whether the running transaction has disabled its time limit.
     private var hasNoTimeout = false
     /// The first failure of the running transaction that was not rolled back. The transaction fails
     /// with this failure even if the closure ignored it, or threw another error.
@@ -104,8 +104,8 @@ final class PostgresConnection {
         PQfinish(connection)
     }
 
-    /// Runs a call that waits for the server. The watchdog ends it if it takes too long, unless the
-    /// transaction has no time limit.
+    /// Runs a call that waits for the server. The watchdog ends the call if it takes too long,
+    /// unless the transaction has no time limit.
     func waitForServer<Answer>(_ call: () -> Answer) -> Answer {
         hasNoTimeout ? call() : watch.during(watchID, call)
     }

@@ -14,7 +14,8 @@ package final class PostgresDriver: DatabaseDriver {
         /// The number of connections for writes. With more, conflicts would cost more than the
         /// concurrency gains.
         package var writers = 4
-        /// The number of connections for reads, which therefore do not wait for commits.
+        /// The number of connections for reads. Because these are separate, reads do not wait for
+        /// commits.
         package var readers = 4
         /// The maximum number of waiting reads, and of waiting writes.
         package var waiting = 1_000
@@ -25,7 +26,7 @@ package final class PostgresDriver: DatabaseDriver {
         package init() {}
     }
 
-    /// What PostgreSQL shows as `application_name` of this process, unless the address names
+    /// The `application_name` that PostgreSQL shows for this process, unless the address names
     /// another: `perennial` and a part that no other process has. A process id would not be unique,
     /// because several containers may have the same ids.
     package static let applicationName =
@@ -148,7 +149,7 @@ private final class Server: Sendable {
     func isStale(_ session: PostgresConnection) -> Bool { session.openedAt < watch.lastShutdownAt }
 }
 
-/// The state of one thread: its connection, and what it needs to open a new connection.
+/// The state of one thread: its connection, and the values that are needed for a new connection.
 private final class Worker {
     private let server: Server
     private let purpose: PostgresConnection.Purpose

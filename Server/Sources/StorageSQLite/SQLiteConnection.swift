@@ -219,7 +219,7 @@ extension SQLiteConnection {
         case SQLITE_BLOB:
             let start = sqlite3_column_blob(statement, column)
             return .bytes(Array(bytes(at: start, of: statement, column)))
-        // This case includes floating-point numbers, which none of our columns contains.
+        // This case includes floating-point numbers, which no column of Perennial contains.
         default:
             let start = UnsafeRawPointer(sqlite3_column_text(statement, column))
             return .text(String(decoding: bytes(at: start, of: statement, column), as: UTF8.self))

@@ -71,7 +71,7 @@ package final class SQLiteDriver: DatabaseDriver {
         state = Mutex(State(writer: writer, companion: companion))
     }
 
-    /// A database in memory, for tests. It disappears when it is released.
+    /// A database in memory, for tests. It is deleted when the driver is released.
     package static func inMemory() throws(StorageFailure) -> SQLiteDriver {
         try SQLiteDriver(path: inMemoryPath)
     }
@@ -84,7 +84,7 @@ package final class SQLiteDriver: DatabaseDriver {
         "page_size = \(pageBytes)", "journal_mode = WAL", "synchronous = FULL",
     ]
 
-    /// In memory, deleted content need not be overwritten.
+    /// The settings of a database in memory, where deleted content need not be overwritten.
     private static let memorySettings = [
         "page_size = \(pageBytesInMemory)", "secure_delete = OFF",
     ]

@@ -61,8 +61,9 @@ extension TokenService {
         return links
     }
 
-    /// Signs with a new key from now on: with the prepared one, or else with one that is created
-    /// here. Other servers may use the old key for another minute. Returns the new key's id.
+    /// Rotates the key of an app: the service signs with the prepared key from now on or, if there
+    /// is none, with a new key. Other servers may use the old key for another minute. Returns the
+    /// new key's id.
     package func rotateKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try context.app(appID)
         let now = context.now()
@@ -98,7 +99,7 @@ extension TokenService {
         }
     }
 
-    /// The current signing key. The first one is created here.
+    /// The present signing key. Creates the first key of an app.
     func signingKey(of app: AppID) async throws(EngineFailure) -> TokenMint.SigningKey {
         if let key = mint.key(of: app) { return key }
         var stored = try await context.read { tx in try tx.tokenKeys.all(of: app) }

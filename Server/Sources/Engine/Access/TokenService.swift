@@ -157,8 +157,9 @@ final class TokenMint: Sendable {
 }
 
 extension TokenMint.Memory {
-    /// The `seq` of a new token: the moment in milliseconds, or one more than that of the holder's
-    /// last token. A token that describes an earlier moment than the last one gets a lower number.
+    /// The `seq` of a new token: the moment in milliseconds, but at least one more than the `seq`
+    /// of the holder's last token. A token that describes an earlier moment than the last one gets
+    /// a lower number.
     fileprivate mutating func nextSequence(
         of holder: TokenMint.Holder, _ keyID: String, _ content: [UInt8], at now: Instant
     ) -> Int64 {
@@ -196,8 +197,8 @@ package struct TokenService: Sendable {
         mint = former?.mint ?? TokenMint()
     }
 
-    /// The customer's entitlements, signed, so that others can check them without calling us.
-    /// Returns nil if the app issues no tokens.
+    /// The customer's entitlements, signed, so that others can check them without a request to this
+    /// server. Returns nil if the app issues no tokens.
     package func issue(for state: CustomerState, app appID: AppID) async throws(EngineFailure)
         -> String?
     {

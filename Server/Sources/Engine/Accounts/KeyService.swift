@@ -41,7 +41,7 @@ package struct KeyService: Sendable {
         }
     }
 
-    /// What is stored about a key. Returns nil if the key does not exist. The lookup is by hash, so
+    /// The stored data of a key. Returns nil if the key does not exist. The lookup is by hash, so
     /// its duration reveals nothing about the key.
     package func holder(_ key: String) async throws(EngineFailure) -> StoredKey? {
         let hash = Array(SHA256.hash(data: Array(key.utf8)))
@@ -71,7 +71,8 @@ package struct KeyService: Sendable {
         return try await context.read { tx in try tx.keys.all(of: app) }
     }
 
-    /// Revokes a key. A server that has accepted it caches it for a short time. Idempotent.
+    /// Revokes a key. A server that has accepted the key before caches it for a short time.
+    /// Idempotent.
     package func revoke(_ key: StoredKey) async throws(EngineFailure) {
         try await context.transaction { tx in try tx.keys.remove(hash: key.hash, of: key.app) }
     }

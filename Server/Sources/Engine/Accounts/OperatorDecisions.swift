@@ -47,7 +47,7 @@ struct OperatorDecisions {
         }
     }
 
-    /// - Parameter name: the operator who is no longer an admin of every app after the change.
+    /// - Parameter name: the operator who will not be an admin of every app after the change.
     func requireAdmin(without name: String) throws {
         guard
             try tx.operators.all().contains(where: {
@@ -97,9 +97,9 @@ struct OperatorDecisions {
         try tx.signIns.deleteFailures(of: attempt.ofName)
     }
 
-    /// Removes a successful attempt from the count, and all other attempts by the name from the
-    /// address. The counts of the address and of the name alone are not reset: otherwise someone
-    /// with an account could try other accounts without limit.
+    /// Removes all attempts by the name from the address from the counts, after a successful
+    /// attempt. The other attempts of the address and of the name stay counted, because otherwise
+    /// someone with an account could try other accounts without limit.
     func forgive(_ attempt: SignInAttempt) throws {
         try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
         let others =

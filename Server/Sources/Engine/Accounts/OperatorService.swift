@@ -116,8 +116,8 @@ package struct OperatorService: Sendable {
         return try await context.read { tx in try tx.operatorLinks.all() }.filter { $0.until > now }
     }
 
-    /// Withdraws the links for a name: an invitation, or one for a lost password. Returns false if
-    /// there was none. Idempotent.
+    /// Withdraws the links for a name: an invitation, or a link for a lost password. Returns false
+    /// if there was no link. Idempotent.
     ///
     /// - Parameter name: nil for the links that make the first account.
     @discardableResult

@@ -58,8 +58,8 @@ struct SignInAttempt: Sendable {
 }
 
 extension SessionService {
-    /// The maximum number of attempts in a row by one name from one address, and from one address
-    /// by any name.
+    /// The maximum number of attempts in a row by one name from one address; ``triesFromAddress``
+    /// is the maximum from one address by any name.
     package static let triesOfNameFromAddress = 5
     static let triesFromAddress = 20
     /// The maximum number of attempts by one name from all addresses. After each pause one more

@@ -27,7 +27,8 @@ package struct ConsumptionReport: Hashable, Sendable {
     }
 }
 
-/// What is known for the App Store's inquiries about the consumption of a customer's purchases.
+/// The stored data for responses to the App Store's inquiries about a customer's purchases, and
+/// these inquiries.
 package struct ConsumptionState: Hashable, Sendable {
     /// The customer's consent or refusal. Nil if neither was recorded.
     package var consent: Consent?

@@ -4,7 +4,7 @@ import Storage
 
 /// The result of erasing a customer.
 package struct ErasureResult: Hashable, Sendable {
-    /// The number of purchases that now have no owner.
+    /// The number of purchases that lost their owner.
     package var purchases: Int
 }
 

@@ -25,7 +25,7 @@ package struct FoundCustomer: Hashable, Sendable {
 package struct CustomerSearch: Hashable, Sendable {
     package var found: [FoundCustomer]
     package var store: Store
-    /// Whether more customers match by the beginning of their ids than were found.
+    /// Whether more customers than the returned ones have ids that begin with the query.
     package var hasMore = false
 
     package enum Store: Hashable, Sendable {

@@ -10,14 +10,15 @@ package enum IdentityProof: Hashable, Sendable {
     /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and the HMAC-SHA256, in
     /// hexadecimal, of the customer's id, a line break and these seconds, with a secret.
     ///
-    /// If `endless` is true, the HMAC-SHA256 of the id alone is accepted as well. It never expires.
+    /// If `endless` is true, the HMAC-SHA256 of the id alone is also accepted. Such a proof never
+    /// expires.
     case hmac(AppSecret, endless: Bool = false)
     /// A JWT signed with HS256 (RFC 7519) whose `sub` is the customer's id.
     case token(AppSecret, Claims = Claims())
     /// A JWT signed with ES256 whose `sub` is the customer's id. The public key is in X9.63 form.
     case signedToken(publicKey: [UInt8], Claims = Claims())
 
-    /// What a JWT must contain besides `sub` and `exp`.
+    /// The claims that a JWT must contain besides `sub` and `exp`.
     package struct Claims: Hashable, Sendable {
         /// The required `aud`. Nil if it is not checked.
         package var audience: String?

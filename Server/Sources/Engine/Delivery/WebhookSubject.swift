@@ -43,7 +43,7 @@ package struct WebhookSubject: Sendable {
     }
 }
 
-/// What is known about an event's people and purchase when its bodies are rendered.
+/// The data about an event's people and purchase with which its bodies are rendered.
 package struct EventContext: Sendable {
     /// The event's customer, or else the customer who was found for it. Nil if there is none.
     package var customer: People?
@@ -67,7 +67,8 @@ package struct EventContext: Sendable {
     package var entitlements: [EntitlementID]
     /// The place in the app where the transaction was bought, according to the app.
     package var placement: String?
-    /// All wallet movements of a purchase, in order. Nil if an earlier event reports them.
+    /// All changes of wallets by the event's payment or refund, in order. Nil if an earlier event
+    /// reports them.
     package var movements: [WalletChange]?
     package var money: MoneySettings
     /// The products that give each entitlement.

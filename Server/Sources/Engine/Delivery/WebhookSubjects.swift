@@ -131,7 +131,7 @@ struct WebhookSubjects {
         }
     }
 
-    /// Finds what a customer who lost a purchase still has.
+    /// Finds the other purchases that a customer who lost a purchase still has.
     private func setRemaining(
         of entry: EventEntry, in app: AppSettings, _ context: inout EventContext
     ) throws {

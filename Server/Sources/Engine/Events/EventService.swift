@@ -52,7 +52,7 @@ package struct EventService: Sendable {
         return try page.get()
     }
 
-    /// The events of an app after a sequence number, in order, for callers that keep no cursor.
+    /// The events of an app after a sequence number, in order, for callers without a cursor.
     ///
     /// - Parameter sequence: the number of the last known event; 0 to begin with the first.
     package func list(

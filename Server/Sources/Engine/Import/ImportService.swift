@@ -11,7 +11,7 @@ package enum ImportOutcome: Hashable, Sendable {
     case recorded
     /// The row can never be used, for the given reason.
     case unusable(String)
-    /// The App Store has not responded. `until` is nil if it is unknown when to retry.
+    /// The App Store has not responded. `until` is when to retry; nil if that is unknown.
     case retryLater(until: Instant?, String)
     /// The App Store rejects every request of this app.
     case unauthorized(String)

@@ -124,7 +124,7 @@ extension LegacyService {
     }
 }
 
-/// A request, and the app that its receipt claims to be for.
+/// A request, and the app for which its receipt claims to be.
 private struct ReceiptRequest: Sendable {
     let request: VerifyReceiptRequest
     let file: [UInt8]
@@ -146,7 +146,7 @@ private struct ReceiptRequest: Sendable {
 }
 
 extension VerificationOutcome {
-    /// The status for a receipt that is not verified.
+    /// The status of the response for a receipt that is not verified.
     fileprivate var status: VerifyReceiptStatus {
         switch self {
         case .verified: .valid
@@ -171,7 +171,7 @@ extension AppReceipt {
 }
 
 extension TransactionReceipt {
-    /// The bundle ID that a file claims to be for.
+    /// The bundle ID that a receipt file claims.
     fileprivate static func bundleID(in file: [UInt8]) -> String? {
         let signed = try? TransactionReceiptFile(parsing: file).signedBytes
         return signed.flatMap { try? TransactionReceipt(signedBytes: $0) }?.bundleID

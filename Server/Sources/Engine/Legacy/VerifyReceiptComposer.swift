@@ -4,7 +4,7 @@ import Ledger
 import Storage
 
 /// Composes a response in Apple's format from what is known about a receipt's store account:
-/// Apple's last response about it, unchanged, and everything received since.
+/// Apple's last response about the account, unchanged, and everything that was received since.
 struct VerifyReceiptComposer: Sendable {
     var timelines: [Timeline] = []
     /// Purchases that stay open although their period is over, each with the end of the hold. The
@@ -152,7 +152,7 @@ struct VerifyReceiptComposer: Sendable {
 
 extension VerifyReceiptComposer {
     /// Completes a response in the style of iOS 6: the subscription's latest transaction, under one
-    /// key while it is active and under another after that.
+    /// key while the subscription is active, and under another key after that.
     func complete(
         _ answer: inout VerifyReceiptTransactionResponse,
         from receipt: Verified<TransactionReceipt>, text: String, at now: AppStoreDate

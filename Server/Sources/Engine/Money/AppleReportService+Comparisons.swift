@@ -296,7 +296,7 @@ extension AppleReportService {
     }
 
     /// - Parameter products: the app's products, for reports whose rows name products and may be
-    ///   about other apps.
+    ///   about other apps; nil for other reports.
     private static func comparison(
         _ kind: SalesReportKind, _ ours: SalesFigures, _ apples: SalesFigures, _ days: Set<Int64>,
         _ shifts: [SalesShift], files: Int? = nil, products: Set<ProductID>? = nil

@@ -16,8 +16,8 @@ extension AppleReportService {
     package static let reportMonthsMax = 3
     /// The maximum number of files that one call fetches.
     private static let filesMax = 50
-    /// For this long after Apple should have a report, the answer "no sales" is not final: Apple
-    /// may have given it too early.
+    /// How long after the expected time of a report the answer "no sales" is not final, because
+    /// Apple may have given it too early.
     static let doubtMax = Duration.seconds(14 * 86_400)
     /// The interval between requests for the same report while "no sales" is not final: see
     /// ``doubtMax``.

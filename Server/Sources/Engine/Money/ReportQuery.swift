@@ -95,7 +95,7 @@ package struct ReportResult: Sendable {
     /// The day in the configured time zone on which the report was made.
     package var today: Int64
     package var clock: WallClock
-    /// Whether rows of earlier purchases are still being derived, so that numbers are too small.
+    /// Whether rows of some purchases are still being derived. Then numbers are too small.
     package var isFilling: Bool
 }
 

@@ -170,8 +170,8 @@ extension SoldTransaction {
         kind == "auto_renewable" || kind == "unknown" && until != nil
     }
 
-    /// The net and the gross amount of a transaction whose documents give no price: zero if that is
-    /// certain.
+    /// The net and the gross amount of a transaction whose documents contain no price: zero if it
+    /// certainly cost nothing, otherwise empty.
     fileprivate var withoutPrice: [ExportedValue] {
         let isFree = terms == .trial || ownership != "purchased"
         return isFree ? [.text("0.00"), .text("0.00")] : [.none, .none]

@@ -3,7 +3,8 @@ import Ledger
 
 extension WallClock {
     /// The years for which clock changes are looked up: from the first year in which Apple sold
-    /// apps to far enough ahead for any term. Outside these years the nearest known offset applies.
+    /// apps to far enough ahead for any term. Outside of these years, the nearest known offset
+    /// applies.
     private static let years = 2008...2150
 
     /// The time zone of the App Store's agreement, in which it counts days: Pacific time.

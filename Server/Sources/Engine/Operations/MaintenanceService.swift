@@ -284,7 +284,7 @@ private struct RebuildProgress: Sendable {
     /// copied as they are. Nil if no facts are copied.
     var copiesArrivedSince: Instant?
 
-    /// Whether documents that are in use might no longer be usable.
+    /// Whether facts in use might be lost, because their documents are not usable or were not read.
     var mayLose: Bool { copiesArrivedSince != nil || !report.unusable.isEmpty }
 
     func reason(losing count: Int) -> String {

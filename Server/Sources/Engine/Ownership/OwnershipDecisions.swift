@@ -212,7 +212,8 @@ struct OwnershipDecisions {
             documentSignedAt: signedAt, isNew: isNew, of: purchase, ownedBy: link, in: app)
     }
 
-    /// Whether a customer's share in a person's purchase is among those that the policy allows.
+    /// Whether a customer's share in a person's purchase is among the shares that the policy
+    /// allows.
     func isShareCounted(
         of purchase: PurchaseID, with customer: CustomerID, in app: AppSettings
     ) throws -> Bool {

@@ -50,7 +50,7 @@ extension OwnershipUpdates {
     }
 
     /// Ends all shares of a purchase that loses its owner because support has undone its transfer.
-    /// Each event names the customer who shared it.
+    /// Each event names the customer who shared the purchase.
     func revokeShares(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -41,7 +41,7 @@ struct PurchaseProjection: Sendable {
         isChanged = dueAt != known?.dueAt || after != before
     }
 
-    /// Determines the events for each document that changes something, including those for the
+    /// Determines the events for each document that changes something, including events about the
     /// wallets of the customer who has the purchase.
     mutating func emitEvents(_ rules: AccessRules, _ wallet: inout WalletProjection?) {
         for (index, one) in attested.enumerated() {

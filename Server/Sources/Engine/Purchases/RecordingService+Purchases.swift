@@ -15,7 +15,7 @@ package struct PurchaseEvidence: Hashable, Sendable {
     package var appReceipt: String?
     /// A single-transaction receipt of an app from before iOS 7, in Base64.
     package var transactionReceipt: String?
-    /// The device that ``appReceipt`` must be issued for: a UUID, or the network address of a Mac.
+    /// The device for which ``appReceipt`` must be issued: a UUID, or the network address of a Mac.
     package var deviceGUID: String?
     /// The app transaction of the device's store account, as compact JWS.
     package var signedAppTransaction: String?

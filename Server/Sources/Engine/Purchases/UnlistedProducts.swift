@@ -8,7 +8,7 @@ package struct MissingListing: Hashable, Sendable {
     package var product: ProductID
     /// The line to add to the configuration, such as `guide: [pro]`.
     package var line: String
-    /// The remedy, in one sentence with the line.
+    /// The remedy as one sentence, which contains ``line``.
     package var remedy: String
 }
 

@@ -197,7 +197,7 @@ extension AppStoreFailure {
         }
     }
 
-    /// The time before which no request should be repeated, if the App Store named one.
+    /// The time before which no request should be repeated. Nil if the App Store named none.
     var retryAt: Instant? {
         if case .rateLimited(let until) = self { Instant(until) } else { nil }
     }

@@ -7,11 +7,11 @@ import Synchronization
 package struct ReconciliationSettings: Sendable {
     /// The client of an app's App Store. Returns nil for an app whose App Store cannot be queried.
     package var appStore: @Sendable (AppID) -> AppStoreClient?
-    /// How an app without an API key is reconciled: by its receipts. Returns nil for an app without
-    /// a shared secret.
+    /// The client by which an app without an API key is reconciled, with its receipts. Returns nil
+    /// for an app without a shared secret.
     package var receiptVerification: @Sendable (AppID) -> VerifyReceiptClient? = { _ in nil }
-    /// How the report files of an app's developer are fetched. Returns nil for an app without a key
-    /// for reports.
+    /// The settings for fetching the report files of an app's developer. Returns nil for an app
+    /// without a key for reports.
     package var reports: @Sendable (AppID) -> ReportFileSource? = { _ in nil }
     package var worker: CheckWorker
     package var rules: CheckRules
@@ -44,7 +44,7 @@ package struct ReconciliationSettings: Sendable {
     ) { _ in nil }
 }
 
-/// Purchases that a client is waiting for: they are checked first.
+/// The purchases for which clients are waiting. They are checked first.
 final class UrgentChecks: Sendable {
     /// The maximum number of entries. Further purchases are left to the regular schedule.
     static let entriesMax = 1_000

@@ -54,7 +54,7 @@ struct SeatDecisions {
             }
     }
 
-    /// The number of people that the customer pays for by a purchase. Nil if the purchase has no
+    /// The number of people for whom the customer pays by a purchase. Nil if the purchase has no
     /// seats.
     func seatCount(
         of timeline: Timeline, in app: AppSettings, at now: Instant

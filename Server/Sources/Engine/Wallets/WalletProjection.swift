@@ -47,7 +47,8 @@ struct WalletProjection {
     struct EventContext {
         var cause: EventEntry.Cause
         var at: Instant
-        /// The last reported status of the purchase that changed.
+        /// The last reported status of the purchase that changed. Nil if no purchase changed, or if
+        /// nothing was reported of it.
         var condition: PurchaseStatus? = nil
         var other: CustomerID? = nil
         /// The causes of individual refunds, by transaction.

@@ -194,7 +194,8 @@ private struct LegacyContext {
             group: row.subscriptionGroupID?.nonEmpty, restoredAt: dates.restoredAt)
     }
 
-    /// Old restores of a subscription are dated after its end, so that the period would be empty.
+    /// The dates of a row. Old restores of a subscription are dated after its end, so that the
+    /// period would be empty; then the end is used.
     private func dates(
         of row: VerifyReceiptRow, _ kind: ProductKind, isOriginal: Bool
     ) throws(IntakeFailure) -> PurchaseDates {
@@ -221,11 +222,12 @@ private struct LegacyContext {
     }
 }
 
-/// Facts about a row that only the other rows of its document reveal.
+/// Properties of a row that only the other rows of its document reveal.
 private struct Neighbours {
     private let rows: [String: [VerifyReceiptRow]]
 
-    /// Apple refunds an upgraded period within seconds of the purchase that replaces it.
+    /// The maximum time between an upgrade and its refund. Apple refunds an upgraded period within
+    /// seconds of the purchase that replaces it.
     private static let replacementMax = Duration.seconds(60)
 
     init(_ rows: [VerifyReceiptRow]) {
@@ -236,7 +238,7 @@ private struct Neighbours {
         rows[Self.chain(of: row)] ?? []
     }
 
-    /// A row that names no chain forms its own.
+    /// The chain to which a row belongs. A row that names no chain is a chain by itself.
     private static func chain(of row: VerifyReceiptRow) -> String {
         row.originalTransactionID?.nonEmpty ?? row.transactionID ?? ""
     }
@@ -279,9 +281,9 @@ extension VerifyReceiptRow {
         appAccountToken = receipt.appAccountToken
     }
 
-    /// A named offer is certain. Nothing says whether an unnamed free period is an offer of another
-    /// kind. It is undocumented whether the App Store marks a free named offer as free: if it does
-    /// not, the period counts as one at a reduced price.
+    /// The terms and the offer of a row. A named offer is certain. Nothing says whether an unnamed
+    /// free period is an offer of another kind. It is undocumented whether the App Store marks a
+    /// free named offer as free: if it does not, the period counts as a period at a reduced price.
     fileprivate var terms: (Terms, Offer?) {
         let isFree = isTrial == true
         guard let offer = namedOffer ?? (isFree ? Offer(.introductory) : nil) else {

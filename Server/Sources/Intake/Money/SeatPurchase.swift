@@ -52,8 +52,8 @@ struct SeatPurchase {
         return max(0, total - min(total, refund(of: total, isRevoked ? nil : percentage)))
     }
 
-    /// The App Store reports the refunded seats without an amount. If it reports no share either,
-    /// they count as the cheapest ones.
+    /// The part of the total that was refunded. The App Store reports the refunded seats without an
+    /// amount. If it reports no share either, the refunded seats count as the cheapest ones.
     private func refund(of total: Int64, _ percentage: Int64?) -> Int64 {
         if let percentage { return Percentage.part(percentage, of: total) }
         guard !seats.tiers.isEmpty else {

@@ -248,7 +248,7 @@ extension Timeline {
             return self.ended(period, at: ended ?? end, renewal.ending, of: due)
         }
         // The App Store has extended the period, or has renewed it and the payment is not known
-        // yet. In both cases the date that it names is the end, whatever follows.
+        // yet. In both cases the date in the renewal info is the end, whatever follows.
         let due = max(end, renewal.renewsAt ?? end)
         if now < due {
             return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
@@ -352,8 +352,8 @@ extension Payment {
 extension Payment {
     /// Whether the payment gives access by itself. Subscriptions give access during their periods,
     /// and so do unknown kinds that have an end; non-consumables give access for ever. Consumables
-    /// credit wallets, and the app, not the App Store, sets the length of non-renewing terms:
-    /// neither gives access by itself.
+    /// credit wallets. The length of non-renewing terms is set by the app, not by the App Store. So
+    /// neither of these two kinds gives access by itself.
     var opensByItself: Bool {
         switch kind {
         case .autoRenewable, .unknown: until != nil

@@ -28,8 +28,8 @@ package enum Continuation: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// What follows a period, for a customer who has it through one of the given products; if none
-    /// are given, through any product of the chain.
+    /// What follows a period, for a customer with access through one of the given products or, if
+    /// none are given, through any product of the chain.
     ///
     /// Renewal info from before the period began is ignored if it says that renewal was off,
     /// because the customer has since returned or bought another product.

@@ -15,7 +15,7 @@ package enum RefundPreference: String, Hashable, Sendable, CaseIterable {
     case grantProrated = "grant_prorated"
 }
 
-/// What is sent to the App Store about a purchase when its refund is requested.
+/// The response to the App Store about a purchase whose refund is requested.
 package struct ConsumptionResponse: Hashable, Sendable {
     package var delivery: Delivery
     /// How much of the purchase was used, in thousandths of a percent. Nil if unknown, and for
@@ -35,7 +35,7 @@ package struct ConsumptionResponse: Hashable, Sendable {
     }
 }
 
-/// What the app's own server reports about the use of one purchase.
+/// The report of the app's server about the use of one purchase.
 package struct PurchaseUsage: Hashable, Sendable {
     package var transaction: TransactionID
     package var delivery: Delivery
@@ -73,8 +73,8 @@ package struct ConsumptionRules: Hashable, Sendable {
 
     /// - Parameters:
     ///   - payment: the payment whose refund is requested.
-    ///   - used: how much of it is used up, according to our data.
-    ///   - told: what the app's server reports, which takes precedence over our data.
+    ///   - used: how much of the payment is used up, according to the stored data.
+    ///   - told: the report of the app's server, which takes precedence over the stored data.
     ///   - hadSample: what the app's server reports about samples; nil to use these rules.
     package func response(
         about payment: Payment, used: Int64?, told: PurchaseUsage?, hadSample: Bool?
@@ -99,8 +99,8 @@ package struct ConsumptionRules: Hashable, Sendable {
 
 // MARK: - Numbers
 
-/// A payment whose refund is requested, as in its timeline, and every transaction number that it
-/// was reported under.
+/// A payment whose refund is requested, as its timeline describes it, and every transaction number
+/// under which it was reported.
 package struct InquiredPayment: Hashable, Sendable {
     package var payment: Payment
     /// All numbers of the payment, without duplicates. The number that the inquiry names comes
@@ -123,8 +123,8 @@ package struct InquiredPayment: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// The payment that was reported under a number. Returns nil if no fact names it. A payment may
-    /// be reported under several numbers, of which its period retains one.
+    /// The payment that was reported under a number. Returns nil if no fact names the number. A
+    /// payment may be reported under several numbers, and its period contains only one of them.
     ///
     /// - Parameter facts: the facts that this timeline is made of.
     package func payment(

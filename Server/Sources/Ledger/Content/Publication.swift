@@ -65,7 +65,7 @@ package struct Reading: Hashable, Sendable {
 /// Everything that decides which publications one customer may read at one moment.
 package struct PublicationReader {
     private let tenures: [EntitlementID: Tenure]
-    /// The timelines that are open now, by the products that they are open through.
+    /// The timelines that are open now, by the products through which they are open.
     private let openTimelines: [ProductID: [Timeline]]
     private let now: Instant
     private let access: AccessRules
@@ -123,8 +123,8 @@ package struct PublicationReader {
             .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
     }
 
-    /// For each entitlement, the publications that were the newest when a run of it began, and when
-    /// the first such run began.
+    /// For each entitlement, the publications that were the newest one when a range of the
+    /// customer's entitlement began, each with the start of the first such range.
     private func starts(
         among published: [Publication]
     ) -> [EntitlementID: [PublicationID: Instant]] {

@@ -50,7 +50,7 @@ package struct Change: Hashable, Sendable {
         /// The renewal is for another product, as the customer chose before.
         case productChanged = "product_changed"
         case familyShared = "family_shared"
-        /// A seat that a group or an organization pays for.
+        /// The customer has a seat that a group or an organization pays for.
         case seatAssigned = "seat_assigned"
         /// More seats were bought within a period.
         case seatsAdded = "seats_added"
@@ -109,7 +109,7 @@ package struct Change: Hashable, Sendable {
         /// A member of the purchaser's group has a seat, by a claim.
         case seatClaimed = "seat_claimed"
         case seatReleased = "seat_released"
-        /// Other customers may not claim the purchase from its owner.
+        /// The purchase was blocked, so that other customers cannot claim it from its owner.
         case blocked
         case unblocked
         /// Names in earlier events were replaced.
@@ -135,7 +135,7 @@ package struct Change: Hashable, Sendable {
         // Wallets.
         /// A purchase was credited to a wallet.
         case walletCredited = "wallet_credited"
-        /// Somebody added to a wallet. Nothing was bought.
+        /// Support or the app's server added units to a wallet. Nothing was bought.
         case walletCreditedByHand = "wallet_credited_by_hand"
         case walletDebited = "wallet_debited"
         /// A refund was deducted from a wallet.

@@ -82,7 +82,7 @@ package struct ReportedState: Hashable, Sendable {
 
 extension Timeline {
     /// Whether this timeline undoes a transition of an older timeline: by a payment that covers the
-    /// moment, or by a certain answer in place of an uncertain one.
+    /// moment, or by a confirmed state in place of an assumed one.
     fileprivate func undoes(_ edge: Instant, of before: Timeline, _ rules: AccessRules) -> Bool {
         guard let told = before.reportedAccess(at: edge, rules: rules) else { return false }
         if told.isUncertain {

@@ -144,8 +144,8 @@ struct TimelineDiff {
 
     /// Whether this is the payment that the App Store tried to collect: the payment after the last
     /// known period, not an earlier payment that is learned of late. The document that reports the
-    /// recovery may be the first to contain the line item of that last period, which then has
-    /// another id.
+    /// recovery may be the first to contain the line item of that last period. Then the period's id
+    /// has changed.
     private func wasOutstanding(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {

@@ -29,7 +29,7 @@ package struct PlacementID: TextIdentifier {
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What an app's offerings contain beyond what decides access.
+/// The parts of an app's offerings that do not decide access.
 package struct OfferingRules: Hashable, Sendable {
     /// The placements, in the order of the configuration. The first one is the default.
     package var placements: [Placement]

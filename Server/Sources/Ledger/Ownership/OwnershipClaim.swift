@@ -59,8 +59,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         /// How long the owner has had the purchase.
         package var heldFor: Duration = .zero
         /// Whether a device of the owner has presented a document that was signed after the
-        /// purchase became theirs and that no other customer had presented before. Also true if the
-        /// owner needs no such document.
+        /// purchase became the owner's, and that no other customer had presented before. Also true
+        /// if the owner needs no such document.
         package var isConfirmed = true
 
         package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {
@@ -70,12 +70,12 @@ package struct OwnershipClaim: Hashable, Sendable {
         }
 
         /// Whether someone with a copy of a document could have got the purchase in the same way.
-        /// That is so if the owner is a person whose only evidence is a document that was signed
-        /// before the purchase became theirs.
+        /// This is true if the owner is a person whose only evidence is a document that was signed
+        /// before the purchase became the owner's.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
-        /// A document younger than this was signed after the purchase became the owner's, by the
-        /// clocks of both the store and this server.
+        /// The age below which a document was signed after the purchase became the owner's, by the
+        /// clock of the store and by that of this server.
         package var confirmingAge: Duration { min(heldFor, documentAge ?? heldFor) }
     }
 
@@ -241,7 +241,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         documentAge.map { $0 > age } ?? true
     }
 
-    /// An automatic post takes nothing from another customer.
+    /// The verdict after considering the intent: an automatic post takes nothing from another
+    /// customer.
     private func asIntended(_ verdict: Verdict) -> Verdict {
         guard intent == .sync else { return verdict }
         switch verdict {
@@ -262,9 +263,9 @@ package struct OwnershipClaim: Hashable, Sendable {
     package func isDocumentRemembered(after verdict: Verdict, isDocumentNew: Bool) -> Bool {
         switch verdict {
         case .link: isClaimantAnonymous || !isDocumentNew
-        // This is also true if the policy moves the purchase from one person to another: the
-        // document may be a copy, and a later document of the buyer can say that the purchase is in
-        // use again.
+        // The document is also remembered if the policy moves the purchase from one person to
+        // another: it may be a copy, and a later document of the buyer can say that the purchase is
+        // in use again.
         case .move(let evidence): isClaimantAnonymous || evidence == .device
         case .share, .shareInstead: true
         case .alreadyTheirs, .refuse: false

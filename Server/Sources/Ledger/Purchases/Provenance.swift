@@ -60,8 +60,8 @@ extension Timeline.Sourced where Value == Renewal {
     }
 }
 
-// Not generic, because generic code looks up type metadata on each call, and a timeline is built
-// for every request.
+// These functions are not generic, because generic code looks up type metadata on each call, and a
+// timeline is built for every request.
 extension Timeline {
     package static func sourced(
         _ payment: Payment, at: Instant, _ sources: Sources<Payment>
@@ -130,8 +130,8 @@ extension Timeline.Sourced where Value: Mergeable {
 
 /// A value that both signed and legacy documents describe.
 protocol Mergeable: CanonicallyOrdered, Hashable, Sendable {
-    /// Signed data wins, because it says more and has a date. Of a later legacy document, only what
-    /// has changed since then counts.
+    /// Merges a signed and a legacy statement. Signed data wins, because it says more and has a
+    /// date. From a later legacy document, only the changes since then count.
     static func merged(
         signed: Timeline.Attested<Self>, legacy: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
@@ -213,7 +213,8 @@ extension Payment: Mergeable {
         return plain.canonicalOrder
     }
 
-    /// A named offer says more than an unnamed one, and an unnamed one says more than none.
+    /// The rank of the offer among statements: a named offer says more than an unnamed one, and an
+    /// unnamed one says more than none.
     private var offerRank: [String] {
         let rank = offer.map { $0.id == nil ? "1" : "2" } ?? "0"
         return [rank, offer?.kind.rawValue ?? "", offer?.id ?? "", terms.rawValue]

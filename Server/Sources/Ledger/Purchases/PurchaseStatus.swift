@@ -47,8 +47,8 @@ extension Timeline {
         guard case .unconfirmed(let since, _)? = access?.reason, let period = period(at: now),
             now < since + period.notificationWait, period.from < since
         else { return access }
-        // An earlier waiting time may have applied at that time as well: the App Store can extend
-        // an end by less than the waiting time.
+        // Just before that end, the waiting time of an earlier end may not have been over, because
+        // the App Store can extend an end by less than the waiting time.
         return reportedAccess(at: since - .milliseconds(1), rules: rules)
     }
 }

@@ -80,11 +80,11 @@ extension [Timeline.Copy] {
         return copies.sorted { $0.payment.transaction < $1.payment.transaction }
     }
 
-    /// How the purchase was revoked; nil if it was not, or no longer is.
+    /// How the purchase was revoked. Nil if it was not revoked, or no longer is.
     ///
-    /// A refund that names any copy revokes every copy that existed at its moment. Two things undo
-    /// it: a later document in which a revoked copy is no longer revoked, and a copy that was
-    /// obtained after the refund.
+    /// A refund that names any copy revokes every copy that existed when the refund was made. Two
+    /// things undo it: a later document in which a revoked copy is no longer revoked, and a copy
+    /// that was obtained after the refund.
     fileprivate var revocation: Revocation? {
         let revoked = filter { $0.payment.revocation != nil }
         guard let last = revoked.max(by: { !$0.sourced.value.supersedes($1.sourced.value) }),
@@ -128,7 +128,7 @@ extension Timeline.Period {
             Timeline.sourced(payment, at: attestedAt, fullest.sourced.sources), copies: copies)
     }
 
-    /// Every number that the period was reported under. The first is that of its payment.
+    /// Every number under which the period was reported. The first is the number of its payment.
     package var transactions: [TransactionID] {
         let others = copies.map(\.payment.transaction).filter { $0 != payment.transaction }
         return [payment.transaction] + others

@@ -40,8 +40,9 @@ package struct CheckHistory: Hashable, Sendable {
 
 /// How often to check when nothing is in doubt.
 package struct CheckRules: Hashable, Sendable {
-    /// A live purchase is checked after this time, or after the length of one of its periods if
-    /// that is longer. Ended purchases are checked a third as often, and less and less.
+    /// The interval between checks of a live purchase. If one of its periods is longer, the length
+    /// of that period is used instead. Ended purchases are checked a third as often, and less and
+    /// less often.
     package var sweep: Duration
     package static let sweepDefault = Duration.days(30)
 
@@ -53,11 +54,13 @@ extension CheckHistory {
     /// latest after the longest of these delays.
     private static let retryBackoff = ExponentialBackoff(
         first: .seconds(60), longest: .seconds(1800))
-    /// About a day of failures. A check that still fails after that has a persistent cause.
+    /// The number of failures that are treated as temporary: about a day of failures. A check that
+    /// still fails after that has a persistent cause.
     private static let temporaryFailuresMax = 48
     private static let persistentFailureDelay = Duration.hours(6)
 
-    /// A purchase whose check failed is not checked again before this time.
+    /// The time before which a purchase whose check failed is not checked again. Nil if its last
+    /// check succeeded.
     var retryAt: Instant? {
         guard let failedAt, failures > 0 else { return nil }
         guard failures <= Self.temporaryFailuresMax else {
@@ -251,8 +254,8 @@ extension Timeline {
         guard let heard = sourcedRenewal?.receivedAt, let renewal, renewal.at < heard else {
             return nil
         }
-        // A moment later, so that the App Store's service that responds has received the
-        // information as well.
+        // Checks a moment later, so that the service of the App Store that responds has also
+        // received the information.
         let question = heard + (periods.last?.notificationWait ?? Self.notificationWaitMax)
         return asked < question ? question : nil
     }

@@ -34,9 +34,9 @@ extension Timeline {
         return view
     }
 
-    /// The periods that a member has had since the claim began; none while the claim waits. It
-    /// decides which publications were out while the member had access. Only the whole timeline
-    /// says whether the member has access.
+    /// The timeline with only the periods that a member has had since the claim began, or without
+    /// periods while the claim waits. This timeline decides which publications came out while the
+    /// member had access. Only the whole timeline says whether the member has access.
     package var sinceSeat: Timeline {
         guard let seat else { return self }
         var view = self

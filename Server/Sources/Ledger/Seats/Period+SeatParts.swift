@@ -3,10 +3,10 @@
 // numbers.
 
 extension Timeline.Period {
-    /// Documents without milliseconds, and documents that round them, differ by less than this from
-    /// others about the same payment.
+    /// The maximum difference between the dates of one payment in different documents. Some
+    /// documents have no milliseconds, or round them.
     private static let samePaymentMax = Duration.seconds(60)
-    /// Documents that are signed within this time describe the same state.
+    /// The maximum time between the signatures of documents that describe the same state.
     private static let describedTogetherMax = Duration.seconds(60)
 
     /// Whether a statement is about this payment, by the identifiers that both have.
@@ -25,7 +25,8 @@ extension Timeline.Period {
 
     /// Whether a statement is about this payment although it may have another id: seats of a period
     /// that has several payments are distinguished by their transactions. A statement that does not
-    /// mention the other payments may have another number if it begins together with this payment.
+    /// mention the other payments may have another transaction number, if its period begins
+    /// together with this payment.
     func isSeated(as other: Payment) -> Bool {
         guard payment.isPart || other.isPart else { return false }
         if payment.transaction == other.transaction { return true }
@@ -60,7 +61,8 @@ extension Timeline.Period {
         return end - other.from >= Self.realTimeMin && !Self.canBeExtension(difference)
     }
 
-    /// The shortest periods outside the sandbox last for three days.
+    /// A period of at least this length is outside the sandbox, where the shortest periods last for
+    /// three days.
     private static let realTimeMin = Duration.days(2)
 
     /// Whether a length can result from extensions: one day or more, of which a change of clocks

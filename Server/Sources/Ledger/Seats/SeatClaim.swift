@@ -1,8 +1,8 @@
 // Who has the seats of a group whose members the app invites. The claims alone give access: these
 // members get no transaction from the App Store.
 //
-// Claims are ranked by the moment they began. As many of them as there are seats besides the
-// purchaser's own are held, and the rest wait. Nothing is written when seats become fewer, so the
+// Claims are ranked by the moment they began. As many claims are held as there are seats besides
+// the purchaser's own, and the others wait. Nothing is written when seats become fewer, so the
 // order in which documents arrive does not matter, and a waiting member gets a seat as soon as
 // there is one.
 
@@ -38,7 +38,7 @@ package struct SeatClaim: Hashable, Sendable {
         case unclaimed
         /// The subscription had ended, and was bought again.
         case boughtAgain = "bought_again"
-        /// The member has another claim on the purchase, or the purchase itself.
+        /// The member has another claim on the purchase, or has the purchase itself.
         case joined
     }
 

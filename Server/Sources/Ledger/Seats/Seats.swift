@@ -47,8 +47,8 @@ package struct Seats: Hashable, Sendable {
 }
 
 extension Payment {
-    /// The seats of the payment that are left: one for any other subscription, none once the
-    /// payment is revoked.
+    /// The number of seats of the payment that are left: one for a subscription without seats, none
+    /// if the payment is revoked.
     package var seatsLeft: Int { revocation == nil ? seatsBought : 0 }
 
     /// The number of seats that were not refunded individually, whether or not the payment is
@@ -57,7 +57,7 @@ extension Payment {
 }
 
 extension Timeline {
-    /// The number of people that the subscription is paid for at a moment, including the purchaser.
+    /// The number of people for whom the subscription is paid at a moment, including the purchaser.
     package func seats(at moment: Instant) -> Int { seats(at: moment, \.seatsLeft) }
 
     /// The number of people that the next period is for, including the purchaser. Nil if none
@@ -71,8 +71,8 @@ extension Timeline {
         return news.value.seats
     }
 
-    /// The renewal that was charged before its period begins. No other payment can begin later, so
-    /// `isRenewal` need not be checked.
+    /// The renewal that was charged before its period begins. Only such a payment can begin at the
+    /// end of a running period, so `isRenewal` need not be checked.
     private func paidRenewal(of period: Period, at now: Instant) -> Period? {
         guard let end = period.openUntil, end > now else { return nil }
         return periods.first {
@@ -101,7 +101,7 @@ extension Timeline {
         }
     }
 
-    /// - Parameter number: the number of seats to count for one payment.
+    /// - Parameter number: returns the number of seats to count for one payment.
     func seats(at moment: Instant, _ number: (Payment) -> Int) -> Int {
         periods.reduce(0) { sum, period in
             sum.addingSaturating(period.paysForSeats(at: moment) ? number(period.payment) : 0)

@@ -3,7 +3,8 @@ package struct StoreSeats: Hashable, Sendable {
     package var seats: Int
     /// How many more claims of the group the App Store accepts.
     package var available: Int
-    /// How many listed claims are not ours, for example because a backup without them was restored.
+    /// The number of listed claims that are not ours, for example because a backup without them was
+    /// restored.
     package var foreign: Int
     package var askedAt: Instant
 
@@ -16,7 +17,7 @@ package struct StoreSeats: Hashable, Sendable {
 }
 
 extension StoreSeats {
-    /// For how long the App Store's answer counts. Groups are compared every day.
+    /// How long an answer of the App Store is used. Groups are compared every day.
     package static let knownFor = Duration.days(3)
 
     /// How many seats are kept for claims that are not ours: nobody else can join, but no member
@@ -28,8 +29,8 @@ extension StoreSeats {
 
 /// How our claims on one purchase differ from those that the App Store lists.
 package struct StoreSeatComparison: Hashable, Sendable {
-    /// Our open claims that the App Store has probably ended because seats were refunded. For each
-    /// refunded seat that has not ended a claim yet there is at most one, and the newest claims
+    /// Our open claims that the App Store has probably ended because seats were refunded. There is
+    /// at most one for each refunded seat that has not ended a claim yet, and the newest claims
     /// come first.
     package var missing: [SeatClaim] = []
     /// Our other open claims that the App Store does not list. Its list can be old, or the
@@ -45,7 +46,8 @@ package struct StoreSeatComparison: Hashable, Sendable {
     /// must be asked again.
     package var isEarly = false
 
-    /// The App Store may list a claim, or stop listing it, only a moment after its answer about it.
+    /// The time after an answer about a claim in which the App Store's list may not contain the
+    /// change yet.
     package static let settledAfter = Duration.seconds(600)
 
     /// - Parameters:

@@ -4,7 +4,7 @@ package struct Term: Hashable, Sendable {
     package var purchase: PurchaseID
     package var payment: Payment
     package var from: Instant
-    /// The end. If the term was revoked, the end is earlier than paid for.
+    /// The end of the term. It is earlier than paid for if the term was revoked.
     package var until: Instant
     /// Whether the term follows the previous term of its chain without a gap.
     package var continues: Bool
@@ -67,7 +67,7 @@ package struct TermRules: Hashable, Sendable {
         case stack
         /// The new term extends the running one, and the customer sees one term.
         case extend
-        /// The app is advised against the purchase beforehand. If it is made nevertheless, it is
+        /// The app is advised to refuse the purchase. If the purchase is made nevertheless, it is
         /// stacked, so that no paid time is lost.
         case refuse
     }
@@ -84,7 +84,8 @@ package struct TermRules: Hashable, Sendable {
 }
 
 extension TermRules {
-    /// The maximum number of terms per chain of one customer; older ones beyond it are ignored.
+    /// The maximum number of terms in one chain of a customer. If there are more, older terms are
+    /// ignored.
     private static let termsMax = 1_000
     /// The maximum number of units bought at once; the App Store itself limits it to ten.
     package static let quantityMax = 100
@@ -92,11 +93,11 @@ extension TermRules {
     /// All terms that a customer has bought, sorted by start.
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
-    /// end of the term before it. The ends of consecutive terms are counted from the start of the
+    /// end of the previous term. The ends of consecutive terms are counted from the start of the
     /// first one. So if the first one began on the last day of a month, each of them ends on the
     /// last day of a month. But no term is shorter than it would be alone. A revoked term ends at
-    /// its revocation, and the terms after it move up. A term revoked before it began does not
-    /// count.
+    /// its revocation, and the following terms begin earlier. A term revoked before it began does
+    /// not count.
     package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {

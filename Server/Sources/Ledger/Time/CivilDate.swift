@@ -49,7 +49,8 @@ package struct CivilDate: Hashable, Sendable {
         return CivilDate(year: first.year, month: first.month, day: min(day, length))
     }
 
-    /// Reads `2026-11-21`. Returns nil for anything else, and for a day that does not exist.
+    /// Parses a date such as `2026-11-21`. Returns nil for any other text, and for a day that does
+    /// not exist.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard text.utf8.count == 10, parts.map(\.utf8.count) == [4, 2, 2],

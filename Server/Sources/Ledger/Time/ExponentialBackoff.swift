@@ -1,4 +1,4 @@
-/// Delays before retrying after failures. Each delay is twice the one before, up to the longest.
+/// Delays before retrying after failures. Each delay is twice the previous one, up to the longest.
 package struct ExponentialBackoff: Hashable, Sendable {
     package var first: Duration
     package var longest: Duration

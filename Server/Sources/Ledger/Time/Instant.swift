@@ -74,10 +74,11 @@ extension Instant: CustomStringConvertible {
     }
 }
 
-/// The text is written directly into the string's storage, because a response contains a dozen
-/// times.
+/// Writes the text of a moment directly into the string's storage, because each response contains a
+/// dozen moments.
 private struct Digits {
-    /// The year of a 64-bit count of milliseconds has at most nine digits and a sign.
+    /// The maximum length of the text. The year of a 64-bit count of milliseconds has at most nine
+    /// digits and a sign.
     private static let bytesMax = 40
 
     private let bytes: UnsafeMutableBufferPointer<UInt8>

@@ -1,5 +1,5 @@
 /// One change of a wallet that was requested: a debit or a manual credit. Unlike credits from
-/// purchases, it is not based on a document.
+/// purchases, a booking is not based on a document.
 package struct Booking: Hashable, Sendable {
     package var kind: Kind
     package var id: BookingID

@@ -93,8 +93,8 @@ package struct Wallet: Hashable, Sendable {
     package private(set) var balance: Int64 = 0
     /// The entries of the statement, sorted by time.
     package private(set) var entries: [Entry] = []
-    /// How much of the balance is from manual credits. From 0 to the balance; 0 if the balance is
-    /// negative.
+    /// The part of the balance that is from manual credits: between 0 and the balance; 0 if the
+    /// balance is negative.
     package private(set) var given: Int64 = 0
 
     package struct Entry: Hashable, Sendable {
@@ -136,8 +136,8 @@ package struct Wallet: Hashable, Sendable {
         for movement in movements.sorted(by: { $0.precedes($1) }) { apply(movement, rules) }
     }
 
-    /// The balance alone, from the sum of bookings. Returns nil if their times matter: a refund
-    /// deducts only the part that was left at its time.
+    /// The balance without the statement, from the sum of bookings. Returns nil if the times of the
+    /// bookings matter, because a refund deducts only the part that was left at its time.
     ///
     /// - Parameter spent: the debits minus the manual credits.
     package static func balance(
@@ -207,8 +207,8 @@ package struct Wallet: Hashable, Sendable {
     }
 
     /// Reduces refunds in the statement, the latest first, so that they leave no debt. A refund
-    /// that is learned of late must not leave a debt either: amounts spent since the refund count
-    /// as spent before it.
+    /// that becomes known late must not leave a debt either, so amounts that were spent since the
+    /// refund count as spent before it.
     private mutating func reduceRefunds(upTo missing: Int64) {
         var rest = max(0, missing)
         for index in entries.indices.reversed() where rest > 0 {
@@ -253,7 +253,8 @@ private struct Movement {
         return [bought, Movement(at, .refund(payment.transaction, payment.product), -back)]
     }
 
-    /// Credits of the same moment come first, then debits, then refunds.
+    /// Whether this movement comes before another one: by time. At the same moment, credits come
+    /// first, then debits, then refunds.
     func precedes(_ other: Movement) -> Bool {
         (at, rank, id) < (other.at, other.rank, other.id)
     }

@@ -161,8 +161,8 @@ package struct Movement: Hashable, Sendable {
         package var retry: Int64 = 0
         /// The number of active subscriptions whose renewal is off.
         package var notRenewing: Int64 = 0
-        /// The number of people that the active subscriptions are paid for: one, or the seats of a
-        /// group.
+        /// The number of people for whom the active subscriptions are paid: one for each
+        /// subscription, or the seats of a group.
         package var seats: Int64 = 0
 
         package init(

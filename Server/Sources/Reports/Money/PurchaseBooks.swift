@@ -1,7 +1,6 @@
 import Ledger
 
-/// Everything that reports use of one purchase: a pure function of its facts and the rules of
-/// money.
+/// All data of one purchase that reports use: a pure function of its facts and the rules of money.
 ///
 /// Transactions describe the present knowledge. Movements describe what happened: they include a
 /// reversed refund, and its reversal. Movements that differ from the present knowledge are marked:
@@ -14,10 +13,10 @@ package struct PurchaseBooks: Hashable, Sendable {
     private let rules: MoneyRules
 
     /// - Parameters:
-    ///   - renewals: every statement about the purchase's renewal, in any order. The timeline has
-    ///     only the latest one, but grace and retry of earlier years also count.
-    ///   - payments: every statement about its payments, in any order. If they are missing, refunds
-    ///     that were reversed are left out.
+    ///   - renewals: every statement about the purchase's renewal, in any order. The timeline
+    ///     contains only the latest statement, but grace and retry of earlier years also count.
+    ///   - payments: every statement about the purchase's payments, in any order. Without these
+    ///     statements, reversed refunds are left out.
     package init(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
         _ payments: [AttestedPayment] = [], rules: MoneyRules
@@ -149,7 +148,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         }
     }
 
-    /// - Parameter isConverted: whether the first payment after a trial was collected late.
+    /// - Parameter isConverted: whether the span begins with the first payment after a trial, and
+    ///   that payment was collected late.
     private mutating func addStart(of span: SubscriptionSpan, hasPaid: Bool, isConverted: Bool) {
         if span.isFree {
             enter(span, as: .trialStarted)
@@ -348,7 +348,8 @@ extension Timeline.Period {
 }
 
 extension Movement {
-    /// Sorts by time, then by an order that is always the same.
+    /// Whether this movement comes before another one: by time, then by an order that is always the
+    /// same.
     fileprivate func precedes(_ other: Self) -> Bool {
         if at != other.at { return at < other.at }
         if transaction != other.transaction { return transaction < other.transaction }
@@ -364,7 +365,7 @@ extension Movement {
 private struct PaidTime {
     private(set) var length = Duration.zero
 
-    /// - Parameter paid: the earlier paid periods, in order.
+    /// - Parameter paid: the paid periods before this one, in order.
     init(before period: Timeline.Period, _ paid: [Timeline.Period], _ rules: MoneyRules) {
         var last: Instant?
         for earlier in paid + [period] {
@@ -381,7 +382,8 @@ private struct PaidTime {
 }
 
 extension Timeline.Period {
-    /// The end of the period as known at a moment: a refund ends the period from its own moment on.
+    /// The end of the period as known at a moment: a refund ends the period only from the moment of
+    /// the refund on.
     fileprivate func knownEnd(at moment: Instant) -> Instant? {
         guard let end else { return nil }
         guard let revocation = payment.revocation, revocation.at <= moment else { return end }

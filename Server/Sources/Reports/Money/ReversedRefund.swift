@@ -12,8 +12,8 @@ struct ReversedRefund: Hashable, Sendable {
     /// other time of the reversal.
     let reversedAt: Instant
 
-    /// Documents of different kinds date the same refund with or without milliseconds, so dates
-    /// that differ by less are equal.
+    /// The maximum difference between two dates of the same refund, because only some kinds of
+    /// documents have milliseconds.
     private static let sameRefundMax = Duration.seconds(1)
 
     /// Whether the purchase counted as refunded at a moment: from the date of the refund until its
@@ -84,7 +84,8 @@ package struct AttestedPayment: Hashable, Sendable {
         payment.line != nil || payment.transaction == other.payment.transaction
     }
 
-    /// The refund. An upgrade's refund cannot be reversed, so it is left out.
+    /// The refund that the statement reports. Nil if there is none, and for the refund of an
+    /// upgrade, which cannot be reversed.
     package var refund: Revocation? {
         guard let revocation = payment.revocation, revocation.kind == .refund,
             !payment.isUpgraded

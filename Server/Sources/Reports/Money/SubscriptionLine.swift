@@ -16,9 +16,10 @@ package struct SubscriptionLine: Hashable, Sendable {
     package var periodUntil: Instant?
     package var firstPaidAt: Instant?
     package var endedBecause: String?
-    /// How many people the latest period is paid for; nil if it was not bought in seats.
+    /// The number of people for whom the latest period is paid. Nil if it was not bought in seats.
     package var seats: Int?
-    /// How many people the next period is paid for, if the App Store reports it.
+    /// The number of people for whom the next period is paid. Nil if the App Store does not report
+    /// it.
     package var seatsAtRenewal: Int?
 
     /// Creates the row of a subscription. Returns nil if the purchase is not a subscription.
@@ -61,8 +62,8 @@ package struct SubscriptionLine: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// How many people a period is paid for at its end, including the purchaser. Nil if it was not
-    /// bought in seats.
+    /// The number of people for whom a period is paid at its end, including the purchaser. Nil if
+    /// it was not bought in seats.
     fileprivate func seats(of period: Period) -> Int? {
         guard period.payment.ownership == .purchased, let until = period.payment.until,
             periods.contains(where: { $0.payment.seats != nil && $0.payment.until == until })

@@ -12,7 +12,7 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// The end of retry: equal to ``end`` if there was none.
     var retryEnd: Instant
     var isFree: Bool
-    /// The number of people that are paid for. Zero in a free period.
+    /// The number of people for whom the span is paid. Zero in a free period.
     var seats: Int64
     /// The payments that begin with the span. Empty if the span begins because seats of a running
     /// period were refunded.
@@ -37,7 +37,7 @@ struct SubscriptionSpan: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - clock: the App Store's own clock.
-    ///   - monthly: the monthly price of a payment, given when its period began.
+    ///   - monthly: returns the monthly price of a payment, given when its period began.
     static func spans(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>], clock: WallClock,
         monthly: (Payment, Instant) -> Movement.Amounts
@@ -154,8 +154,8 @@ extension Payment {
     /// terms of a period.
     var isPaid: Bool { price.map { $0.milliunits > 0 } ?? !isFree }
 
-    /// The number of people that were paid for, without seats that were refunded individually. The
-    /// price does not include those seats either.
+    /// The number of people for whom the payment was made, without seats that were refunded
+    /// individually. The price does not include those seats either.
     var seatsPaid: Int64 {
         guard let seats else { return 1 }
         let left = quantity - seats.refunded

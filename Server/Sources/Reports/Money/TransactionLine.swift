@@ -14,9 +14,9 @@ package struct TransactionLine: Hashable, Sendable {
     package var seats: Seats?
     package var isRenewal: Bool
     package var from: Instant
-    /// The period's own end; nil if it has none.
+    /// The end for which the period was paid. Nil if it has none.
     package var until: Instant?
-    /// The actual end: earlier than the period's own end if it was refunded or replaced.
+    /// The actual end: earlier than ``until`` if the period was refunded or replaced.
     package var endedAt: Instant?
     /// The amount charged, in thousandths of the currency's unit; 0 for a family member, or if no
     /// document contains it.

@@ -47,8 +47,8 @@ package struct SalesReconciliation: Sendable {
         differences.sort { $0.key < $1.key }
     }
 
-    /// The sums of the differences that neither another day, a missing file, nor another way of
-    /// counting explains, by quantity and currency.
+    /// The sums of the differences that stay unexplained, by quantity and currency: their cause is
+    /// not another day, a missing file, or another way of counting.
     package var residual: [SalesDifference.Quantity: [String: Int64]] {
         var sums: [SalesDifference.Quantity: [String: Int64]] = [:]
         for one in differences where one.cause.isResidual {
@@ -79,8 +79,8 @@ package struct SalesReconciliation: Sendable {
 
     // MARK: - What our documents explain
 
-    /// Counts a figure as the App Store does, if its files confirm that. A day without a file
-    /// confirms any figure.
+    /// Moves a figure to the days on which the App Store counts it, if the App Store's files
+    /// confirm that. A day without a file confirms any figure.
     private mutating func apply(
         _ shift: SalesShift, to mine: inout [SalesFigure.Key: SalesFigure],
         _ theirs: [SalesFigure.Key: SalesFigure]
@@ -171,9 +171,9 @@ package struct SalesReconciliation: Sendable {
         return difference > 0 ? .notHeardOf : .notInFile
     }
 
-    /// Proceeds depend on units, prices and refunds. If those are equal, the App Store keeps
-    /// another share, or subtracts another tax. It is the share if the proceeds differ as the App
-    /// Store's two shares do.
+    /// The cause of a difference in proceeds. Proceeds depend on units, prices and refunds. If
+    /// those are equal, the App Store keeps another share, or subtracts another tax. The share is
+    /// the cause if the proceeds differ in the same ratio as the App Store's two shares.
     private func cause(
         ofProceeds mine: SalesFigure, _ theirs: SalesFigure
     ) -> SalesDifference.Cause {
@@ -237,7 +237,8 @@ package struct SalesReconciliation: Sendable {
         explainReversals()
     }
 
-    /// For the App Store, a reversed refund is a refund and another sale. For us, neither exists.
+    /// Explains reversed refunds. For the App Store, a reversed refund is a refund and another
+    /// sale. In our figures, neither exists.
     private mutating func explainReversals() {
         let left = differences.indices.filter { differences[$0].cause == .notHeardOf }
         for refund in left where differences[refund].quantity == .refundedUnits {

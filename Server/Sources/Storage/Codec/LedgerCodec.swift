@@ -6,7 +6,7 @@ import Ledger
 /// The version of the layout of a stored value.
 enum Layout {
     static let usual: Int64 = 2
-    /// The first layout plus evidence from unsigned, older documents. Few purchases need it.
+    /// The usual layout plus evidence from unsigned, older documents. Few purchases need it.
     static let legacy: Int64 = 3
     /// The legacy layout, followed by the time when a renewal arrived whose document contains no
     /// date.

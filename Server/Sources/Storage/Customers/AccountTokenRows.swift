@@ -21,8 +21,8 @@ package struct AccountTokenRows: RowGroup {
     }
 
     /// The customer that an account token identifies. Returns nil if the token is not a known id.
-    /// If two customers have it, one in upper and one in lower case, returns the one who had it
-    /// first.
+    /// If two customers have the token as an id, one in upper and one in lower case, returns the
+    /// customer who had it first.
     func match(by token: String, in app: AppID) throws(StorageFailure) -> TokenMatch? {
         guard identifyCustomers(in: app) else { return nil }
         return try connection.firstRow(
@@ -162,8 +162,8 @@ extension CustomerID {
     private static let tokenBytes = 36
     private static let tokenHyphens: Set = [8, 13, 18, 23]
 
-    /// The customer id equal to an account token, in lower case. Returns nil if the text is not a
-    /// UUID, and for the zero UUID, which identifies nobody.
+    /// The customer id that equals an account token, in lower case. Returns nil if the text is not
+    /// a UUID, or is the zero UUID, which identifies nobody.
     package init?(accountToken token: String) {
         let bytes = Array(token.lowercased().utf8)
         guard bytes.count == Self.tokenBytes else { return nil }

@@ -10,7 +10,7 @@ extension CustomerRows {
             [.text(app.rawValue), .text(customer.rawValue), .integer(now.milliseconds)])
     }
 
-    /// Inserts an id of a customer. It must be unused.
+    /// Inserts an id of a customer. The id must be unused.
     ///
     /// - Parameter isAccountToken: whether the server made the id as an account token.
     package func insertID(

@@ -57,7 +57,8 @@ extension ErasedIDRows {
     static let selectErasure =
         "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash = $2"
 
-    /// The parameters of the statement above for each plain hash: the app, and the hash's HMAC.
+    /// The parameters of the statement that looks up or inserts erasures, for each plain hash: the
+    /// app, and the hash's HMAC.
     private func erasureValues(
         of hashes: [[UInt8]], in app: AppID
     ) throws(StorageFailure) -> [[Value]] {

@@ -112,7 +112,7 @@ extension ShownRows {
         return (customers, last)
     }
 
-    /// No further event is read once the events so far concern this many customers.
+    /// The number of customers after which no further events are read in one step.
     private static let customersConcernedMax = 1_000
 
     /// Customers with an entitlement that time alone has changed since their rows were written.

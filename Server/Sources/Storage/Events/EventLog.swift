@@ -103,8 +103,8 @@ package struct EventLog: RowGroup {
         return before.reversed() + after
     }
 
-    /// The events of a purchase from the time when it had no owner, before the given one, in order:
-    /// the first one and the latest ones.
+    /// The events of a purchase from the time when it had no owner, before the given event and in
+    /// order. If there are many, returns only the first one and the latest ones.
     package func unowned(
         of purchase: PurchaseID, in app: AppID, before sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {

@@ -19,7 +19,8 @@ package struct LogEpochs: Hashable, Sendable {
     /// The name of the present epoch. Nil means the first epoch.
     package var current: String? { marks.last?.name }
 
-    /// The position of an event in the log. Its id keeps this position through every later restore.
+    /// The position of an event in the log. The event's id contains this position, and stays the
+    /// same through every later restore.
     package func position(of sequence: Int64) -> LogPosition {
         LogPosition(marks.last { $0.after < sequence }?.name, sequence)
     }
@@ -34,7 +35,7 @@ package struct LogEpochs: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// Stands for every app that had no log when an epoch began.
+    /// The app of the row that stands for every app that had no log when an epoch began.
     private static let otherApps = ""
     /// How far a restore moves the start of the next backfill back, so that it is due at once.
     private static let backfillOverlap = Duration.hours(1)

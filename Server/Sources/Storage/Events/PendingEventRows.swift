@@ -10,10 +10,9 @@ import Ledger
 //   1. locks the row of the app in `logs`, so that sequencers of one app run one after the other;
 //   2. reads the committed pending events in the order of their positions;
 //   3. inserts them into `events` with the next numbers of the app and of each customer;
-//   4. deletes exactly these pending rows, and stores the last number.
-// Numbers therefore have no gaps and become visible in order: a reader who sees an event sees all
-// events before it, and an event that is committed late gets a later number. A crash between two
-// steps undoes all of them.
+//   4. deletes exactly these pending rows, and stores the last number. Numbers therefore have no
+// gaps and become visible in order: a reader who sees an event sees all events before it, and an
+// event that is committed late gets a later number. A crash between two steps undoes all steps.
 
 /// An event as it is stored, without its numbers.
 struct UnnumberedEvent {
@@ -234,8 +233,8 @@ package struct PendingEventRows: RowGroup {
         let pending = try all(of: app, limit: Self.numberedMax, isLocking: true)
         guard !pending.isEmpty else { return 0 }
         try insertNumbered(pending.map(\.event))
-        // Deleted one by one, not by a range: an event with a smaller position may have been
-        // committed since.
+        // The rows are deleted one by one, not by a range, because an event with a smaller position
+        // may have been committed since.
         try connection.runEach(
             "DELETE FROM pending_events WHERE app = $1 AND position = $2",
             pending.map { [.text(app.rawValue), .integer($0.position)] })

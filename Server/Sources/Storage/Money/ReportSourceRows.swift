@@ -228,8 +228,8 @@ package struct ReportSourceRows: RowGroup {
             Self.source)
     }
 
-    /// Selects the product that a purchase is counted under: products that were changed to another
-    /// one have a sum of zero.
+    /// SQL that selects the product under which a purchase is counted. Products that were changed
+    /// to another one have a sum of zero.
     private static func lastProduct(
         _ measure: ReportDefinition.Measure, _ condition: String
     ) -> String {

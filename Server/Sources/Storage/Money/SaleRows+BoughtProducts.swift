@@ -3,7 +3,7 @@ import Ledger
 /// How many purchases of a product have not ended, and since when.
 package struct BoughtProduct: Hashable, Sendable {
     package var product: ProductID
-    /// The number of purchases among the newest ``newestMax`` transactions.
+    /// The number of purchases that have not ended, among the newest ``newestMax`` transactions.
     package var purchases: Int
     /// When the first of these purchases was bought.
     package var since: Instant

@@ -19,7 +19,7 @@ final class WriteHealth: Sendable {
     private let state = Mutex(State())
 
     /// Records a failed write, unless the error says nothing about the health of the database: a
-    /// violated constraint, or an error from elsewhere.
+    /// violated constraint, or an error that is not the database's.
     func recordFailure(_ error: any Error) {
         guard let failure = error as? StorageFailure,
             ![.constraint, .erased, .needsSerializable].contains(failure.kind)

@@ -1,6 +1,6 @@
 import Ledger
 
-/// The newest document of a purchase that the devices of a customer have presented. The customer
+/// The newest document about a purchase that the devices of a customer have presented. The customer
 /// owns or shares the purchase.
 package struct PresentedDocument: Hashable, Sendable {
     package var signedAt: Instant

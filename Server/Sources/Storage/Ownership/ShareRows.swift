@@ -38,7 +38,7 @@ package struct ShareRows: RowGroup {
             PurchaseRows.key(of: purchase, in: app) + [.text(customer.rawValue)])
     }
 
-    /// Inserts a share. The customer must have none in the purchase.
+    /// Inserts a share. The customer must not have a share in the purchase.
     ///
     /// - Parameter document: the document that the customer's device presents.
     package func insert(

@@ -37,9 +37,9 @@
 /// of the indexes that a statement could use, only one begins with all the columns that it
 /// compares.
 package enum Schema {
-    /// The number of the schema of the first release. Programs from before it numbered the steps of
-    /// other schemas from 1 to 43, so none of their databases can be mistaken for one of this
-    /// schema.
+    /// The number of the schema of the first release. Programs from before that release numbered
+    /// the steps of other schemas from 1 to 43, so none of their databases can be mistaken for a
+    /// database of this schema.
     static let baseline = 100
     package static let version = version(with: steps)
 

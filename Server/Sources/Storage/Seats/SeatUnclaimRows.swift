@@ -63,7 +63,8 @@ package struct SeatUnclaimRows: RowGroup {
         ) { row throws(StorageFailure) in try row.bytes() }
     }
 
-    /// What a notification says, with its ids in order. Returns nil if it is not recorded.
+    /// The content of a recorded notification, with its ids in order. Returns nil if the
+    /// notification is not recorded.
     package func find(
         _ document: [UInt8], in app: AppID
     ) throws(StorageFailure) -> SeatUnclaim? {
