@@ -1,6 +1,6 @@
--- The tables of Perennial on PostgreSQL, as a new database gets them. The same tables on SQLite
--- are in sqlite.sql; a test compares the two. Text is compared byte by byte (COLLATE "C"), so
--- that both engines sort alike.
+-- The tables of a new database of Perennial on PostgreSQL. The same tables on SQLite are in
+-- sqlite.sql; a test compares the two. Text is compared byte by byte (COLLATE "C"), so that both
+-- engines sort alike.
 --
 -- Every primary key, foreign key and unique index begins with the app, so that all rows of an app
 -- can be on one machine. Names ending in `_ms` are milliseconds since 1970, in UTC; a column
@@ -8,15 +8,15 @@
 -- `will_…`. In the table `schema_versions`, which each server creates before it reads this file,
 -- the database records which of its steps are applied.
 --
--- After the first release, a change is made here, in the other file, and as a step in
--- Schema.swift: databases that exist get it by the step. Schema.swift also says which tables are
--- primary and which are derived.
+-- After the first release, a change of the schema is made in this file, in the other file, and as
+-- a step in Schema.swift. The step changes databases that exist. Schema.swift also says which
+-- tables are primary and which are derived.
 
 
 -- Documents
 -- ---------
 
--- Certificate chains, which Apple repeats in every document, stored once.
+-- Certificate chains. Each is stored once, although Apple repeats it in every document.
 CREATE TABLE headers (
     app TEXT COLLATE "C" NOT NULL,
     digest BYTEA NOT NULL CHECK (length(digest) = 32),
@@ -24,8 +24,8 @@ CREATE TABLE headers (
     PRIMARY KEY (app, digest)
 );
 
--- Everything received from Apple. `id` is the SHA-256 of the signed content. `parts` and
--- `headers` reproduce the document byte for byte.
+-- All documents received from Apple. `id` is the SHA-256 of the signed content. The document can
+-- be reproduced byte for byte from `parts` and `headers`.
 CREATE TABLE documents (
     app TEXT COLLATE "C" NOT NULL,
     signed_at_ms BIGINT NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE documents_other PARTITION OF documents DEFAULT;
 -- Facts and purchases
 -- -------------------
 
--- What the documents attest. Derived: a rebuild computes the facts again.
+-- The facts that the documents attest. Derived: a rebuild computes the facts again.
 CREATE TABLE facts (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -58,9 +58,9 @@ CREATE TABLE facts (
     FOREIGN KEY (app, document_signed_at_ms, document) REFERENCES documents (app, signed_at_ms, id)
 );
 
--- The facts that a rebuild derives, until they are compared with `facts` or replace them. It has
--- the same columns in the same order. The table always exists, and is empty between rebuilds:
--- creating a table in SQLite invalidates every prepared statement.
+-- The facts that a rebuild derives, until they are compared with `facts` or replace them. The
+-- table has the columns of `facts`, in the same order. It always exists, and is empty between
+-- rebuilds, because creating a table in SQLite invalidates every prepared statement.
 CREATE TABLE facts_rebuilt (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -74,17 +74,18 @@ CREATE TABLE facts_rebuilt (
     FOREIGN KEY (app, document_signed_at_ms, document) REFERENCES documents (app, signed_at_ms, id)
 );
 
--- One row for each purchase, with its timeline, which a rebuild computes again.
+-- One row for each purchase. It contains the purchase's timeline, which a rebuild computes again.
 --
--- From `due_at_ms` to `lease_holder`: when to check the purchase with the App Store, and how
--- earlier checks went. `due_at_ms` is computed from the timeline and the other columns. Leases
--- use the clock of the database; all other times are of the servers. `due_at_ms` is never null,
--- but must not be declared NOT NULL: SQLite would then drop the condition of the partial index as
--- redundant, and would not see that a search by `due_at_ms` satisfies it.
+-- The columns from `due_at_ms` to `lease_holder` contain when to check the purchase with the App
+-- Store, and the results of earlier checks. `due_at_ms` is computed from the timeline and the
+-- other columns. Leases use the clock of the database; all other times are by the clocks of the
+-- servers. `due_at_ms` is never null, but must not be declared NOT NULL: SQLite would then drop
+-- the condition of the partial index as redundant, and would not see that a search by `due_at_ms`
+-- satisfies it.
 --
 -- `reported_state` is the state last reported in the event log. At `next_change_at_ms` time alone
--- changes it; null means never. `documents_full_at_ms` is when the hourly budget of new documents
--- about the purchase is full again.
+-- changes this state; null means never. `documents_full_at_ms` is when the hourly budget of new
+-- documents about the purchase is full again.
 CREATE TABLE purchases (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -111,8 +112,8 @@ CREATE INDEX purchases_by_due ON purchases (app, environment, due_at_ms)
 CREATE INDEX purchases_by_next_change ON purchases (app, next_change_at_ms)
     WHERE next_change_at_ms IS NOT NULL;
 
--- Where in the app a transaction was bought, as the app said when it posted it. Primary data: no
--- document contains it.
+-- Where in the app a transaction was bought, as reported by the app that posted the transaction.
+-- Primary data: no document contains this.
 CREATE TABLE purchase_origins (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -137,8 +138,8 @@ CREATE TABLE customers (
     PRIMARY KEY (app, customer)
 );
 
--- The ids by which a customer is known. `is_account_token`: the server made the id, to be set as
--- the account token of purchases.
+-- The ids of customers. `is_account_token` is 1 if the server made the id, so that the app sets
+-- it as the account token of purchases.
 CREATE TABLE customer_ids (
     app TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL CHECK (length(id) > 0),
@@ -148,14 +149,14 @@ CREATE TABLE customer_ids (
     PRIMARY KEY (app, id),
     FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
 );
--- Contains everything that is read of the ids of a customer.
+-- Contains all columns that are read when the ids of a customer are read.
 CREATE INDEX customer_ids_by_customer
     ON customer_ids (app, customer, since_ms, id, is_account_token);
 -- Finds customers by the beginning of an id.
 CREATE INDEX customer_ids_by_beginning ON customer_ids (app, lower(id));
 
--- Ids that were separated from a customer. Primary data: an erasure uses it to find the events of
--- everyone who had the id of the erased person.
+-- Ids that were separated from a customer. Primary data: an erasure uses these rows to find the
+-- events of all customers who had an id of the erased person.
 CREATE TABLE removed_ids (
     app TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
@@ -164,8 +165,9 @@ CREATE TABLE removed_ids (
     PRIMARY KEY (app, id, customer)
 );
 
--- Hashes of the ids of erased customers, under a key of the app that is in `secrets`. An account
--- token of theirs, which a document keeps for ever, must no longer identify anybody.
+-- Hashes of the ids of erased customers, under a key of the app that is in `secrets`. Documents
+-- contain account tokens of erased customers for ever, and these tokens must no longer identify
+-- anybody.
 CREATE TABLE erasures (
     app TEXT COLLATE "C" NOT NULL,
     id_hash BYTEA NOT NULL CHECK (length(id_hash) = 32),
@@ -177,9 +179,10 @@ CREATE TABLE erasures (
 -- Ownership
 -- ---------
 
--- Whose a purchase is: it belongs to at most one customer. `document_signed_at_ms` is the signing
--- time of the latest document about the purchase that a device of the customer has shown; null if
--- it does not matter. `is_confirmed`: that document was signed after the purchase became theirs.
+-- The owners of purchases. A purchase has at most one owner. `document_signed_at_ms` is the
+-- signing time of the latest document about the purchase that a device of the owner has
+-- presented; null if this time does not matter. `is_confirmed` is 1 if that document was signed
+-- after the purchase became the owner's.
 CREATE TABLE links (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -209,7 +212,7 @@ CREATE TABLE shares (
 );
 CREATE INDEX shares_by_customer ON shares (app, customer, environment);
 
--- Purchases that may not be claimed from their owner.
+-- Purchases that other customers may not claim from the owner.
 CREATE TABLE blocks (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -219,8 +222,8 @@ CREATE TABLE blocks (
     PRIMARY KEY (app, purchase, environment)
 );
 
--- Purchases that moved from one customer to another, or became shared. `transfer` is a number: a
--- time, and some bits of a digest.
+-- Purchases that moved from one customer to another, or became shared. `transfer` is a number
+-- that consists of a time and some bits of a digest.
 CREATE TABLE transfers (
     app TEXT COLLATE "C" NOT NULL,
     transfer BIGINT NOT NULL,
@@ -242,8 +245,8 @@ CREATE INDEX transfers_by_former ON transfers (app, former) WHERE former IS NOT 
 -- Grants
 -- ------
 
--- Entitlements that a person has given. `next_change_at_ms` is when the grant expires, as long as
--- this is still to be reported; otherwise null.
+-- Entitlements that were granted manually. `next_change_at_ms` is when the grant expires; null if
+-- it never expires, or if its end has been reported.
 CREATE TABLE grants (
     app TEXT COLLATE "C" NOT NULL,
     grant_id TEXT COLLATE "C" NOT NULL,
@@ -266,9 +269,10 @@ CREATE INDEX grants_by_next_change ON grants (app, next_change_at_ms)
 -- Wallets
 -- -------
 
--- Debits from wallets, and credits by hand (`is_credit`). Both are in one table because an
--- idempotency key identifies one of both, and whatever happens to the debits of a customer
--- happens to the credits. Primary data: what purchases credit is derived from facts.
+-- Debits and manual credits of wallets (`is_credit`). Both are in one table, because an
+-- idempotency key identifies either a debit or a credit, and because the debits and the credits
+-- of a customer are always moved and deleted together. Primary data. The credits of purchases are
+-- not in this table, because they are derived from facts.
 CREATE TABLE debits (
     app TEXT COLLATE "C" NOT NULL,
     debit TEXT COLLATE "C" NOT NULL,
@@ -283,7 +287,7 @@ CREATE TABLE debits (
     PRIMARY KEY (app, debit),
     FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
 );
--- Contains everything that a sum needs.
+-- Contains all columns that are read for a sum.
 CREATE INDEX debits_by_customer
     ON debits (app, customer, environment, currency, at_ms, amount, is_credit);
 
@@ -302,12 +306,12 @@ CREATE TABLE wallets (
 -- Seats
 -- -----
 
--- Who has the seats of groups whose members the app invites. A claim without an end is open; how
--- many of the open claims have a seat is computed. From `apple_state` to `lease_holder`: what was
--- reported to the App Store about the claim.
+-- Claims on the seats of groups whose members the app invites. A claim without an end is open.
+-- Which of the open claims have a seat is computed. The columns from `apple_state` to
+-- `lease_holder` contain what was reported to the App Store about the claim.
 --
--- The rows have numbers (no WITHOUT ROWID): otherwise SQLite, which does not know how few claims
--- a purchase has, would read all of the app.
+-- The rows have numbers (no WITHOUT ROWID). Otherwise SQLite would read all claims of the app,
+-- because it does not know how few claims a purchase has.
 CREATE TABLE seat_claims (
     app TEXT COLLATE "C" NOT NULL,
     claim TEXT COLLATE "C" NOT NULL,
@@ -334,12 +338,13 @@ CREATE UNIQUE INDEX seat_claims_open ON seat_claims (app, purchase, customer, en
 CREATE INDEX seat_claims_by_rank ON seat_claims (app, environment, purchase, claimed_at_ms, claim)
     WHERE ended_at_ms IS NULL;
 CREATE INDEX seat_claims_by_customer ON seat_claims (app, customer, ended_at_ms);
--- Claims that are to be reported to the App Store, with what is counted of a backlog.
+-- Claims that are to be reported to the App Store, with the columns by which the backlog is
+-- counted.
 CREATE INDEX seat_claims_by_due ON seat_claims (app, environment, due_at_ms, apple_since_ms)
     WHERE due_at_ms IS NOT NULL;
 CREATE INDEX seat_claims_by_apple_claim ON seat_claims (app, apple_claim)
     WHERE apple_claim IS NOT NULL;
--- Claims whose id at the App Store may exist and is not known yet.
+-- Claims for which the App Store may have an id that is not known yet.
 CREATE INDEX seat_claims_unanswered ON seat_claims (app, environment, purchase)
     WHERE apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL;
 -- Claims that the App Store has ended.
@@ -369,8 +374,8 @@ CREATE INDEX seat_invitations_by_purchase
 CREATE INDEX seat_invitations_by_customer ON seat_invitations (app, customer)
     WHERE customer IS NOT NULL;
 
--- How the App Store counts the seats of a group. If the rows are lost, it is asked again when
--- somebody joins.
+-- The App Store's counts of the seats of groups. If the rows are lost, the App Store is asked
+-- again when somebody joins.
 CREATE TABLE seat_groups (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -390,7 +395,7 @@ CREATE TABLE seat_groups (
 CREATE INDEX seat_groups_by_due ON seat_groups (app, environment, due_at_ms, since_ms)
     WHERE due_at_ms IS NOT NULL;
 
--- The claims that the App Store has ended, as its notifications say.
+-- The claims that the App Store has ended, according to its notifications.
 CREATE TABLE seat_unclaims (
     app TEXT COLLATE "C" NOT NULL,
     document BYTEA NOT NULL CHECK (length(document) = 32),
@@ -418,7 +423,7 @@ CREATE TABLE reminders (
     PRIMARY KEY (app, subject, environment, chain, until_ms, days_before)
 );
 
--- When to check whether a reminder is due; 0 means that something has changed.
+-- When to check whether a reminder for a customer is due; 0 if something has changed.
 CREATE TABLE term_watches (
     app TEXT COLLATE "C" NOT NULL,
     subject TEXT COLLATE "C" NOT NULL,
@@ -428,8 +433,9 @@ CREATE TABLE term_watches (
 );
 CREATE INDEX term_watches_by_due ON term_watches (app, due_at_ms);
 
--- The rules by which the watches were set. When the rules change, every customer is examined
--- again: `swept_to` is the progress, null when finished.
+-- The rules by which the rows of `term_watches` were written. When the rules change, every
+-- customer is examined again. `swept_to` is the progress of this examination; null when it is
+-- finished.
 CREATE TABLE reminder_rules (
     app TEXT COLLATE "C" NOT NULL,
     rules TEXT COLLATE "C" NOT NULL,
@@ -442,7 +448,7 @@ CREATE TABLE reminder_rules (
 -- --------------------
 
 -- Apple's requests for consumption information about purchases with a refund request, and our
--- responses. `due_at_ms` is null once the request is closed; `state` says how it was closed.
+-- responses. `due_at_ms` is null when the request is closed; `state` says how it was closed.
 CREATE TABLE consumption_questions (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -480,7 +486,7 @@ CREATE TABLE consumption_consents (
     FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
 );
 
--- What the app's server reports about the use of a transaction.
+-- The reports of the app's server about the use of transactions.
 CREATE TABLE consumption_uses (
     app TEXT COLLATE "C" NOT NULL,
     customer TEXT COLLATE "C" NOT NULL,
@@ -503,10 +509,10 @@ CREATE TABLE logs (
     PRIMARY KEY (app)
 );
 
--- The epochs of the logs, from the second on: each restore from a backup begins one. Events from
--- before any restore belong to the first epoch, which has no row and no name. The row of the app
--- '' stands for every app that had no log when the epoch began, including apps that the restored
--- backup does not contain.
+-- The epochs of the logs, from the second one on. Each restore from a backup begins an epoch.
+-- Events from before the first restore belong to the first epoch, which has no row and no name.
+-- The row of the app '' stands for every app that had no log when the epoch began, including apps
+-- that the restored backup does not contain.
 CREATE TABLE log_epochs (
     app TEXT COLLATE "C" NOT NULL,
     number BIGINT NOT NULL,
@@ -532,8 +538,8 @@ CREATE TABLE events (
     PRIMARY KEY (app, sequence)
 );
 CREATE INDEX events_of_customer ON events (app, customer, sequence) WHERE customer IS NOT NULL;
--- Finds the events of a purchase from the time when it had no owner: a customer may be known only
--- by the account token in them.
+-- Finds the events of a purchase from the time when it had no owner. A customer may be known only
+-- by the account token in these events.
 CREATE INDEX events_of_nobody ON events (app, environment, purchase, sequence)
     WHERE customer IS NULL;
 
@@ -555,8 +561,9 @@ CREATE TABLE pending_events (
     PRIMARY KEY (app, position)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- For people with SQL, not for the program. It has the same columns on both engines, so that a
--- query works on both. `details` is text in the table; this view makes it JSON on PostgreSQL.
+-- This view is for people with SQL, not for the program. It has the same columns on both engines,
+-- so that a query works on both. `details` is text in the table; this view makes it JSON on
+-- PostgreSQL.
 CREATE VIEW event_log AS SELECT
     app, sequence, kind AS type, to_char(to_timestamp(known_at_ms / 1000.0) AT TIME ZONE 'UTC',
         'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS known_at,
@@ -569,9 +576,9 @@ FROM events;
 -- Webhooks
 -- --------
 
--- A webhook reads the event log from `cursor` on: an event is to be delivered as soon as it is
--- committed, without any other row. A webhook of the configuration has no settings here: they are
--- in the file.
+-- A webhook reads the event log from `cursor` on. So a committed event is delivered without any
+-- other row. The settings of a webhook of the configuration are in the configuration file, not in
+-- this table.
 CREATE TABLE webhooks (
     app TEXT COLLATE "C" NOT NULL,
     webhook TEXT COLLATE "C" NOT NULL,
@@ -598,9 +605,10 @@ CREATE TABLE webhooks (
     PRIMARY KEY (app, webhook)
 );
 
--- `stream` is what is delivered in order: a customer, or a purchase without an owner. Of a stream
--- one delivery is due at a time; the others wait with `due_at_ms` null and `state` `waiting`.
--- `body` is null until it is rendered, and again after a person in it was erased.
+-- Deliveries with the same `stream` are made in order. A stream belongs to a customer, or to a
+-- purchase without an owner. Only one delivery of a stream is due at a time; the others wait with
+-- `due_at_ms` null and `state` `waiting`. `body` is null until it is rendered, and again after a
+-- person whom it names was erased.
 CREATE TABLE webhook_deliveries (
     app TEXT COLLATE "C" NOT NULL,
     webhook TEXT COLLATE "C" NOT NULL,
@@ -635,7 +643,7 @@ CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (app, webhook, cre
 CREATE INDEX webhook_deliveries_by_end ON webhook_deliveries (app, state, ended_at_ms)
     WHERE ended_at_ms IS NOT NULL;
 
--- Each attempt to deliver.
+-- The attempts of each delivery.
 CREATE TABLE webhook_attempts (
     app TEXT COLLATE "C" NOT NULL,
     webhook TEXT COLLATE "C" NOT NULL,
@@ -653,9 +661,9 @@ CREATE TABLE webhook_attempts (
 -- Forwarded notifications and imports
 -- -----------------------------------
 
--- Notifications to be forwarded to other addresses. `due_at_ms` is null once the delivery has
--- ended; `accepted_at_ms` says whether it succeeded. Primary data: no document says where it was
--- forwarded.
+-- Notifications to be forwarded to other addresses. `due_at_ms` is null when the forward has
+-- ended; `accepted_at_ms` is null unless the forward succeeded. Primary data: no document
+-- contains where it was forwarded.
 CREATE TABLE forwards (
     app TEXT COLLATE "C" NOT NULL,
     document BYTEA NOT NULL CHECK (length(document) = 32),
@@ -675,8 +683,8 @@ CREATE TABLE forwards (
 CREATE INDEX forwards_by_due ON forwards (app, target, due_at_ms, created_at_ms)
     WHERE due_at_ms IS NOT NULL;
 CREATE INDEX forwards_by_time ON forwards (app, created_at_ms, document, target);
--- Each forward is in the index of its present state and in no other of these four, so that a
--- statement about one state cannot use the index of another.
+-- Each forward is in only one of these four indexes, the index of its present state. So a
+-- statement about one state cannot use the index of another state.
 CREATE INDEX forwards_accepted ON forwards (app, accepted_at_ms) WHERE accepted_at_ms IS NOT NULL;
 CREATE INDEX forwards_waiting ON forwards (app, created_at_ms, document, target)
     WHERE due_at_ms IS NOT NULL;
@@ -694,7 +702,7 @@ CREATE TABLE forward_bodies (
     PRIMARY KEY (app, document)
 );
 
--- How far the files of imports were read.
+-- The progress of imports: how far each file was read.
 CREATE TABLE imports (
     app TEXT COLLATE "C" NOT NULL,
     kind TEXT COLLATE "C" NOT NULL,
@@ -714,7 +722,7 @@ CREATE TABLE imports (
 -- -------------
 
 -- The state of the connection to the App Store. `walked_to_ms` is how far the App Store's
--- notification history was walked. The walk has a lease of its own because undelivered
+-- notification history was walked. The walk has a separate lease, because undelivered
 -- notifications are backfilled separately, and more often.
 CREATE TABLE app_stores (
     app TEXT COLLATE "C" NOT NULL,
@@ -736,7 +744,7 @@ CREATE TABLE app_stores (
 -- Money
 -- -----
 
--- One row for each transaction; `number` counts them within the purchase.
+-- One row for each transaction; `number` counts the transactions of the purchase.
 CREATE TABLE money_transactions (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -773,13 +781,14 @@ CREATE TABLE money_transactions (
     PRIMARY KEY (app, environment, purchase, number)
 );
 CREATE INDEX money_transactions_by_time ON money_transactions (app, environment, from_ms, purchase);
--- Finds which products were bought, and the latest purchases of one.
+-- Finds which products were bought, and the latest purchases of a product.
 CREATE INDEX money_transactions_by_product
     ON money_transactions (app, environment, product, from_ms);
 
--- What each purchase changed in the numbers, and from when to when that was known. `day` is the
--- day of `at_ms` in the time zone of the configuration. From `mrr_tax` to `mrr_of_four_weeks`:
--- what MRR is made of; `contracted` and `promised`: what customers have promised.
+-- The changes of reports' numbers by each purchase, and the time for which each change was known.
+-- `day` is the day of `at_ms` in the time zone of the configuration. The columns from `mrr_tax`
+-- to `mrr_of_four_weeks` contain parts and variants of MRR; `contracted` and `promised` are about
+-- what customers have agreed to pay.
 CREATE TABLE money_movements (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -816,12 +825,13 @@ CREATE TABLE money_movements (
     seats BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (app, environment, purchase, at_ms, kind, transaction_id, known_at_ms)
 );
--- Finds the movements of a kind in the order of time, so that the first of millions can be
--- listed. SQLite adds the rest of the key by itself; PostgreSQL sorts the few of one moment.
+-- Finds the movements of a kind, ordered by time, so that the first of millions can be listed.
+-- SQLite itself appends the rest of the key to the index. PostgreSQL sorts the few movements of
+-- one moment.
 CREATE INDEX money_movements_by_kind ON money_movements (app, environment, kind, day, at_ms);
 
--- One row for each subscription, in its state when something last changed. At `changes_at_ms`
--- time alone changes it.
+-- One row for each subscription, with its state after the last change. At `changes_at_ms` time
+-- alone changes this state.
 CREATE TABLE money_subscriptions (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -852,8 +862,8 @@ CREATE TABLE money_subscriptions (
 CREATE INDEX money_subscriptions_by_state
     ON money_subscriptions (app, environment, state, purchase);
 
--- By which rules the rows of an app are derived, and how far: the last purchase that was filled,
--- and null in the end.
+-- The rules by which an app's rows about money are derived, and the last purchase whose rows were
+-- derived; null when the rows of all purchases are derived.
 CREATE TABLE money_fills (
     app TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     rules TEXT COLLATE "C" NOT NULL,
@@ -862,9 +872,9 @@ CREATE TABLE money_fills (
     filled BIGINT NOT NULL
 );
 
--- Sums of the movements that are known now, by day and by month, for each division by itself, so
+-- Sums of the movements that are known now, by day and by month, separately for each division, so
 -- that no report reads millions of rows. `first_day` is in the time zone of the configuration.
--- `currency` and `part` are empty if documents do not say them. `movements` is the number of
+-- `currency` and `part` are empty if documents do not contain them. `movements` is the number of
 -- movements.
 CREATE TABLE money_sums (
     app TEXT COLLATE "C" NOT NULL,
@@ -896,7 +906,7 @@ CREATE TABLE money_sums (
     PRIMARY KEY (app, environment, division, span, first_day, kind, currency, part)
 );
 
--- What purchases changed since they were last added to `money_sums`.
+-- The changes of purchases' movements that are not added to `money_sums` yet.
 CREATE TABLE money_changes (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -906,8 +916,8 @@ CREATE TABLE money_changes (
     PRIMARY KEY (app, environment, purchase, known_at_ms)
 );
 
--- Up to which purchase the movements of an app are in `money_sums`; null when all are. `layout`
--- says how the sums are made.
+-- The last purchase of an app whose movements are in `money_sums`; null when all movements are.
+-- `layout` is the number of the layout of the sums.
 CREATE TABLE money_sum_fills (
     app TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     layout BIGINT NOT NULL,
@@ -916,8 +926,8 @@ CREATE TABLE money_sum_fills (
     filled BIGINT NOT NULL
 );
 
--- The text of the App Store's own report files, byte for byte. Primary data: Apple keeps them for
--- a year, and never makes them again.
+-- The text of the App Store's report files, byte for byte. Primary data: Apple keeps these files
+-- for a year, and never makes them again.
 CREATE TABLE apple_reports (
     app TEXT COLLATE "C" NOT NULL,
     kind TEXT COLLATE "C" NOT NULL,
@@ -931,7 +941,8 @@ CREATE TABLE apple_reports (
     PRIMARY KEY (app, kind, first_day, last_day, digest)
 );
 
--- For people with SQL, as are the next three: the names and forms of the HTTP API.
+-- This view and the next three are for people with SQL. They have the names and forms of the HTTP
+-- API.
 CREATE VIEW subscriptions AS SELECT
     shown.app, links.customer AS customer_id,
     shown.environment, shown.purchase AS original_transaction_id, shown.transaction_id,
@@ -1008,9 +1019,9 @@ FROM money_movements;
 -- Rows about customers
 -- --------------------
 
--- What customers may use, for people with SQL: one row for each entitlement that a customer has
--- or had. At `changes_at_ms` time alone changes it. Derived from everything else, and written
--- again when the log says that something has changed.
+-- The entitlements of customers, for people with SQL: one row for each entitlement that a
+-- customer has or had. At `changes_at_ms` time alone changes the row. Derived from all other
+-- tables. Written again when the log reports a change.
 CREATE TABLE shown_entitlements (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -1029,7 +1040,7 @@ CREATE TABLE shown_entitlements (
 CREATE INDEX shown_entitlements_by_change ON shown_entitlements (app, changes_at_ms)
     WHERE changes_at_ms IS NOT NULL;
 
--- One row for each entry of a wallet; `number` counts them from 0.
+-- One row for each entry of a wallet; `number` counts the entries from 0.
 CREATE TABLE shown_wallet_entries (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -1048,8 +1059,9 @@ CREATE TABLE shown_wallet_entries (
     PRIMARY KEY (app, environment, customer, currency, number)
 );
 
--- By which settings the rows of an app were written, up to which customer, and null when all are;
--- and up to which event of the log.
+-- The progress of writing an app's rows about customers: the settings by which they are written;
+-- the last customer whose rows were written, or null when the rows of all customers are; and the
+-- last event of the log that was used.
 CREATE TABLE showings (
     app TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     rules TEXT COLLATE "C" NOT NULL,
@@ -1119,9 +1131,9 @@ CREATE TABLE secrets (
 -- Accounts of the dashboard
 -- -------------------------
 
--- The people who use the dashboard. They belong to the server, not to an app; but every key
--- begins with the app, so `app` is empty in these rows, except for those of `operator_roles` and
--- `audit_entries` that are about one app.
+-- The people who use the dashboard. They belong to the server, not to an app. But every key
+-- begins with the app, so `app` is empty in the rows of this table and of the following tables,
+-- except for rows of `operator_roles` and `audit_entries` that are about one app.
 --
 -- `password` holds the salt, the cost and the key as text.
 CREATE TABLE operators (
@@ -1143,8 +1155,8 @@ CREATE TABLE operator_roles (
 );
 CREATE INDEX operator_roles_by_operator ON operator_roles (operator);
 
--- Tokens of sessions and links are stored as their SHA-256 only. No row is left of a session or a
--- link that has ended.
+-- The tokens of sessions and links are stored as SHA-256 only. Sessions and links that have ended
+-- are deleted.
 CREATE TABLE operator_sessions (
     app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
     session BYTEA NOT NULL CHECK (length(session) = 32),
@@ -1170,7 +1182,8 @@ CREATE TABLE operator_links (
     PRIMARY KEY (app, link)
 );
 
--- Failed attempts by one name or from one address, as `subject` says.
+-- Failed attempts to sign in: by one name, from one address, or by one name from one address.
+-- `subject` contains the name, the address, or both.
 CREATE TABLE sign_in_failures (
     app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
     subject TEXT COLLATE "C" NOT NULL,
@@ -1180,7 +1193,7 @@ CREATE TABLE sign_in_failures (
     PRIMARY KEY (app, subject)
 );
 
--- From which networks each person has signed in lately.
+-- The networks from which each operator has signed in recently.
 CREATE TABLE sign_in_places (
     app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
     operator TEXT COLLATE "C" NOT NULL,
@@ -1189,7 +1202,8 @@ CREATE TABLE sign_in_places (
     PRIMARY KEY (app, operator, network)
 );
 
--- Nothing in it is ever changed, except for the id of a customer who is erased.
+-- The recorded actions of operators. Rows are never changed, except that ids of erased customers
+-- are replaced.
 CREATE TABLE audit_entries (
     app TEXT COLLATE "C" NOT NULL,
     at_ms BIGINT NOT NULL,
@@ -1209,8 +1223,8 @@ CREATE INDEX audit_entries_by_customer ON audit_entries (app, customer) WHERE cu
 -- The database itself
 -- -------------------
 
--- One row, belonging to no app, that is written to test whether the database accepts writes. It
--- carries no information and is not copied.
+-- One row, which belongs to no app. It is written to test whether the database accepts writes. It
+-- contains no information and is not copied.
 CREATE TABLE write_probes (
     app TEXT COLLATE "C" NOT NULL,
     at_ms BIGINT NOT NULL,
