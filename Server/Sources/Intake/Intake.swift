@@ -100,8 +100,9 @@ extension Intake {
             attestedAt: instant(signedAt), .appPurchase(copy))
     }
 
-    /// The purchase that this transaction's purchase has replaced. Returns nil if it names none, or
-    /// one with the same number.
+    /// The purchase that a transaction's purchase has replaced, and the transaction's purchase.
+    /// Returns nil if the transaction names no replaced purchase, or names its own purchase as the
+    /// replaced one.
     package static func succession(
         of transaction: TransactionPayload
     ) -> (from: PurchaseID, to: PurchaseID)? {

@@ -101,7 +101,7 @@ package enum ReportValue: Hashable, Sendable {
     /// A share of a whole. If the whole is zero, there is no percentage.
     case share(Int64, of: Int64)
 
-    /// The amount or the count. For a share, the part.
+    /// The amount, the count or, for a share, the number that is divided by the whole.
     package var number: Int64 {
         switch self {
         case .money(let number), .count(let number), .share(let number, _): number

@@ -18,7 +18,7 @@ package struct WriteMode: Hashable, Sendable {
     package static let runsMax = 60
 
     package var isolation: Isolation
-    /// Statements that run before the first row is read, so that all rows are read after them.
+    /// Statements that take locks before the first row is read.
     package var locks: [String]
     /// The maximum number of runs because of conflicts, before the transaction fails as `conflict`.
     package var runs: Int

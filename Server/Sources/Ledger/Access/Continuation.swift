@@ -1,6 +1,7 @@
 /// What follows the end of the paid time, as far as the App Store has reported it.
 package enum Continuation: Hashable, Sendable {
-    /// The subscription renews, as the same product or as the named one, and gives the same access.
+    /// The subscription renews and gives the same access. It renews as the named product or, if the
+    /// product is nil, as the present one.
     case renews(as: ProductID?)
     /// The subscription renews as the named product, which does not give the same access.
     case changes(to: ProductID)

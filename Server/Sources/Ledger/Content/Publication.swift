@@ -1,5 +1,4 @@
-/// Something that is published once and can be read for ever after, such as one issue of a
-/// magazine.
+/// Something that is published once and can be read from then on, such as one issue of a magazine.
 package struct Publication: Hashable, Sendable {
     package var id: PublicationID
     package var publishedAt: Instant

@@ -38,7 +38,7 @@ package struct Change: Hashable, Sendable {
     /// The kinds of events. A new one also needs a word in the contract's `EventType`, a row in
     /// docs/events.md, and a place that emits it, such as ``TimelineDiff``.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        // A payment, or access obtained without one.
+        // A payment, or access that was obtained without a payment.
         case purchased
         case trialStarted = "trial_started"
         case trialConverted = "trial_converted"

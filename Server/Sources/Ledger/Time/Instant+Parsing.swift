@@ -3,7 +3,7 @@ extension Instant {
     /// means the same moment.
     package init?(_ text: String) {
         guard let end = text.utf8.lastIndex(of: UInt8(ascii: "T")) else { return nil }
-        // The year of a very early or late moment has more digits, or a sign.
+        // The year of a very early or late moment has a sign, or more than four digits.
         let isNegative = text.hasPrefix("-")
         let date = text[..<end].dropFirst(isNegative ? 1 : 0).split(separator: "-")
         let time = text[end...].dropFirst().split { ":.Z".contains($0) }

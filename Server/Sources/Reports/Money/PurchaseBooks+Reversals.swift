@@ -133,7 +133,8 @@ private struct ReversalStory {
         var isNothing: Bool { amounts == .init() && counts == .init() }
     }
 
-    /// The difference at a moment between the persistent counts of two lists of movements.
+    /// The difference between two lists of movements in the amounts and counts that are in force at
+    /// a moment.
     private static func jump(
         from before: [Movement], to after: [Movement], at moment: Instant
     ) -> [Movement] {

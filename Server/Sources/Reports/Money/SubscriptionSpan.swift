@@ -113,7 +113,7 @@ private struct SeatGroup {
 
     private var parts: [Timeline.Period] { [main] + added }
 
-    /// The part of the group that lasted longest.
+    /// The period of the group that ends last.
     var last: Timeline.Period {
         added.reduce(main) { ($0.openUntil ?? $0.from) < ($1.openUntil ?? $1.from) ? $1 : $0 }
     }

@@ -262,7 +262,8 @@ package struct SalesReconciliation: Sendable {
             && sold.key.currency == back.key.currency && sold.key.day >= back.key.day
     }
 
-    /// Returns the remaining differences.
+    /// Explains pairs of differences that cancel each other. Returns the indices of the remaining
+    /// differences.
     private mutating func explain(pairsOf indices: [Int]) -> [Int] {
         var left: [Int] = []
         for index in indices {

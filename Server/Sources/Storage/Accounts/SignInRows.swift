@@ -1,8 +1,8 @@
 import Ledger
 
-/// The failed attempts to sign in by one name, or from one address, since the last success.
+/// The counted attempts to sign in: by one name, from one address, or by one name from one address.
 package struct SignInFailures: Hashable, Sendable {
-    /// The name or the address, for example `name mira` or `address 192.0.2.7`.
+    /// The name, the address, or both: for example `name mira` or `address 192.0.2.7`.
     package var subject: String
     package var count: Int
     package var lastAt: Instant

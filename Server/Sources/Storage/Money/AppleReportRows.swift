@@ -43,7 +43,7 @@ package struct AppleReportFile: Hashable, Sendable {
     package var hasContent: Bool
 }
 
-/// What was stored of the same kind and days when a report was inserted.
+/// What was stored about the same kind of report and the same days when a report was inserted.
 package struct AppleReportInsertion: Hashable, Sendable {
     /// Whether the same content was stored before.
     package fileprivate(set) var isKnown = false

@@ -1,8 +1,9 @@
 import Ledger
 
-// PostgreSQL chooses indexes by statistics about tables. Without them every index looks as good as
-// the key, and in a new database a search for one purchase reads all purchases. PostgreSQL collects
-// statistics at most once a minute, which is too late for a database that fills quickly.
+// PostgreSQL chooses indexes by statistics about tables. Without statistics, PostgreSQL prefers no
+// index to another, so in a new database a search for one purchase may read all purchases.
+// PostgreSQL collects statistics at most once a minute, which is too late for a database that fills
+// quickly.
 
 extension Database {
     /// The maximum number of rows of a table whose statistics are collected here. PostgreSQL
