@@ -307,7 +307,7 @@ extension EngineFailure: CustomStringConvertible {
         case .tooManyWebhooks(let limit):
             Row(
                 .tooManyWebhooks, "the app has \(limit) webhooks already",
-                detail: "It has \(limit), and cannot have more.")
+                detail: "The app has \(limit), and cannot have more.")
         case .unknownDelivery(let message):
             Row(.webhookDeliveryUnknown, "no delivery \(message) is known")
         case .invalidWebhook(let sentence): Row(.webhookNotValid, sentence, detail: sentence)

@@ -66,7 +66,7 @@ struct ConsumptionDecisions {
             return "The purchase belongs to no customer, so there is no consent."
         }
         return try tx.erasedIDs.isPseudonym(holder, in: app.id)
-            ? "The customer was erased, and their consent with them."
+            ? "The customer was erased, together with the consent."
             : "The customer has not consented."
     }
 

@@ -112,8 +112,8 @@ extension AppleReportService {
                 "\(app) \(file.name)", until: context.now() + ReportFetchPauses.afterFailure)
         case .noLonger:
             throw FetchTrouble(
-                sentence: "Apple no longer has this report, or not in this version. Import the "
-                    + "file if you have it, or upgrade Perennial.", scope: .file)
+                sentence: "Apple no longer has this report, or has it only in another version. "
+                    + "Import the file if you have it, or upgrade Perennial.", scope: .file)
         case .noSales:
             try await insert(file.emptyReport(at: context.now()), of: app)
             outcome.empty.append(file.name)
@@ -125,7 +125,7 @@ extension AppleReportService {
                 if !done.isKnown { outcome.stored.append(file.name) }
             } catch {
                 throw FetchTrouble(
-                    sentence: "\(error). Nothing of it was stored.", scope: .file)
+                    sentence: "\(error). The file was not stored.", scope: .file)
             }
             reportFetchPauses.pause(
                 "\(app) \(file.name)", until: context.now() + ReportFetchPauses.afterRefusal)

@@ -216,8 +216,8 @@ package struct UnreadableReport: Error, CustomStringConvertible {
     package var failure: SalesReportFailure
 
     package var description: String {
-        "The imported file \(name) cannot be read: \(failure) Import the right one: of several "
-            + "files, the last import counts."
+        "The imported file \(name) cannot be read: \(failure) Import the right file: if "
+            + "there are several, the one that was imported last is used."
     }
 }
 
@@ -280,8 +280,8 @@ extension AnySalesReport {
         if let first = days.min(), let last = days.max() { return first...last }
         guard let day = ReportFileName(name).day else {
             throw .unreadable(
-                "The rows of \(name) do not say the day, and neither does its name. "
-                    + "Give it the name under which Apple sent it, such as S_D_80012345_20261121.")
+                "Neither the rows of \(name) nor its name contain the day. Give the file the "
+                    + "name under which Apple sent it, such as S_D_80012345_20261121.")
         }
         return day...day
     }

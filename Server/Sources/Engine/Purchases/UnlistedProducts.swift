@@ -91,8 +91,8 @@ extension AppSettings {
         let line = "\(product): [\(example)]"
         return MissingListing(
             product: product, line: line,
-            remedy: "Add `\(line)` under products of \(id) in perennial.yaml, with what it gives; "
-                + "or `\(product): []` if it gives nothing.")
+            remedy: "Add `\(line)` under products of \(id) in perennial.yaml, with the "
+                + "entitlements that the product gives; or `\(product): []` if it gives none.")
     }
 }
 

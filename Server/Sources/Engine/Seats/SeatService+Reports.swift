@@ -119,7 +119,7 @@ extension SeatService {
         )
         if let refused {
             context.logger.warning(
-                "the App Store does not take a report about a seat",
+                "the App Store did not accept a report about a seat",
                 metadata: [
                     "claim": "\(claim.id)", "purchase": "\(purchase)", "reason": "\(refused)",
                 ]
