@@ -73,7 +73,7 @@ enum Rooms {
         "AccountTokens", "AdvancedCommerce", "AppStoreEnumerations", "ByteComparison",
         "Consumption", "CustomerErasure", "DatabaseCommands", "DatabaseCopy", "DocumentPartitions",
         "HTTPSender", "Identifiers", "Pagination",
-        "Provenance", "ReconciliationSchedule", "RemovedIDs", "StorefrontTable",
+        "Provenance", "ReconciliationSchedule", "StorefrontTable",
         "TimeTransitions", "VerifyReceiptFields",
     ]
 
