@@ -42,7 +42,8 @@ extension AppStoreSimulator {
 
     /// Buys on a device, now or at a later moment to which the clock then moves.
     ///
-    /// - Throws: also if the purchase is pending, cancelled or failed; see ``order(_:on:at:)``.
+    /// - Throws: ``SimulatorProblem``, also if the purchase is pending, cancelled or failed; see
+    ///   ``order(_:on:at:)``.
     @discardableResult
     package func purchase(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
@@ -60,7 +61,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Applies an act to one transaction, of a subscription or not.
+    /// Applies an act to one transaction: a period of a subscription, or a one-time purchase.
     @discardableResult
     package func change(transaction id: String, _ act: TransactionAct) async throws -> VerbOutcome {
         try await performVerb(id) { world, now throws(SimulatorProblem) in
@@ -68,7 +69,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Orders an extension for every active subscriber of a product.
+    /// Requests an extension for every active subscriber of a product.
     func massExtend(_ wish: MassExtension) async throws {
         _ = try await perform { world, now throws(SimulatorProblem) in
             try world.massExtend(wish, at: now)

@@ -5,8 +5,8 @@ import AppStoreFormats
 extension AppStoreSimulator {
     /// Real time between two checks of a running clock.
     static let tick = Duration.milliseconds(50)
-    /// How far ahead a running clock's time is saved, in milliseconds of real time. At least half
-    /// of it is always left.
+    /// How far ahead of a running clock the saved time may be, in milliseconds of real time. At
+    /// least half of it is always left.
     static let leadMilliseconds: Int64 = 2000
 
     /// Moves the clock to a moment. Everything due on the way happens in order of time.
@@ -14,8 +14,8 @@ extension AppStoreSimulator {
         try await advance { _ in moment }
     }
 
-    /// Moves the clock by a duration, counted from when the caller's turn begins: two concurrent
-    /// callers move the clock by the sum of both durations.
+    /// Moves the clock forward by a duration, counted from the moment at which the caller's turn
+    /// begins: two concurrent callers move the clock by the sum of both durations.
     package func advance(by duration: ISODuration) async throws {
         try await advance { world.calendar.moment($0, plus: duration) }
     }
@@ -79,8 +79,8 @@ extension AppStoreSimulator {
 
     /// Saves a moment before virtual time passes it. Does nothing if the moment is already saved.
     ///
-    /// - Parameter rate: the rate at which the clock runs. For a running clock a later moment is
-    ///   saved, which covers some real time ahead, so that time need not be saved at every tick.
+    /// - Parameter rate: the rate at which the clock runs. For a running clock, saves a later
+    ///   moment that covers some real time ahead, so that not every tick must save.
     func reserveTime(_ moment: AppStoreDate, runningAt rate: Double = 0) throws {
         let lead = Int64(Double(Self.leadMilliseconds) * rate)
         guard AppStoreDate(milliseconds: moment.milliseconds + lead / 2) > savedUntil else {
@@ -99,6 +99,6 @@ extension AppStoreSimulator {
         }
     }
 
-    /// 2099-01-01, when the certificates expire.
+    /// The latest time of the clock, 2099-01-01: the certificates expire then.
     private static let lastMoment = AppStoreDate(milliseconds: 4_070_908_800_000)
 }

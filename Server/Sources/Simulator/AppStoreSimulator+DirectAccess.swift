@@ -45,8 +45,8 @@ extension AppStoreSimulator {
         try? TrueBooks(world).truePurchase(purchase, at: clock.now)
     }
 
-    /// The app account token that a device's purchases carry if the order names none. Returns nil
-    /// if the device has no token or does not exist yet.
+    /// The app account token that purchases on a device carry if the order names no token. Returns
+    /// nil if the device has no token or does not exist yet.
     package func accountToken(on deviceID: String) -> String? {
         try? world.device(deviceID).appAccountToken
     }
@@ -61,7 +61,7 @@ extension AppStoreSimulator {
     /// How many notifications were made so far.
     package var sentNotificationsCount: Int { deliveries.count }
 
-    /// The daily sales report of each day of a span that has one, decompressed.
+    /// The daily sales reports, decompressed, of those days that have one.
     ///
     /// - Parameter days: counted from 1970, in the time zone of reports.
     package func salesFiles(_ days: ClosedRange<Int64>) -> [(day: Int64, bytes: [UInt8])] {

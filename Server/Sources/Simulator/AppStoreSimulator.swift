@@ -9,7 +9,7 @@ import Synchronization
 /// Reads do not wait for a turn, so a server may call back while a notification is being posted to
 /// it.
 package actor AppStoreSimulator {
-    /// Entries of the log that are returned; at most twice as many are stored.
+    /// Maximum number of log entries that are returned. At most twice as many are stored.
     static let logEntriesMax = 10_000
 
     package nonisolated let clock: VirtualClock
@@ -25,28 +25,28 @@ package actor AppStoreSimulator {
     private(set) var settings: SimulatorSettings
     var world: World
     private(set) var faults: Faults
-    /// Status codes that verifyReceipt is to return next, whatever the request.
+    /// Status codes that verifyReceipt returns to the next requests, whatever they contain.
     var orderedStatuses: [OrderedStatus] = []
     private var v1Composer = V1Composer()
-    /// State of the App Store Server API.
+    /// The state of the App Store Server API.
     var api = ServerAPI()
     var recentResponses = RecentResponses()
-    /// By device and subscription group: whether the customer was eligible for the introductory
-    /// offer when first checked.
+    /// Whether the customer was eligible for the introductory offer when first checked, by device
+    /// and subscription group.
     var firstEligibility: [String: [String: Bool]] = [:]
-    /// Random customers who act by themselves as time passes.
+    /// Random customers who act without requests as time passes.
     private var populations: [Population] = []
     private(set) var deliveries: DeliveryQueue
     var listeners = UpdateListeners()
-    /// By device id. A device is missing until something specific to it has happened.
+    /// The phones by device id. A device is absent until something specific to it has happened.
     var phones: [String: Phone] = [:]
     /// Real time after which a stream of updates gets a comment.
     var commentInterval = Duration.seconds(UpdateStream.commentSeconds)
-    /// Real time for which a sheet is held, or a caller waits for one, at most.
+    /// The maximum real time for which a sheet is held, or a caller waits for one.
     var sheetLimit = Duration.seconds(PromptList.heldSecondsMax)
     /// The moment of the last event. On a running clock the current time may be ahead of it.
     private var processedUntil: AppStoreDate
-    /// Virtual time has not passed this moment, and it was reported to `keepTime`.
+    /// The moment up to which virtual time was saved by `keepTime`. Virtual time has not passed it.
     var savedUntil: AppStoreDate
     private var logEntries: [JSON] = []
     private var isBusy = false
@@ -60,8 +60,8 @@ package actor AppStoreSimulator {
     /// - quiesce: awaited after each step that posted something, and at the end of each advance.
     ///   Lets the server finish what is due at the new time.
     /// - quiescesFirst: whether `quiesce` is also awaited before a caller moves the clock. Needed
-    ///   for a server that also works by itself: work that it has begun then ends before time
-    ///   moves.
+    ///   for a server that also works without requests: the work that it has begun then ends before
+    ///   time moves.
     /// - keepTime: called before virtual time passes a moment. If the process stops suddenly, the
     ///   next world can begin at that moment. An error stops time and is rethrown.
     package init(
@@ -92,12 +92,14 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
-    /// Everything that was sent about some accounts, or everything if none are named, in order.
+    /// Everything that was sent about the given accounts, in order; everything if `accounts` is
+    /// nil.
     func sent(about accounts: Set<String>?) -> [SentNotification] {
         accounts.map { deliveries.made(about: $0) } ?? deliveries.made(from: 0)
     }
 
-    /// The stored notifications of all kinds from a number on, and the number to continue from.
+    /// The stored notifications of all kinds from a number on, and the number from which to
+    /// continue.
     package func notifications(from number: Int) -> (made: [SentNotification], next: Int) {
         (deliveries.made(from: number), deliveries.count)
     }

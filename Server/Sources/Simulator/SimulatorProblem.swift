@@ -2,11 +2,11 @@
 package struct SimulatorProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The HTTP status.
     package let status: Int
-    /// For programs. A code never changes its meaning.
+    /// The reason, for programs. A code never changes its meaning.
     package let code: String
     package let message: String
     package let remedy: String
-    /// What StoreKit throws, if a call on a device fails as it would there.
+    /// The error that StoreKit throws, if a call on a device fails as it would on a real one.
     var storeKit: StoreKitFailure?
     /// The code of Foundation's `URLError` within StoreKit's network error.
     var urlError: Int64?
@@ -62,7 +62,7 @@ extension SimulatorProblem {
                 : "Use the product it has now: \(list(names)).")
     }
 
-    /// - Parameter ids: of all matching subscriptions.
+    /// - Parameter ids: the original transaction ids of all matching subscriptions.
     static func ambiguousSubscription(_ name: String, ids: [String]) -> Self {
         Self(
             "ambiguous_subscription", "\(name) matches \(ids.count) subscriptions.",
@@ -93,7 +93,7 @@ extension SimulatorProblem {
             remedy: "GET /_sim/truth/{account} shows what is refunded.")
     }
 
-    /// - Parameter id: of a subscription without seats.
+    /// - Parameter id: the original transaction id of a subscription without seats.
     static func noGroup(_ id: String) -> Self {
         wrongState(
             "The subscription \(id) has one seat.",
@@ -108,7 +108,7 @@ extension SimulatorProblem {
         "world_is_full", "The simulated world has no room for more.",
         remedy: "POST /_sim/reset begins a new one.")
 
-    /// Limits the names in a message. A shop may have thousands.
+    /// Maximum number of names in a message. A shop may have thousands.
     private static let namesMax = 50
 
     private static func list(_ names: [String]) -> String {

@@ -20,8 +20,8 @@ package struct SimulatorSettings: Sendable {
     /// Whether a grace period is given only if the last period was paid for, so not after a free
     /// trial.
     package var graceForPaidOnly = false
-    /// How long before a period's end its renewal is charged. The new period still begins when the
-    /// old one ends.
+    /// How many seconds before a period's end its renewal is charged. The new period still begins
+    /// when the old one ends.
     package var renewsEarlySeconds: Int64 = 0
     /// Whether a 400 response ends the delivery attempts of a notification, as developers have
     /// observed since March 2026.
@@ -31,7 +31,7 @@ package struct SimulatorSettings: Sendable {
 
     /// Keys that may call the App Store Server API.
     package var apiKeys = [APIKey.wellKnown]
-    /// Whether the API's rate limits are enforced, and by which clock.
+    /// The clock by which the API's rate limits are enforced, or `off`.
     package var apiRateLimits = RateLimits.Time.off
     /// Certificates that the OCSP responder reports as revoked.
     package var revokedCertificates: Set<RevocationResponder.Subject> = []
@@ -41,7 +41,7 @@ package struct SimulatorSettings: Sendable {
 
     /// Whether random customers act at whole seconds only, which is the precision of receipts.
     package var actsOnWholeSeconds = false
-    /// Deviations from Apple's documentation that are switched on.
+    /// The deviations from Apple's documentation that are switched on.
     package var quirks: Set<Quirk> = []
     /// How fast sandbox subscriptions renew, unless a device sets its own pace.
     package var sandboxPace = Pace.monthly(.fiveMinutes)
@@ -53,9 +53,10 @@ package struct SimulatorSettings: Sendable {
     /// The developer's agreement, for Apple's sales and financial reports.
     package var reports = ReportRules()
 
-    /// The app's shared secret, which verifyReceipt requires and V1 notifications contain.
+    /// The app's shared secret, which verifyReceipt requires and version 1 notifications contain.
     package var sharedSecret = Self.wellKnownSecret
-    /// Where V1 notifications are posted, beside those of version 2. If nil, none are made.
+    /// The URL to which version 1 notifications are posted, in addition to those of version 2. If
+    /// nil, no version 1 notifications are made.
     package var v1NotificationURL: String?
     package var v1Era = V1Era.year2021
     /// The digest algorithm of receipt signatures.
@@ -63,11 +64,11 @@ package struct SimulatorSettings: Sendable {
 
     /// The shared secret of every app that has not set one.
     package static let wellKnownSecret = "c0ffee00c0ffee00c0ffee00c0ffee00"
-    /// Allowed numbers of grace days.
+    /// The allowed numbers of grace days.
     package static let graceDaysRange = 0...28
-    /// A month, in hours.
+    /// The longest time until a decision about a refund: a month, in hours.
     package static let refundDecisionHoursMax: Int64 = 720
-    /// Apple charges up to a day early.
+    /// The earliest charge of a renewal before the period ends: Apple charges up to a day early.
     package static let renewsEarlySecondsMax: Int64 = 86_400
 
     package init(
@@ -91,8 +92,7 @@ package struct SimulatorSettings: Sendable {
     }
 
     /// Replaces the shop. All settings that belong to the shop are reset to what its file says, or
-    /// to their defaults. Families are kept, because they belong to the customers; so is everything
-    /// else.
+    /// to their defaults. Families belong to the customers, so they stay, as do all other settings.
     package mutating func replaceShop(_ shop: StoreKitFile) {
         let fresh = Self(shop: shop)
         let families = rules.families
@@ -113,13 +113,13 @@ package struct SimulatorSettings: Sendable {
         if let rate = settings.timeRate { sandboxPace = Pace(timeRate: rate) ?? sandboxPace }
     }
 
-    /// Days of grace that Xcode's grace period switch stands for.
+    /// The number of grace days if Xcode's grace period switch is on.
     static let xcodeGraceDays = 16
 
-    /// 2026-01-01T12:00:00Z, which is far from any daylight saving change.
+    /// The initial time, 2026-01-01T12:00:00Z, which is far from any daylight saving change.
     package static let defaultNow = AppStoreDate(milliseconds: 1_767_268_800_000)
 
-    /// Days of grace for a period: at most 6 if the period is counted in days or weeks.
+    /// The number of grace days for a period: at most 6 if the period is counted in days or weeks.
     func graceDays(for period: BillingPeriod) -> Int {
         period.months > 0 ? graceDays : min(graceDays, 6)
     }

@@ -24,10 +24,10 @@ package final class VirtualClock: Sendable {
 
     package var now: AppStoreDate { AppStoreDate(milliseconds: milliseconds) }
 
-    /// Virtual time per real time; zero if the clock is stopped.
+    /// Virtual seconds per real second; zero if the clock is stopped.
     package var rate: Double { state.withLock(\.rate) }
 
-    /// Moves the clock forward. Does nothing if it is already there or later.
+    /// Moves the clock forward to a moment. Does nothing if the clock shows this or a later time.
     func advance(to moment: AppStoreDate) {
         state.withLock { state in
             guard moment.milliseconds > Self.reading(state) else { return }

@@ -11,9 +11,9 @@ struct World: Sendable {
     /// Maximum number of transactions in one world.
     static let transactionsMax = 1_000_000
 
-    /// Something that happens by itself.
+    /// Something that happens as time passes, without a request.
     enum Event: Hashable, Sendable {
-        /// A subscription is due, by its index among the chains.
+        /// A subscription is due. The number is its index among the chains.
         case chain(Int)
         case refundDecision(transactionID: String)
         case consumptionReminder(transactionID: String)
@@ -35,19 +35,20 @@ struct World: Sendable {
     var oneTimePurchases: [String: StoreTransaction] = [:]
     var transactionIDs = TransactionIDs()
     var families: [Family.Key: Family] = [:]
-    /// By what was bought: the id of a chain, or of a one-time transaction.
+    /// Family Sharing of purchases, by the id of the chain or of the one-time transaction.
     var sharings: [String: Sharing] = [:]
     /// Purchases that wait for a decision, by their pending id.
     var pendingPurchases: [String: PendingPurchase] = [:]
     /// Transactions that the app has finished.
     var finished: Set<String> = []
-    /// The device on which the current order was placed: it learns of the result by the response.
+    /// The device on which the current order is placed. It gets the result in the response, so it
+    /// needs no event.
     var orderingDevice: String?
     /// Whether the current order is placed in one of Apple's views.
     var orderIsInView = false
     /// Nonces of promotional offer signatures; each signature can be used once.
     var usedNonces: Set<String> = []
-    /// What restores made of one-time purchases, by original transaction id.
+    /// The transactions that restores made of one-time purchases, by original transaction id.
     var restores: [String: RestoredTransactions] = [:]
     /// Refunds that were reversed, by transaction id, oldest first.
     var reversedRefunds: [String: [ReversedRefund]] = [:]
@@ -61,17 +62,17 @@ struct World: Sendable {
     private var queue = DueQueue<Event>()
     private let products: [String: StoreKitProduct]
     let offersKey: OfferSignature.Key?
-    /// By device id. A device is absent as long as nothing is particular to it.
+    /// Data specific to a device, by device id. A device without such data is absent.
     var lives: [String: DeviceLife] = [:]
-    /// The version of the app that an account had first, if it was set.
+    /// The version of the app that an account obtained first, if it was set.
     var originalVersions: [Account.Key: String] = [:]
     /// Names of accounts whose purchases belong to other apps, or were made in Xcode.
     var unreportedAccounts: Set<String> = []
-    /// Products of which no more seats are sold.
+    /// Products for which no more seats are sold.
     var productsWithoutSeats: Set<String> = []
-    /// Subscriptions of whose seats an app's server has claimed any.
+    /// Ids of the subscriptions for which an app's server has claimed seats.
     var chainsWithClaims: Set<String> = []
-    /// Who invites the members of groups that begin now.
+    /// Whether Apple or the app's server invites the members of groups that begin now.
     var seatInvitations: SeatInvitations
 
     /// - Parameter district: distinguishes worlds of the same seed, so that they share no ids.
@@ -105,7 +106,7 @@ struct World: Sendable {
 
     /// Saves a chain without a change of its phase or renewal, and schedules its next event.
     mutating func save(_ subscription: Subscription) {
-        // What is not for sale is not charged, so it is not charged early either.
+        // A withdrawn product is not renewed, so it is not charged early.
         let isForSale =
             withdrawnProducts.isEmpty
             || !withdrawnProducts.contains(subscription.upcomingProduct.value.id)
@@ -142,7 +143,7 @@ struct World: Sendable {
         mutating get {
             while let first = queue.first {
                 if isScheduled(first.content, at: first.due) { return first.due }
-                // Outdated by a later change.
+                // A later change has made this entry outdated.
                 _ = queue.removeFirst()
             }
             return nil
@@ -212,7 +213,7 @@ extension World {
         return device
     }
 
-    /// Signs another account in on a device. The account is created if it is new.
+    /// Signs another account in on a device. Creates the account if it is new.
     mutating func signIn(
         _ name: String, on deviceID: String, storefront: Storefront?, at now: AppStoreDate
     ) throws(SimulatorProblem) -> Device {
@@ -226,8 +227,8 @@ extension World {
         return device
     }
 
-    /// All devices of an account are in another storefront from now on. Subscriptions renew in the
-    /// one in which they were bought.
+    /// Moves all devices of an account to another storefront. Subscriptions renew in the storefront
+    /// in which they were bought.
     mutating func move(_ account: Account.Key, to storefront: Storefront) {
         for id in devices.keys.filter({ devices[$0]?.account == account }) {
             devices[id]?.storefront = storefront

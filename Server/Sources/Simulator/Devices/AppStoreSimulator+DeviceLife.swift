@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// The lives of devices: clocks, apps, settings and habits.
+// Clocks, apps, settings and habits of devices.
 
 extension AppStoreSimulator {
     func life(of deviceID: String) throws(SimulatorProblem) -> DeviceLife {
@@ -8,8 +8,7 @@ extension AppStoreSimulator {
         return world.lives[deviceID] ?? DeviceLife()
     }
 
-    /// Changes data specific to a device, and nothing else in the world. It does not wait for a
-    /// turn.
+    /// Changes data specific to a device, and nothing else in the world. Does not wait for a turn.
     func changeLife(
         of deviceID: String,
         _ change: (inout DeviceLife, AppStoreDate) throws(SimulatorProblem) -> Void
@@ -28,7 +27,7 @@ extension AppStoreSimulator {
         listeners.move(device)
     }
 
-    /// Signs the account out. Until the next one signs in, the device has no purchases and buys
+    /// Signs the account out. Until another account signs in, the device has no purchases and buys
     /// nothing.
     func signOut(on deviceID: String) async throws {
         let (device, _) = try await perform { world, _ throws(SimulatorProblem) in
@@ -40,7 +39,7 @@ extension AppStoreSimulator {
         listeners.move(device)
     }
 
-    /// Why a device cannot buy at all, as the result of an order. Nil if it can.
+    /// The result of every order on a device that cannot buy. Returns nil if the device can buy.
     func obstacle(on deviceID: String) throws(SimulatorProblem) -> PurchaseOutcome? {
         if try !life(of: deviceID).canMakePayments {
             return .failed(StoreKitFailure.purchaseNotAllowed.rawValue)
@@ -64,7 +63,7 @@ extension AppStoreSimulator {
             && world.lives[deviceID]?.calendar != DeviceLife.gregorian
     }
 
-    /// The statuses as returned by a device with the habit of stale ones: those of the first read
+    /// The statuses that a device returns: with the habit `staleStatuses`, those of its first read
     /// after the launch.
     func stale(_ statuses: [SignedStatus], on deviceID: String) -> [SignedStatus] {
         guard has(.staleStatuses, on: deviceID) else { return statuses }

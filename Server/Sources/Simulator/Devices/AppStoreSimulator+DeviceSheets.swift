@@ -39,7 +39,7 @@ extension AppStoreSimulator {
 
     /// The customer opens the list of subscriptions, changes something or nothing, and closes it.
     ///
-    /// - Parameter group: the subscription group that is shown; nil for all.
+    /// - Parameter group: the subscription group that is shown; nil for all groups.
     /// - Returns: the original transaction ids of the subscriptions that were shown.
     func manageSubscriptions(
         on deviceID: String, group: String?, _ act: SubscriptionAct?
@@ -55,7 +55,7 @@ extension AppStoreSimulator {
                 throw .wrongState(
                     "The list shows \(shown.count) subscriptions, so it is not clear which one "
                         + "the customer changes.",
-                    remedy: "Send the group of one that the account bought itself: group_id.")
+                    remedy: "Send group_id of a subscription that the account bought itself.")
             }
             return (shown, try world.apply(act, to: id, at: now))
         }.0
@@ -64,7 +64,8 @@ extension AppStoreSimulator {
     /// The customer enters an offer code in the sheet. The transaction arrives with the device's
     /// updates, and is also returned, as since iOS 27.
     ///
-    /// - Parameter productID: nil for the first product that has a code of this name.
+    /// - Parameter productID: the product of the code; nil for the first product that has a code of
+    ///   this name.
     func redeemCode(
         _ code: String, productID: String?, on deviceID: String
     ) async throws -> PurchaseOutcome {
@@ -93,7 +94,7 @@ extension AppStoreSimulator {
             else {
                 throw SimulatorProblem(
                     "unknown_message", status: 404, "No message \(id) waits on \(deviceID).",
-                    remedy: "GET /_sim/devices/\(deviceID)/messages lists those that do.")
+                    remedy: "GET /_sim/devices/\(deviceID)/messages lists those that wait.")
             }
             let notices = try world.follow(choice, on: message, at: now)
             var life = world.lives[deviceID] ?? DeviceLife()
@@ -104,7 +105,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Queues a StoreKit message that no subscription causes.
+    /// Adds a StoreKit message that no subscription causes to the waiting messages of a device.
     func order(
         message reason: StoreMessage.Reason, on deviceID: String
     ) throws(SimulatorProblem) {
@@ -139,7 +140,7 @@ extension AppStoreSimulator {
             guard let index = life.intents.firstIndex(where: { $0.id == id }) else {
                 throw SimulatorProblem(
                     "unknown_intent", status: 404, "No intent \(id) waits on \(deviceID).",
-                    remedy: "GET /_sim/devices/\(deviceID)/purchase-intents lists those that do.")
+                    remedy: "GET /_sim/devices/\(deviceID)/purchase-intents lists those that wait.")
             }
             life.intents.remove(at: index)
         }

@@ -15,7 +15,7 @@ package struct SignedStatus: Hashable, Sendable {
 package struct RestoredPurchases: Hashable, Sendable {
     /// Every period of every subscription, and all other purchases except consumables.
     package let signedTransactions: [String]
-    /// One for each subscription.
+    /// One renewal info for each subscription.
     package let signedRenewalInfos: [String]
 }
 
@@ -31,8 +31,8 @@ extension AppStoreSimulator {
             last: last)
     }
 
-    /// Ids of consumables that were finished and not refunded. StoreKit leaves them out of
-    /// `Transaction.all`, unless the app's Info.plist asks for them.
+    /// The ids of consumables that were finished and not refunded. `Transaction.all` of StoreKit
+    /// leaves these consumables out, unless the app's Info.plist asks for them.
     func finishedConsumables(on deviceID: String) throws(SimulatorProblem) -> [String] {
         world.transactions(of: try world.device(deviceID).account).filter {
             $0.product.type == .consumable && $0.revocation == nil
@@ -68,8 +68,9 @@ extension AppStoreSimulator {
         }
     }
 
-    /// What a device sends to a server after restoring purchases. Signatures are new each time, and
-    /// with ``Quirk/restoreMakesTransaction`` so are the ids of non-consumables.
+    /// What a device sends to a server after restoring purchases. Each call signs the documents
+    /// again; with ``Quirk/restoreMakesTransaction`` the ids of non-consumables are new each time,
+    /// too.
     package func restore(on deviceID: String) throws -> RestoredPurchases {
         let device = try world.device(deviceID)
         try record { world, now throws(SimulatorProblem) in world.restore(device.account, at: now) }

@@ -2,13 +2,13 @@ import AppStoreFormats
 
 extension AppStoreSimulator {
     /// A stream of the future events on a device: each new or changed transaction, and each
-    /// subscription's status. It starts as StoreKit does when an app starts: with the unfinished
-    /// transactions, and with those that are new since the app last listened.
+    /// subscription's status. The stream starts as in StoreKit when an app starts: with the
+    /// unfinished transactions, and with those that are new since the app last listened.
     ///
     /// - Parameters:
-    /// - limit: events until the stream ends; nil for no limit.
+    /// - limit: the number of events after which the stream ends; nil for no limit.
     /// - last: the number of the last event that the client has. If the later events are still
-    ///   stored, the stream starts with these, and with nothing else.
+    ///   stored, the stream starts with these alone.
     func updateStream(
         on deviceID: String, limit: Int?, after last: String? = nil
     ) throws -> UpdateStream {
@@ -25,7 +25,7 @@ extension AppStoreSimulator {
             ServerSentEvent(name: "transaction", content: json(of: signed, on: deviceID))
         }
         var stream = try listeners.add(device, first: first, limit: limit)
-        // What waits already is listed by `messages`.
+        // `messages` lists the messages that already wait.
         phones[deviceID, default: Phone()].announcedMessages.formUnion(
             try world.messages(on: deviceID).map(\.id))
         stream.interval = commentInterval
@@ -41,8 +41,8 @@ extension AppStoreSimulator {
         try updateStream(on: deviceID, limit: limit).events
     }
 
-    /// Appends an event to the stream of one device. It gets a number, is stored for clients that
-    /// reconnect, and waits while the device has no network.
+    /// Appends an event to the stream of one device. The event gets a number, is stored for clients
+    /// that reconnect, and is held back while the device has no network.
     func appendEvent(_ name: String, _ content: JSON, to deviceID: String) {
         listeners.append(ServerSentEvent(name: name, content: content), to: deviceID)
     }
@@ -101,8 +101,8 @@ extension AppStoreSimulator {
         notice.subtype == .increaseQuantity && transaction.purchaseDate == notice.at
     }
 
-    /// The device that gets no event about a transaction, because its purchase call returns it.
-    /// With a habit of macOS, that device gets events of subscriptions too.
+    /// The device that gets no event about a transaction, because its purchase call returns the
+    /// transaction. With a habit of macOS, this device gets events of subscriptions, too.
     private func silentDevice(for transaction: TransactionPayload) -> String? {
         let isAnnounced =
             settings.has(.ownPurchasesAnnounced) && transaction.type == .autoRenewable
@@ -110,7 +110,8 @@ extension AppStoreSimulator {
         return isAnnounced ? nil : world.orderingDevice
     }
 
-    /// Appends the waiting messages of an account's devices that their streams have not contained.
+    /// Appends to the streams of an account's devices those waiting messages that were not
+    /// announced there.
     private func announceMessages(to account: Account.Key) {
         for device in world.devices.values.sorted(by: { $0.id < $1.id })
         where device.account == account {
@@ -118,7 +119,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Appends the waiting messages of a device that its stream has not contained.
+    /// Appends to the stream of a device those waiting messages that were not announced there.
     func announceMessages(to deviceID: String) {
         guard let waiting = try? world.messages(on: deviceID) else { return }
         for message in waiting

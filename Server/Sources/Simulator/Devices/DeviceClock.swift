@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// A device's own clock. Customers can set it; the time since the device was started always
+/// The clock of a device. Customers can set it, but the time since the device was started always
 /// continues.
 struct DeviceClock: Hashable, Sendable {
     /// The maximum difference between the clock and the App Store's time: a hundred years.
     static let offsetMillisecondsMax: Int64 = 100 * 366 * 86_400_000
 
-    /// How far the clock is ahead of the App Store's time.
+    /// How many milliseconds the clock is ahead of the App Store's time.
     private(set) var offsetMilliseconds: Int64 = 0
     /// When the device was started, in the App Store's time. Nil if that was at the beginning of
     /// the world.

@@ -13,22 +13,22 @@ struct DeviceLife: Sendable {
     /// The calendar in the device's settings, by its identifier in Unicode CLDR.
     var calendar = Self.gregorian
     var habits: Set<DeviceHabit> = []
-    /// How many reads are empty after each launch.
+    /// The number of reads that are empty after each launch.
     var emptyReadsAtLaunch = 0
-    /// How many reads are still empty.
+    /// The number of reads that are still empty after the current launch.
     var emptyReadsLeft = 0
     /// The result of the first read of the statuses after the launch.
     var firstStatuses: [SignedStatus]?
-    /// Messages that were ordered for the device. Other messages result from its subscriptions.
+    /// Messages that a request added to the device. Other messages result from its subscriptions.
     var orderedMessages: [StoreMessage] = []
     var displayedMessages: Set<String> = []
     var intents: [PurchaseIntent] = []
-    /// How many messages and intents were added so far.
+    /// The number of messages and intents that were added so far.
     var arrivals = 0
 
     static let gregorian = "gregorian"
 
-    /// Starts the app anew.
+    /// Starts the app again.
     mutating func launch() {
         app.launchCount += 1
         emptyReadsLeft = emptyReadsAtLaunch

@@ -26,7 +26,7 @@ extension SimulatorRoute {
             return .json(try await simulator.clockJSON(of: id))
         },
         post(
-            "/_sim/devices/{id}/reboot", "The device restarts, and so does the app.", [],
+            "/_sim/devices/{id}/reboot", "The device and the app restart.", [],
             gives: .json("DeviceClock")
         ) { simulator, call in
             let id = try call.parameter("id")
@@ -76,7 +76,7 @@ extension SimulatorRoute {
         post(
             "/_sim/devices/{id}/habits", "Switches habits of the device on or off.",
             DeviceHabit.allCases.map { Field($0.rawValue, "boolean", $0.summary) } + [
-                Field("empty_reads_at_launch", "integer", "How many reads are empty, to 1000.")
+                Field("empty_reads_at_launch", "integer", "The number of empty reads, up to 1000.")
             ], gives: .json("DeviceState")
         ) { simulator, call in
             let id = try call.parameter("id")
@@ -88,17 +88,17 @@ extension SimulatorRoute {
     ]
 
     private static let clockFields = [
-        Field("set", "string", "The time that it shows from now on, RFC 3339."),
-        Field("forward", "string", "How far it is moved, an ISO 8601 duration."),
-        Field("back", "string", "How far it is moved back, an ISO 8601 duration."),
-        Field("automatic", "boolean", "True: it shows the App Store's time again."),
+        Field("set", "string", "The time that the clock shows from now on, RFC 3339."),
+        Field("forward", "string", "How far the clock is moved, an ISO 8601 duration."),
+        Field("back", "string", "How far the clock is moved back, an ISO 8601 duration."),
+        Field("automatic", "boolean", "True: the clock shows the App Store's time again."),
     ]
 
     private static let appFields = [
         Field("version", "string", "The version that is installed, such as 2.0."),
         Field("original_version", "string", "The version that the account had first."),
         Field("source", "string", "store, testflight or xcode."),
-        Field("bundle_id", "string", "The id of another app; the world's id for its own."),
+        Field("bundle_id", "string", "The bundle id of another app, or of the world's own app."),
         Field("app_apple_id", "integer", "The Apple id of another app; by default the next one."),
         Field("reinstall", "boolean", "True: the app was deleted, and is installed again."),
     ]

@@ -19,8 +19,8 @@ extension SimulatorRoute {
             "/_sim/devices/{id}/next-sheet", "Sets what the customer does with the next sheet.",
             [
                 Field("choice", "string", "confirm (default), cancel, ask or fail."),
-                Field("error", "string", "What StoreKit throws; the choice is then to fail."),
-                Field("hold", "boolean", "Whether the sheet stays open until it is let go."),
+                Field("error", "string", "What StoreKit throws, if the choice is to fail."),
+                Field("hold", "boolean", "Whether the sheet stays open until it is released."),
             ], gives: .json("NextSheets")
         ) { simulator, call in
             let sheet = try nextSheet(call.body)
@@ -28,7 +28,7 @@ extension SimulatorRoute {
             return .json(["waiting": .integer(Int64(waiting))])
         },
         post(
-            "/_sim/devices/{id}/let-go", "Lets all held sheets of a device go.", [],
+            "/_sim/devices/{id}/let-go", "Releases all held sheets of a device.", [],
             gives: .json("SheetsLetGo")
         ) { simulator, call in
             let count = try await simulator.letGo(on: call.parameter("id"))
@@ -60,7 +60,7 @@ extension SimulatorRoute {
             return .json(try await simulator.appTransactionJSON(on: id))
         },
         post(
-            "/_sim/devices/{id}/errors", "Orders StoreKit's errors, until they are set to null.",
+            "/_sim/devices/{id}/errors", "Sets errors of StoreKit's calls, until they are set to null.",
             errorFields, gives: .json("DeviceErrors")
         ) { simulator, call in
             let id = try call.parameter("id")

@@ -124,7 +124,7 @@ extension SimulatorRoute {
         Field("renewal_minutes", "integer", "Sandbox only: minutes per month: 3, 5, 15, 30 or 60."),
     ]
 
-    /// How many events the stream sends before it ends. Nil means no limit.
+    /// The number of events after which the stream ends. Nil means no limit.
     private static func limit(_ call: Call) throws(SimulatorProblem) -> Int? {
         guard let text = call.query["limit"] else { return nil }
         guard let limit = Int(text), limit > 0 else {

@@ -41,8 +41,8 @@ extension SimulatorRoute {
             post(
                 "/_sim/devices/{id}/redeem-code", "The customer enters an offer code.",
                 [
-                    Field("code", "string", "The code's reference name. None: they cancel."),
-                    Field("product_id", "string", "By default the first that has such a code."),
+                    Field("code", "string", "The code's reference name. If absent, the customer cancels."),
+                    Field("product_id", "string", "By default the first product with such a code."),
                 ], gives: .json("PurchaseOutcome")
             ) { simulator, call in
                 let id = try call.parameter("id")
@@ -80,7 +80,7 @@ extension SimulatorRoute {
             .json(try await simulator.messagesJSON(on: call.parameter("id")))
         },
         post(
-            "/_sim/devices/{id}/messages", "Orders a message without a subscription.",
+            "/_sim/devices/{id}/messages", "Adds a message that no subscription causes.",
             [Field("reason", "string", "generic by default.")], gives: .json("StoreMessages")
         ) { simulator, call in
             let id = try call.parameter("id")
@@ -112,7 +112,7 @@ extension SimulatorRoute {
             "/_sim/devices/{id}/purchase-intents", "The customer chooses a promoted product.",
             [
                 Field("product_id", "string", "Which product."),
-                Field("offer", "string", "A win-back offer of it."),
+                Field("offer", "string", "A win-back offer of the product."),
             ], gives: .json("PurchaseIntents")
         ) { simulator, call in
             let id = try call.parameter("id")

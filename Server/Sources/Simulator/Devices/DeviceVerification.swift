@@ -3,7 +3,7 @@ import Crypto
 
 /// Binds a document to the device that received it ("deviceVerification" in StoreKit's
 /// documentation): the SHA-384 of a nonce followed by the device's own identifier, both UUIDs in
-/// lower case. It does not change the world: the nonce is derived from the document's id and
+/// lower case. Needs no change of the world: the nonce is derived from the document's id and
 /// signing time.
 struct DeviceVerification: Sendable {
     private let hardware: LegacyDevice
@@ -19,7 +19,7 @@ struct DeviceVerification: Sendable {
         ).lowercased()
     }
 
-    /// The two fields for a document with an id that is signed at a moment.
+    /// The two fields of a document with this id that is signed at this moment.
     func fields(
         of documentID: String, signed: AppStoreDate?
     ) -> (verification: String, nonce: String) {
@@ -45,8 +45,8 @@ extension AppStoreSimulator {
         return DeviceVerification(seed: settings.seed, deviceID: device.id).id
     }
 
-    /// A transaction's payload as the App Store signs it for a device. Without a network the device
-    /// has the last one that it received.
+    /// The payload of a transaction as the App Store signs it for a device. A device without a
+    /// network has the last payload that it received.
     func payload(of transaction: StoreTransaction, on deviceID: String) -> TransactionPayload {
         guard let cache = phones[deviceID]?.cache else {
             return bound(world.payload(of: transaction, at: clock.now), to: deviceID)
@@ -55,8 +55,8 @@ extension AppStoreSimulator {
         return bound(known.payload(of: transaction, at: cache.at), to: deviceID)
     }
 
-    /// A subscription's renewal info as the App Store signs it for a device. Without a network the
-    /// device has the last one that it received.
+    /// The renewal info of a subscription as the App Store signs it for a device. A device without
+    /// a network has the last renewal info that it received.
     func renewalPayload(of subscription: Subscription, on deviceID: String) -> RenewalPayload {
         guard let cache = phones[deviceID]?.cache else {
             return bound(world.renewalPayload(of: subscription, at: clock.now), to: deviceID)

@@ -12,11 +12,11 @@ enum DocumentVerdict: String, Hashable, Sendable, CaseIterable {
     case invalidSignature = "invalid_signature"
     case missingRequiredProperties = "missing_required_properties"
 
-    /// The verdicts that can be ordered.
+    /// The verdicts that a request can set.
     static let failures = allCases.filter { $0 != .verified }
 
     /// Checks a document as a device does: that it is a JWS, signed by the authority, and made for
-    /// this device. Which app and environment it is for is left to the server.
+    /// this device. The server checks which app and environment the document is for.
     init(
         of document: String, from authority: SigningAuthority, for device: DeviceVerification
     ) {
@@ -42,7 +42,7 @@ enum DocumentVerdict: String, Hashable, Sendable, CaseIterable {
 }
 
 extension AppStoreSimulator {
-    /// A device's verdict on a document: the ordered one, or else the true one.
+    /// A device's verdict on a document: the one that was set, or else the true one.
     func verdict(on document: String, by deviceID: String) -> DocumentVerdict {
         if let ordered = phones[deviceID]?.verdict { return ordered }
         return DocumentVerdict(

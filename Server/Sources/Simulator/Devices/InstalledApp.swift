@@ -2,7 +2,7 @@ import AppStoreFormats
 
 /// The app on a device: which version, and where it was installed from.
 struct InstalledApp: Hashable, Sendable {
-    /// Where a copy of the app comes from. Each source has purchases of its own.
+    /// Where a copy of the app comes from. Purchases of different sources are separate.
     enum Source: String, Hashable, Sendable, CaseIterable {
         case store
         /// Buys in the sandbox, and renews daily.
@@ -12,11 +12,11 @@ struct InstalledApp: Hashable, Sendable {
     }
 
     var version = World.bundleVersion
-    /// Nil for the world's own app.
+    /// The bundle id of another app; nil for the world's own app.
     var bundleID: String?
     var appAppleID: Int64?
     var source: Source?
-    /// How often the app was reinstalled.
+    /// How many times the app was reinstalled.
     var reinstallCount = 0
     var launchCount = 1
 
@@ -27,7 +27,7 @@ struct InstalledApp: Hashable, Sendable {
     }
 }
 
-/// A change of the app on a device. Nil members stay the same.
+/// A change of the app on a device. A member that is nil changes nothing.
 struct AppChange: Sendable {
     var version: String?
     /// The version that the account first obtained.

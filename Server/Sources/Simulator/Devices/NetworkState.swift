@@ -4,14 +4,14 @@ import AppStoreFormats
 enum NetworkState: String, Hashable, Sendable, CaseIterable {
     case online
     case offline
-    /// Every call to the store is late.
+    /// The network delays every call to the store.
     case slow
-    /// A network whose login portal answers instead of the store.
+    /// A network in which a login portal responds instead of the store.
     case captive
 
     /// Seconds of real time by which a slow network delays a call, unless it is set.
     static let slowSecondsDefault = 5.0
-    /// A minute is more than any client waits.
+    /// The maximum delay. A minute is more than any client waits.
     static let slowSecondsMax = 60.0
 
     var reachesStore: Bool {
@@ -21,8 +21,8 @@ enum NetworkState: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The code of Foundation's `URLError`: not connected to the Internet, timed out, or secure
-    /// connection failed.
+    /// The code of Foundation's `URLError` for the state: not connected to the Internet, timed out,
+    /// or secure connection failed.
     var urlError: Int64 {
         switch self {
         case .online, .offline: -1009
@@ -33,8 +33,8 @@ enum NetworkState: String, Hashable, Sendable, CaseIterable {
 }
 
 extension AppStoreSimulator {
-    /// Changes a device's network. When it loses the store, its data stays as it is; when it
-    /// reaches the store again, its app learns of everything that happened in between.
+    /// Changes a device's network. When the device loses the store, its data stays as it is; when
+    /// it reaches the store again, its app learns of everything that happened meanwhile.
     func setNetwork(
         _ network: NetworkState, slowSeconds: Double?, on deviceID: String
     ) async throws {

@@ -3,9 +3,9 @@ import AppStoreFormats
 /// What the customer does with the next sheet or password prompt, set before it appears.
 struct NextSheet: Hashable, Sendable {
     var choice = PurchaseOrder.Choice.confirm
-    /// Why it fails, if the choice is to fail.
+    /// The error of the sheet, if the choice is to fail.
     var error = StoreKitFailure.unknown
-    /// Whether it stays open until it is released.
+    /// Whether the sheet stays open until it is released.
     var isHeld = false
 }
 
@@ -23,7 +23,7 @@ struct SheetQueue: Sendable {
             throw SimulatorProblem(
                 "too_many_sheets", status: 429,
                 "\(Self.waitingMax) sheets of this device are set already.",
-                remedy: "Buy something first: each purchase uses one up.")
+                remedy: "Buy something first: each purchase uses one choice.")
         }
         sheets.append(sheet)
     }
@@ -43,10 +43,10 @@ struct Gate: Sendable {
         continuation.finish()
     }
 
-    /// Ends the caller's wait without opening.
+    /// Ends the caller's wait without opening the gate.
     func close() { continuation.finish() }
 
-    /// Waits. Returns false if the gate was closed, or if the limit has passed.
+    /// Waits until the gate is opened. Returns false if it was closed, or if the limit has passed.
     func isOpened(within limit: Duration) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask { [stream] in
@@ -66,20 +66,21 @@ struct Gate: Sendable {
 
 extension AppStoreSimulator {
     /// Sets the choice for a device's next sheet, after the choices that are set already. Returns
-    /// how many are set.
+    /// the number of choices that are set.
     func setNextSheet(_ sheet: NextSheet, on deviceID: String) throws(SimulatorProblem) -> Int {
         let id = try world.device(deviceID).id
         try phones[id, default: Phone()].sheets.append(sheet)
         return phones[id]?.sheets.count ?? 0
     }
 
-    /// Releases all held sheets of a device. Returns how many there were.
+    /// Releases all held sheets of a device. Returns how many sheets were held.
     func letGo(on deviceID: String) throws(SimulatorProblem) -> Int {
         let id = try world.device(deviceID).id
         return phones[id]?.prompts.letGo() ?? 0
     }
 
-    /// Shows a sheet or a password prompt on a device, and waits while it is held.
+    /// Shows a sheet or a password prompt on a device. If the sheet is set to be held, waits until
+    /// the test releases it.
     ///
     /// - Parameter choice: what the customer does; by default the choice that was set before.
     /// - Returns: what the customer did.
@@ -101,7 +102,7 @@ extension AppStoreSimulator {
         phones[id]?.prompts.close(gate.number)
         guard isOpened else {
             throw SimulatorProblem(
-                "sheet_not_let_go", status: 408, "The sheet was held, and was not let go in time.",
+                "sheet_not_let_go", status: 408, "The sheet was held and not released in time.",
                 remedy: "POST …/let-go within \(PromptList.heldSecondsMax) seconds, before a reset."
             )
         }

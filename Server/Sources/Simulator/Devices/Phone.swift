@@ -1,22 +1,22 @@
 import AppStoreFormats
 
-/// The data of a simulated device besides its account: a network, sheets, ordered errors, and a
-/// memory of what it has announced to its app.
+/// The data of a simulated device besides its account: its network, sheets and set errors, and what
+/// it has announced to its app.
 ///
-/// The world does not contain it: no other purchase depends on it.
+/// The world does not contain a phone, because no other purchase depends on it.
 struct Phone: Sendable {
     var network = NetworkState.online
     /// Seconds of real time by which a slow network delays each call.
     var slowSeconds = NetworkState.slowSecondsDefault
-    /// The device's last data while it does not reach the store; nil while it does.
+    /// The last data of a device that does not reach the store; nil while it reaches the store.
     var cache: DeviceCache?
-    /// The error of each call for which one was ordered.
+    /// The error of each call for which an error was set.
     var failures: [DeviceCall: StoreKitFailure] = [:]
-    /// The verdict on every document, if one was ordered.
+    /// The verdict on every document, if a verdict was set.
     var verdict: DocumentVerdict?
     var sheets = SheetQueue()
     var prompts = PromptList()
-    /// The messages that the stream of updates has had.
+    /// The ids of messages that the stream of updates has contained.
     var announcedMessages: Set<String> = []
     /// Transactions that the app on this device has finished.
     var finished: Set<String> = []
@@ -51,12 +51,12 @@ struct AnnouncedState: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// The world as a device knows it: the present one, or without a network the last one that it
-    /// saw.
+    /// The world as a device knows it: the present world or, without a network, the world when the
+    /// device lost it.
     func known(on deviceID: String) -> World { phones[deviceID]?.cache?.world ?? world }
 
-    /// Whether the app on a device has finished a transaction. By default a finish on any device of
-    /// the account counts.
+    /// Whether the app on a device has finished a transaction. By default, a finish on any device
+    /// of the account counts.
     func isFinished(_ transactionID: String, on deviceID: String) -> Bool {
         if phones[deviceID]?.finished.contains(transactionID) == true { return true }
         guard !settings.has(.finishCountsPerDevice) else { return false }

@@ -20,7 +20,7 @@ struct Prompt: Hashable, Sendable {
     let productID: String?
     let at: AppStoreDate
     let choice: PurchaseOrder.Choice
-    /// Whether it is still open.
+    /// Whether the prompt is still open.
     var isHeld: Bool
 
     var kind: Kind {
@@ -39,19 +39,19 @@ struct PromptList: Sendable {
     static let heldMax = 20
     /// Maximum number of callers that wait for a device's next prompt.
     static let waitersMax = 20
-    /// Seconds of real time for which a sheet is held, or a caller waits for one, at most.
+    /// The maximum real time, in seconds, for which a sheet is held, or a caller waits for one.
     static let heldSecondsMax = 60
 
     private var prompts: [Prompt] = []
-    /// Prompts that are no longer listed.
+    /// The number of older prompts that are no longer listed.
     private var dropped = 0
-    /// By the number of the prompt.
+    /// The gates of held prompts, by the number of the prompt.
     private var held: [Int: Gate] = [:]
     private var waiters: [(count: Int, gate: Gate)] = []
 
     var all: [Prompt] { prompts }
 
-    /// All prompts ever, also those that are no longer listed.
+    /// The number of all prompts so far, also those that are no longer listed.
     var count: Int { dropped + prompts.count }
 
     /// Adds a prompt. Returns its number and, if it is held, a gate to wait at.
@@ -78,21 +78,22 @@ struct PromptList: Sendable {
         return (count, gate)
     }
 
-    /// A gate that opens when this number of prompts has appeared; nil if it has already.
+    /// A gate that opens when this number of prompts has appeared; nil if that has already
+    /// happened.
     mutating func gate(until count: Int) throws(SimulatorProblem) -> Gate? {
         guard self.count < count else { return nil }
         guard waiters.count < Self.waitersMax else {
             throw SimulatorProblem(
                 "too_many_waiters", status: 429,
                 "\(Self.waitersMax) callers wait for a prompt of this device.",
-                remedy: "Let some of them go on first.")
+                remedy: "Wait until some of them have continued.")
         }
         let gate = Gate()
         waiters.append((count, gate))
         return gate
     }
 
-    /// Opens the gates of all held sheets. Returns how many there were.
+    /// Opens the gates of all held sheets. Returns how many sheets were held.
     mutating func letGo() -> Int {
         let gates = held
         for (number, gate) in gates {
@@ -119,7 +120,7 @@ struct PromptList: Sendable {
 extension AppStoreSimulator {
     /// The prompts that a device has shown.
     ///
-    /// - Parameter count: waits until this number has appeared, at most for a minute.
+    /// - Parameter count: the number of prompts to wait for, at most for a minute.
     func prompts(on deviceID: String, atLeast count: Int) async throws(SimulatorProblem) -> [Prompt]
     {
         let id = try world.device(deviceID).id

@@ -2,7 +2,7 @@ import AppStoreFormats
 
 /// One event of a stream (WHATWG HTML, "Server-sent events").
 struct ServerSentEvent: Sendable {
-    /// The state of a transaction that an app learns from an event.
+    /// The state of a transaction that an event announces to an app.
     struct Announcement: Hashable, Sendable {
         let transactionID: String
         let state: AnnouncedState
@@ -11,7 +11,7 @@ struct ServerSentEvent: Sendable {
     /// A comment, which clients skip. It shows that the connection is alive.
     static let comment = Self(name: "", content: .null)
 
-    /// Numbers the events of a device. Nil until the event is appended to a stream.
+    /// The event's number among those of the device. Nil until the event is appended to a stream.
     var id: Int64?
     let name: String
     let content: JSON
@@ -38,7 +38,8 @@ struct UpdateStream: Sendable {
     var interval = Duration.seconds(Self.commentSeconds)
     /// Adds a comment to the stream.
     let addComment: @Sendable () -> Void
-    /// Ends the stream, because it has no reader any more. Later events are announced again.
+    /// Ends the stream, because it has no reader any more. Its undelivered events are announced
+    /// again.
     let end: @Sendable () -> Void
 
     init(

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// The errors that StoreKit throws, by the names of its cases in lower case with underscores. No
-/// two of its types share a name.
+/// The errors that StoreKit throws. Their names are those of its cases, in lower case with
+/// underscores. No two of its error types share a case name.
 enum StoreKitFailure: String, Hashable, Sendable, CaseIterable {
     // StoreKitError
     case unknown
@@ -45,8 +45,8 @@ enum StoreKitFailure: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A call of StoreKit for which an error can be ordered, as in `SKTestSession`. The verification of
-/// documents is the ninth; see ``DocumentVerdict``.
+/// A call of StoreKit for which an error can be set, as in `SKTestSession`. The ninth kind of error
+/// there is that of the verification of documents; see ``DocumentVerdict``.
 enum DeviceCall: String, Hashable, Sendable, CaseIterable {
     case products
     case purchase
@@ -57,7 +57,7 @@ enum DeviceCall: String, Hashable, Sendable, CaseIterable {
     case refund
     case redeem
 
-    /// Whether the call fails without a network. A device answers the others from its cache.
+    /// Whether the call fails without a network. A device responds to other calls from its cache.
     var needsStore: Bool {
         switch self {
         case .products, .purchase, .sync, .manage, .refund, .redeem: true
@@ -87,7 +87,7 @@ extension SimulatorProblem {
         var problem = Self(
             "storekit_error", status: failure == .networkError ? 503 : 409,
             "StoreKit fails the call \(call.rawValue) with \(failure.rawValue).",
-            remedy: "POST …/errors and …/network of the device say what fails.")
+            remedy: "POST …/errors and …/network of the device set which calls fail.")
         problem.storeKit = failure
         problem.urlError = failure == .networkError ? urlError : nil
         return problem
@@ -95,7 +95,7 @@ extension SimulatorProblem {
 }
 
 extension AppStoreSimulator {
-    /// The error with which a call on a device fails now: an ordered one, or that of its network.
+    /// The error with which a call on a device fails now: one that was set, or that of its network.
     /// Waits first if the network is slow.
     ///
     /// - Parameter needsStore: whether the call fails without a network.
@@ -124,9 +124,9 @@ extension AppStoreSimulator {
         (phones[deviceID]?.network ?? .online).urlError
     }
 
-    /// Orders errors for a device's calls. They stay until they are replaced.
+    /// Sets errors for calls on a device. They stay until they are replaced.
     ///
-    /// - Parameter changes: for each call named, its error; nil for none.
+    /// - Parameter changes: the error of each call that changes; nil removes the error.
     func setFailures(
         _ changes: [DeviceCall: StoreKitFailure?], verdict: DocumentVerdict??, on deviceID: String
     ) throws(SimulatorProblem) {

@@ -20,14 +20,14 @@ struct StoreMessage: Hashable, Sendable {
 
     let id: String
     let reason: Reason
-    /// The subscription that it is about.
+    /// The subscription that the message is about.
     var originalTransactionID: String?
     var productID: String?
 }
 
 extension World {
-    /// The messages that wait on a device, in order of its subscriptions. Each waits until it was
-    /// displayed; a new price increase, payment failure or end makes a new one.
+    /// The messages that wait on a device, in order of its subscriptions. A message waits until it
+    /// is displayed; a new price increase, payment failure or end causes a new message.
     func messages(on deviceID: String) throws(SimulatorProblem) -> [StoreMessage] {
         let account = try device(deviceID).account
         let life = lives[deviceID] ?? DeviceLife()

@@ -2,13 +2,13 @@ import AppStoreFormats
 
 /// Devices whose apps listen for updates of their account.
 ///
-/// The events of a device are numbered in one order. The newest are stored, so that a client whose
-/// connection broke can continue after the last one that it has. Numbers are never reused, not even
-/// after a reset.
+/// The events of a device are numbered in one order. The newest events are stored, so that a client
+/// whose connection broke can continue after the last event that it has. Numbers are never reused,
+/// not even after a reset.
 struct UpdateListeners: Sendable {
     /// Maximum number of open streams, and of devices whose events are kept.
     static let countMax = 1000
-    /// Events buffered for a slow listener; the oldest is dropped first.
+    /// Maximum number of events buffered for a slow listener; the oldest is dropped first.
     static let bufferedMax = 1000
     /// Maximum number of stored events of a device, and of events that wait while it has no
     /// network.
@@ -24,7 +24,7 @@ struct UpdateListeners: Sendable {
     private struct DeviceLog {
         let deviceID: String
         var account: Account.Key
-        /// The newest number that is no longer stored.
+        /// The number of the newest event that is no longer stored.
         var floor: Int64
         var kept: [ServerSentEvent] = []
         /// The events that happened while the device had no network. Nil if it has one.
@@ -53,8 +53,8 @@ struct UpdateListeners: Sendable {
         return open(at: index, first: numbered, limit: limit)
     }
 
-    /// Opens a stream of the events after the one with this number. Returns nil if some of them are
-    /// no longer stored; the client then begins again.
+    /// Opens a stream of the events after the one with this number. Returns nil if some of these
+    /// events are no longer stored; the client then begins again.
     mutating func resume(
         _ device: Device, after id: Int64, limit: Int?
     ) throws(SimulatorProblem) -> UpdateStream? {
@@ -115,8 +115,8 @@ struct UpdateListeners: Sendable {
         }
     }
 
-    /// Appends an event to the stream of each of an account's devices, except the one that already
-    /// knows. Returns the events that reached a listening app.
+    /// Appends an event to the streams of an account's devices, except `device`, which already
+    /// knows it. Returns the events that reached a listening app.
     mutating func send(
         _ account: Account.Key, except device: String?,
         _ event: (_ deviceID: String) throws(SigningFailure) -> ServerSentEvent
@@ -131,7 +131,7 @@ struct UpdateListeners: Sendable {
     }
 
     /// Appends an event to the stream of one device. Does nothing if the device has never listened.
-    /// Returns whether it reached a listening app.
+    /// Returns whether the event reached a listening app.
     @discardableResult
     mutating func append(_ event: ServerSentEvent, to deviceID: String) -> Bool {
         guard let index = logs.firstIndex(where: { $0.deviceID == deviceID }) else { return false }
@@ -139,7 +139,7 @@ struct UpdateListeners: Sendable {
     }
 
     /// Holds a device's events back from now on, or releases them. Returns the released events that
-    /// reached an app. The app may begin to listen while they are held.
+    /// reached an app. The app may begin to listen while events are held.
     mutating func setHolding(_ isHolding: Bool, on device: Device) -> [ServerSentEvent] {
         if isHolding { holding.insert(device.id) } else { holding.remove(device.id) }
         guard

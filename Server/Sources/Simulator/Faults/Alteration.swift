@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// Values that a fault puts into a notification although they are not true in the world, or do not
-/// exist yet. The signature is valid.
+/// Values that a fault puts into a notification although they are untrue in the world, or unknown
+/// in Apple's documentation. The signature is valid.
 struct Alteration: Hashable, Sendable {
     static let none = Self(faults: [])
 
     let faults: [NotificationFault]
 
-    /// Values that Apple may introduce one day.
+    /// Values that Apple may introduce in the future.
     enum Unknown {
         static let text = "SOMETHING_NEW"
         static let number: Int64 = 99
@@ -56,6 +56,6 @@ struct Alteration: Hashable, Sendable {
         }
     }
 
-    /// An id that no world assigns: those begin with 2 to 8.
+    /// An id that no world assigns: the ids of worlds begin with 2 to 8.
     static func other(_ id: String) -> String { "9" + id.dropFirst() }
 }

@@ -1,9 +1,8 @@
 import AppStoreFormats
 
-/// The last responses of the API with the requests they belong to. Stale responses are taken from
-/// here.
+/// The last responses of the API, each with its request. The fault `stale` returns them again.
 struct RecentResponses: Sendable {
-    /// Maximum number that is stored; the oldest is removed first.
+    /// Maximum number of stored responses; the oldest is removed first.
     static let storedMax = 1000
 
     private struct Entry: Sendable {
@@ -39,7 +38,7 @@ extension APIRequest {
 }
 
 extension AppStoreSimulator {
-    /// The response that faults cause. Nil if the true one is to be sent.
+    /// The response that faults cause. Nil if the true response is to be sent.
     func faultyResponse(to request: APIRequest, _ endpoint: APIEndpoint) async -> APIResponse? {
         if let outage = faults.apiOutage, outage.includes(clock.now) {
             appendToLog(.fault, [("api", "outage"), ("endpoint", .string(endpoint.name))])
@@ -92,7 +91,7 @@ extension AppStoreSimulator {
         return recentResponses.response(to: question, since: since)
     }
 
-    /// Stores a successful response for as long as a stale one may be needed.
+    /// Stores a successful response for as long as the fault `stale` may return it.
     func remember(_ answer: APIResponse, to request: APIRequest) {
         guard answer.status == 200, let question = request.requestKey else { return }
         remember(answer, to: question)
@@ -104,7 +103,7 @@ extension AppStoreSimulator {
 }
 
 extension APIEndpoint {
-    /// Whether its path contains a transaction's id.
+    /// Whether the endpoint's path contains a transaction's id.
     fileprivate var namesTransaction: Bool {
         ["transactions/", "subscriptions/", "history/", "refund/"].contains { path.contains($0) }
             && path.contains("{id}")

@@ -6,8 +6,8 @@ enum DeviceRead: Hashable, Sendable {
     case entitlements
     case statuses
     case purchase
-    /// This includes the beginning of a stream of updates, which StoreKit delivers when an app
-    /// starts.
+    /// Also the beginning of a stream of updates: StoreKit delivers unfinished transactions when an
+    /// app starts.
     case unfinished
     /// Eligibility for the introductory offer.
     case eligibility
@@ -102,7 +102,7 @@ extension AppStoreSimulator {
         world.transactions(of: account).first { $0.product.id == productID }
     }
 
-    /// The first transaction of each chain, if it is not among those shown.
+    /// The first transaction of each chain, unless `shown` contains it.
     private func finishedFirstTransactions(
         of account: Account.Key, besides shown: [StoreTransaction]
     ) -> [StoreTransaction] {
@@ -133,7 +133,7 @@ extension AppStoreSimulator {
         try authority.sign(payload(of: transaction, on: deviceID))
     }
 
-    /// A spoiled document, if one of the faults causes that; else nil.
+    /// A spoiled document, if one of the faults requires it; nil otherwise.
     private func sign(
         _ transaction: StoreTransaction, on deviceID: String, _ faults: Set<DeviceFault>
     ) throws -> String? {
@@ -172,13 +172,13 @@ extension DeviceFault {
         case .listedInRetry: chains.contains(where: \.isInRetry)
         case .newestFirst, .heldTransaction: transactions.count > 1
         case .emptyRead: !transactions.isEmpty || !chains.isEmpty
-        // As after renewals while the app was not running.
+        // As happens after renewals while the app was not running.
         case .finishedAgain:
             !transactions.isEmpty
                 && chains.contains { chain in
                     !transactions.contains { $0.id == chain.transactions.first?.id }
                 }
-        // Only drawn if the two results differ.
+        // Drawn only if the two results differ.
         case .stickyEligibility: true
         case .unlistedAfterPurchase, .latestTwice, .forged, .truncated, .wrongApp,
             .wrongEnvironment:

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// The faults of one layer: the probability of each, which are ordered to occur once, and how often
-/// each has occurred. Drawn from the seed.
+/// The faults of one layer: the probability of each, those that are set to occur once, and how
+/// often each has occurred. The draws follow from the seed.
 package struct ArmedFaults<Kind: FaultKind>: Sendable {
-    /// Maximum number of ordered faults that are waiting.
+    /// Maximum number of waiting faults that are set to occur once.
     static var orderedMax: Int { 1000 }
 
-    /// Probabilities from 0 to 1. A fault that is absent does not occur.
+    /// The probability of each fault, from 0 to 1. A fault that is absent does not occur at random.
     package var odds: [Kind: Double] = [:]
     /// Faults that each occur once, in this order, one for each event that they can affect.
     package private(set) var ordered: [Kind] = []
@@ -24,8 +24,8 @@ package struct ArmedFaults<Kind: FaultKind>: Sendable {
         ordered += kinds
     }
 
-    /// Draws the faults of the next event, from those that can affect it. An ordered fault occurs
-    /// alone, and waits while it cannot affect an event.
+    /// Draws the faults of the next event, from those that can affect it. A fault that is set to
+    /// occur once occurs alone, and waits while it cannot affect an event.
     ///
     /// The number of draws is always the same, whatever the probabilities: arming one fault does
     /// not change when others occur.

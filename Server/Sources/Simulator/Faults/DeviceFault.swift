@@ -1,4 +1,4 @@
-/// Deviations of devices from StoreKit's documentation, as measured.
+/// Deviations of devices from StoreKit's documentation that were observed.
 package enum DeviceFault: String, FaultKind {
     case expiredAtRenewal = "expired_at_renewal"
     case lapsedAtRenewal = "lapsed_at_renewal"

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// How a document can be invalid: not Apple's, or not for this app and time. A server that accepts
-/// one has a security hole.
+/// How a document can be invalid: not signed by Apple, or not for this app and time. A server that
+/// accepts such a document has a security hole.
 package enum DocumentDefect: String, Hashable, Sendable, CaseIterable {
     case forged
     case tampered
@@ -21,7 +21,7 @@ package enum DocumentDefect: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// After the expiry of every certificate.
+    /// A time after the expiry of every certificate.
     static let tooLate = AppStoreDate(milliseconds: 4_102_444_800_000)
     static let otherBundleID = "com.example.other"
     static let otherAppleID: Int64 = 999_999_999
@@ -66,7 +66,7 @@ extension JSON {
     /// The members that contain what a notification is about.
     private static let parts: Set = ["data", "summary", "appData", "externalPurchaseToken"]
 
-    /// Replaces the value of a key here and in the parts. Adds nothing.
+    /// Replaces the value of a key in the object and in its parts. Adds no key.
     fileprivate func replacing(_ key: String, with value: JSON) -> JSON {
         guard case .object(let members) = self else { return self }
         return .object(

@@ -1,32 +1,32 @@
-/// A fault of one layer, by its name in `POST /_sim/faults`.
+/// A fault of one layer. Its raw value is its name in `POST /_sim/faults`.
 package protocol FaultKind: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     /// What happens, in one sentence.
     var summary: String { get }
 }
 
 extension FaultKind {
-    /// The kind of invalid document that the fault sends, if it has the same name as one.
+    /// The kind of invalid document that the fault sends, if a kind has the same name as the fault.
     var defect: DocumentDefect? { DocumentDefect(rawValue: rawValue) }
 }
 
 /// What can go wrong between the App Store that sends a notification and the server.
 package enum NotificationFault: String, FaultKind {
-    // When it arrives, and how often. The first of these faults that occurs counts.
+    // When the notification arrives, and how often. The first of these faults that occurs counts.
     case drop
     case burst
     case duplicate
     case reorder
     case delay
-    // What it contains.
+    // What the notification contains.
     case otherTransactionID = "other_transaction_id"
     case unknownType = "unknown_type"
     case unknownSubtype = "unknown_subtype"
     case unknownStatus = "unknown_status"
     case unknownOfferType = "unknown_offer_type"
     case unknownValue = "unknown_value"
-    // How much of it arrives.
+    // How much of the notification arrives.
     case truncate
-    // What else is sent with it: documents that are not Apple's and must be refused.
+    // What else is sent with the notification: documents not signed by Apple, to be refused.
     case forged
     case tampered
     case truncated

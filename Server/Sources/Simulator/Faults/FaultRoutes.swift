@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// Which faults occur from now on.
+// The routes that show and set the faults that occur from now on.
 
 extension SimulatorRoute {
     static let faultRoutes = [
@@ -32,7 +32,7 @@ extension SimulatorRoute {
         Field("devices", "object", "Odds {\(names(DeviceFault.self))}."),
         Field(
             "next", "object",
-            "Once, in this order: {notifications, api, devices}, each a name or a list."),
+            "Faults that occur once each: {notifications, api, devices}, each a name or a list."),
     ]
 
     private static func names<Kind: FaultKind>(_ kind: Kind.Type) -> String {
@@ -41,7 +41,7 @@ extension SimulatorRoute {
 }
 
 extension Faults {
-    /// Applies the settings in a body. Each layer that is named is replaced, with its durations.
+    /// Applies the settings in a body. Replaces each layer that the body names, with its durations.
     fileprivate mutating func read(
         _ body: RequestBody, at now: AppStoreDate
     ) throws(SimulatorProblem) {
@@ -53,7 +53,7 @@ extension Faults {
             new.notifications.odds = try part.odds()
             if let delay = try Self.delay(part) {
                 new.delay = delay
-                // A duration alone means: delay all notifications.
+                // A duration without a probability delays all notifications.
                 if part.value("delay") == nil { new.notifications.odds[.delay] = 1 }
             }
             new.notificationOutage = try Self.outage(part, at: now)
@@ -92,7 +92,7 @@ extension Faults {
         try devices.order(part.kinds("devices"))
     }
 
-    /// Seconds of real time. A minute is more than any client waits.
+    /// The maximum of `slow_seconds`, in real time. A minute is more than any client waits.
     private static let slowSecondsMax = 60.0
 
     private static func fields<Kind: FaultKind>(_ kind: Kind.Type) -> [String] {

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// What goes wrong between the App Store and its clients. Drawn from the seed, but separately from
-/// the world's own draws, so that a world with faults has the same history as one without.
+/// What goes wrong between the App Store and its clients. The draws follow from the seed, but are
+/// separate from the world's draws: a world with faults has the same history as one without.
 package struct Faults: Sendable {
     /// What happens to one notification.
     struct Fate: Hashable, Sendable {
@@ -14,19 +14,19 @@ package struct Faults: Sendable {
             case dropped
             case duplicated
             case burst
-            /// Delayed by a number of milliseconds.
+            /// The notification is delayed by a number of milliseconds.
             case delayed(Int64)
-            /// Held until after the next one.
+            /// The notification is held until after the next one.
             case reordered
         }
     }
 
-    /// A delay of fixed length, or drawn evenly up to a maximum.
+    /// A delay of fixed length, or of a random length up to a maximum.
     package struct Delay: Hashable, Sendable {
         package var seconds: Int64
         package var isMaximum: Bool
 
-        /// A month.
+        /// The maximum delay: a month.
         package static let secondsMax: Int64 = 2_678_400
 
         package init(seconds: Int64, isMaximum: Bool = false) {
@@ -37,11 +37,11 @@ package struct Faults: Sendable {
 
     package var notifications: ArmedFaults<NotificationFault>
     package var delay = Delay(seconds: 3600)
-    /// While it lasts, nothing is sent. Due notifications are sent at its end.
+    /// While the outage lasts, nothing is sent. Due notifications are sent at its end.
     package var notificationOutage: Outage?
     package var api: ArmedFaults<APIFault>
     package var apiOutage: Outage?
-    /// In real time.
+    /// The delay of the fault `slow`, in seconds of real time.
     package var slowSeconds = 5.0
     package var staleSeconds: Int64 = 3600
     package var retryAfterSeconds: Int64 = 1
@@ -82,7 +82,7 @@ extension NotificationFault {
         }
     }
 
-    /// Whether a notification contains what the fault changes.
+    /// Whether a notification contains the value that the fault changes.
     fileprivate func canStrike(_ notice: NotificationDraft) -> Bool {
         switch self {
         case .otherTransactionID: notice.type == .didRenew

@@ -1,26 +1,26 @@
 import AppStoreFormats
 
-/// The simulator's own sums for each day in UTC: production only, without purchases shared by
-/// Family Sharing. Computed from the world's state, not from the documents it has sent.
+/// The simulator's own sums for each day in UTC: only production, without purchases shared by
+/// Family Sharing. Computed from the world's state, not from the documents that it has sent.
 package struct DailyBooks: Hashable, Sendable {
     /// Maximum number of days in one answer.
     package static let daysMax = 1100
 
     package struct Day: Hashable, Sendable {
         package let date: CivilDate
-        /// By currency.
+        /// The amounts by currency.
         package internal(set) var money: [String: Money] = [:]
-        /// At the end of the day, or now if it is not over.
+        /// The subscriptions at the end of the day, or now if the day is not over.
         package internal(set) var counts = Counts()
     }
 
-    /// In thousandths of the currency's unit.
+    /// Amounts in thousandths of the currency's unit.
     package struct Money: Hashable, Sendable {
-        /// By the day on which the paid period begins.
+        /// The amount charged, by the day on which the paid period begins.
         package internal(set) var charged: Int64 = 0
-        /// By the day of the refund, even if it was reversed later.
+        /// The amount refunded, by the day of the refund, even if the refund was reversed later.
         package internal(set) var refunded: Int64 = 0
-        /// Refunds that were reversed on this day.
+        /// The amount of refunds that were reversed on this day.
         package internal(set) var reversed: Int64 = 0
         /// The amounts that upgrades refunded for the replaced periods, by the day of the upgrade.
         package internal(set) var credited: Int64 = 0
@@ -35,21 +35,21 @@ package struct DailyBooks: Hashable, Sendable {
         }
     }
 
-    /// Numbers of subscriptions. Each is in one of these states, or in none.
+    /// The numbers of subscriptions. A subscription counts in at most one state.
     package struct Counts: Hashable, Sendable {
-        /// In a period at full price.
+        /// The number of subscriptions in a period at full price.
         package internal(set) var paid = 0
-        /// In a period at the price of an offer that is not free.
+        /// The number of subscriptions in a period at the price of an offer that is not free.
         package internal(set) var offer = 0
         package internal(set) var trial = 0
         package internal(set) var grace = 0
         package internal(set) var retry = 0
-        /// The number of ``grace`` that follow a free period.
+        /// The number of subscriptions in ``grace`` whose last period was free.
         package internal(set) var freeGrace = 0
-        /// The number of people that subscriptions are paid for, including those in grace.
+        /// The number of people for whom subscriptions are paid, including subscriptions in grace.
         package internal(set) var seats: Int64 = 0
 
-        /// Open, and not free.
+        /// The number of subscriptions that are open and not free.
         package var active: Int { paid + offer + grace }
     }
 
@@ -108,7 +108,7 @@ package struct DailyBooks: Hashable, Sendable {
         add(\.charged, charge.price, currency, at: day)
         add(\.tax, whole.tax, currency, at: day)
         add(\.proceeds, whole.proceeds, currency, at: day)
-        // A refund of a period that had not begun may be reversed before it counts.
+        // A refund of a period that had not begun may be reversed before the period counts.
         for refund in charge.refunds where refund.reversed.map({ refund.at < $0 }) ?? true {
             let isCredit = transaction.isUpgraded && refund.reversed == nil
             let rest = parts(of: charge.price - refund.amount, of: transaction, isReduced)
@@ -122,8 +122,9 @@ package struct DailyBooks: Hashable, Sendable {
         }
     }
 
-    /// Divides the amount charged for a transaction: each seat separately (all seats, or those not
-    /// refunded); otherwise each unit, if the amount is a multiple.
+    /// Divides the amount charged for a transaction. A purchase of seats has one part for each seat
+    /// (all seats, or those not refunded); any other has one for each unit, if the amount is a
+    /// multiple.
     private func parts(
         of amount: Int64, of transaction: StoreTransaction, _ isReduced: Bool
     ) -> (tax: Int64, proceeds: Int64) {

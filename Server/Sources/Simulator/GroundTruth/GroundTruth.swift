@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// What an account may truly use, according to the simulator. Computed from the world's state, not
-/// from the documents it has sent.
+/// from the documents that it has sent.
 package struct GroundTruth: Hashable, Sendable {
     package var account: String
     package var now: AppStoreDate
@@ -37,38 +37,41 @@ package struct TruePurchase: Hashable, Sendable {
     }
 
     package var originalTransactionID: String
-    /// The product in force. After an immediate change, the new one.
+    /// The product in force. After an immediate change of product, this is the new product.
     package var productID: String
     package var environment: SimulatedEnvironment
     package var state: State
     /// Whether the customer may use the product now.
     package var isOpen: Bool
-    /// When access ends or ended, as known now. Nil if it does not end by time.
+    /// When access ends or ended, as known now. Nil if no time ends it.
     package var until: AppStoreDate?
     package var willRenew: Bool
-    /// Subscriptions only.
+    /// The product of the next period. Nil if the subscription does not renew, or the purchase is
+    /// no subscription.
     package var renewsTo: String?
     package var isRevoked: Bool
     package var isInGrace: Bool
-    /// Payment is being retried, without a grace period or after it.
+    /// Whether a failed payment is being retried outside a grace period.
     package var isInRetry: Bool
     package var graceUntil: AppStoreDate?
     /// The current period, or the last one. Nil if the product has no end.
     package var period: Range<AppStoreDate>?
-    /// When a period begins that is paid for and has not begun. Nil if there is none.
+    /// When a period begins that is paid for and has not begun. Nil if there is no such period.
     package var nextBegins: AppStoreDate?
     package var ownership = OwnershipType.purchased
-    /// Set if the customer has committed to a number of months.
+    /// The state of a twelve-month commitment. Nil without one.
     package var commitment: TrueCommitment?
     /// A higher price that was announced to the customer and is not paid yet.
     package var priceRise: PriceRise?
-    /// What the next period will cost, in thousandths of the currency unit. Nil if none follows.
+    /// What the next period will cost, in thousandths of the currency unit. Nil if no period
+    /// follows.
     package var nextPrice: Int64?
-    /// How often the renewal date was extended.
+    /// The number of times that the renewal date was extended.
     package var extensionCount = 0
     /// All charges and refunds, oldest first.
     package var charges: [TrueCharge] = []
-    /// Nil for an ordinary purchase.
+    /// The seats of a subscription that was bought for several people. Nil for an ordinary
+    /// purchase.
     package var seats: TrueSeats?
 
     package var json: JSON {
@@ -141,7 +144,7 @@ extension TrueBooks {
     }
 
     private func truePurchase(_ subscription: Subscription, at now: AppStoreDate) -> TruePurchase {
-        // A renewal that was charged early has not begun: the period that covers now counts.
+        // A renewal that was charged early has not begun: the period that covers `now` counts.
         let current = subscription.transactions.last { $0.covers(now) }
         let shown = current ?? subscription.begun(by: now) ?? subscription.latest
         var graceUntil: AppStoreDate?
@@ -212,14 +215,14 @@ extension Subscription {
         case .grace: return .grace
         case .retry: return .retry
         case .revoked: return .refunded
-        // Also if a renewal was attempted after a refund and all retries failed.
+        // Also applies if a renewal was attempted after a refund and all retries failed.
         case .ended(.billingError): return .expired
         case .active, .ended: return isRefunded(at: now) ? .refunded : .expired
         }
     }
 
     /// Whether the present or the last period was refunded together with all seats that were added
-    /// to it. The next period may have been charged already without having begun.
+    /// to it. Ignores a next period that was charged early and has not begun.
     private func isRefunded(at now: AppStoreDate) -> Bool {
         guard let last = begun(by: now), last.revocation != nil else { return false }
         return !transactions.contains {
@@ -227,8 +230,8 @@ extension Subscription {
         }
     }
 
-    /// When the grace period after the latest period ended without a payment. Nil if there was
-    /// none.
+    /// When the grace period after the latest period ended without a payment. Nil if there was no
+    /// grace period.
     fileprivate var graceEnded: AppStoreDate? {
         let began = latest.purchased.milliseconds + Self.sameMomentMillisecondsMax
         guard let grace = steps.lastIndex(where: { $0.stage == .grace }),

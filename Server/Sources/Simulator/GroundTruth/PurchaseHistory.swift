@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// One subscription, or one one-time purchase, as it was known at any moment of the past. Made from
-/// the world's state, not from the documents it has sent.
+/// the world's state, not from the documents that it has sent.
 struct PurchaseHistory: Sendable {
     /// A charge, and its refunds.
     struct Charge: Sendable {
@@ -9,26 +9,28 @@ struct PurchaseHistory: Sendable {
         /// When the customer was charged: at the beginning of the period, even if that was early;
         /// later if the payment succeeded in the grace period.
         let at: AppStoreDate
-        /// Oldest first.
+        /// The refunds of the charge, oldest first.
         let refunds: [Refund]
-        /// The refunds of single seats, if these count as if they had not been charged.
+        /// The amount of refunded single seats that count as if they had not been charged.
         var unchargedSeats: Int64 = 0
-        /// How many seats that was.
+        /// The number of refunded single seats that count as if they had not been charged.
         var unchargedSeatCount: Int64 = 0
 
-        /// In thousandths of the currency's unit.
+        /// The amount that counts as charged, in thousandths of the currency's unit.
         var price: Int64 { transaction.price - unchargedSeats }
     }
 
     struct Refund: Hashable, Sendable {
-        /// Not before the charge, which has the date of its period's beginning.
+        /// The date of the refund, but not before the charge, which has the date of its period's
+        /// beginning.
         let at: AppStoreDate
-        /// When it was actually refunded.
+        /// When the refund was actually made.
         let given: AppStoreDate
-        /// In thousandths of the currency's unit.
+        /// The refunded amount, in thousandths of the currency's unit.
         let amount: Int64
         let reversed: AppStoreDate?
-        /// How many seats were refunded, if others are left, so that the period continues.
+        /// The number of refunded seats if other seats are left, so that the period continues; 0
+        /// otherwise.
         var seats: Int64 = 0
 
         var isOfSeats: Bool { seats > 0 }
@@ -36,22 +38,22 @@ struct PurchaseHistory: Sendable {
 
     /// The state of a subscription at a moment, with its charge.
     enum Standing: Sendable {
-        /// Within a period.
+        /// The moment is within the period of this charge.
         case open(Charge)
         case grace(after: Charge)
         case retry(after: Charge)
     }
 
-    /// In order of the periods.
+    /// The charges in the order of their periods.
     let charges: [Charge]
-    /// Empty for a one-time purchase.
+    /// The changes of phase and renewal. Empty for a one-time purchase.
     let steps: [ChainStep]
-    /// When the renewal date was extended.
+    /// The moments at which the renewal date was extended.
     let extensions: [AppStoreDate]
 
     /// The history as if payments collected in a grace period had been made at its beginning, and
-    /// as if single seats that were refunded had not been charged: no document contains these
-    /// dates.
+    /// as if single seats that were refunded had not been charged. Documents do not say when either
+    /// happened.
     ///
     /// - Parameter isRestated: whether to leave out refunds that were reversed, as if they had
     ///   never been given.
@@ -69,9 +71,10 @@ struct PurchaseHistory: Sendable {
         return Self(charges: known, steps: steps, extensions: extensions)
     }
 
-    /// Returns nil if nothing is open, in its grace period or being retried.
+    /// The state of the subscription at a moment. Returns nil if nothing is open, in its grace
+    /// period or being retried.
     func standing(at moment: AppStoreDate) -> Standing? {
-        // The first transaction of a period stands for all of them.
+        // The first transaction of a period stands for all transactions of the period.
         let open =
             charges.last { $0.isOpen(at: moment) && $0.transaction.beginsPeriod }
             ?? charges.last { $0.isOpen(at: moment) }
@@ -87,8 +90,8 @@ struct PurchaseHistory: Sendable {
 }
 
 extension PurchaseHistory {
-    /// How many people a subscription in a state is paid for: one, unless it was bought in seats.
-    /// Zero if the period is free, or its payment is being retried.
+    /// The number of people for whom a subscription in a state is paid: one, unless it was bought
+    /// in seats. Zero if the period is free, or its payment is being retried.
     func seats(in standing: Standing, at moment: AppStoreDate) -> Int64 {
         let present: Charge
         switch standing {
@@ -99,7 +102,7 @@ extension PurchaseHistory {
         return charges.filter { charge in
             guard charge.transaction.isPart(ofPeriodOf: present.transaction) else { return false }
             guard case .grace = standing else { return charge.isOpen(at: moment) }
-            // All parts end together, unless one was refunded earlier.
+            // All parts of a period end together, unless one of them was refunded earlier.
             return charge.at <= moment
                 && !charge.isRefunded(at: charge.transaction.expires ?? moment)
         }.reduce(0) { $0 + $1.seats(at: moment) }
@@ -122,7 +125,7 @@ extension PurchaseHistory.Charge {
     }
 
     /// Whether the period has begun or will begin. A period that was charged early may have been
-    /// refunded, or replaced by another product, before.
+    /// refunded or replaced by another product before its beginning.
     var begins: Bool {
         !refunds.contains {
             $0.reversed == nil && $0.given < transaction.purchased && !$0.isOfSeats
@@ -166,7 +169,7 @@ extension TrueBooks {
             charges: [charge(transaction, at: transaction.purchased)], steps: [], extensions: [])
     }
 
-    /// Whether a transaction stands only for time that the developer has given for free.
+    /// Whether a transaction stands only for time that the developer has added for free.
     private func isExtension(_ transaction: StoreTransaction) -> Bool {
         world.settings.has(.extensionMakesTransaction) && transaction.reason == .renewal
             && transaction.price == 0 && transaction.offer == nil
@@ -188,14 +191,16 @@ extension TrueBooks {
 }
 
 extension Subscription {
-    /// The maximum rounding difference: a period that is paid in grace begins when grace began.
+    /// The maximum rounding difference in milliseconds: a period that is paid in grace begins when
+    /// grace began.
     static let sameMomentMillisecondsMax: Int64 = 1_000
 
-    /// When a period was charged. Normally at its beginning; if grace began with it, when grace
-    /// ended.
+    /// When a period was charged: normally at its beginning; at the end of a grace period if one
+    /// began with the period.
     fileprivate func moneyMoment(of transaction: StoreTransaction) -> AppStoreDate {
         let start = transaction.purchased
-        // Charged early and refunded before it began: grace was about the period that replaced it.
+        // Charged early and refunded before it began: the grace was that of the period that
+        // replaced it.
         if let revocation = transaction.revocation, revocation.at < start { return start }
         let unpaid = steps.firstIndex {
             $0.stage == .grace

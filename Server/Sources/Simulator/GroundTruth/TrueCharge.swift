@@ -2,20 +2,20 @@ import AppStoreFormats
 
 // The money in the ground truth.
 
-/// One charge, and how much of it was refunded. In thousandths of the currency unit.
+/// One charge, and how much of it was refunded. Amounts are in thousandths of the currency unit.
 package struct TrueCharge: Hashable, Sendable {
     package let transactionID: String
-    /// Identifies the order, whichever transaction id it is reported under.
+    /// Identifies the order, whatever transaction id it is reported under.
     package let webOrderLineItemID: String?
     package let productID: String
     /// When the paid period begins.
     package let at: AppStoreDate
     package let amount: Int64
-    /// ISO 4217.
+    /// The currency's code in ISO 4217.
     package let currency: String
     package let refunded: Int64
     package let refundedAt: AppStoreDate?
-    /// Nil for an ordinary purchase.
+    /// The number of seats that were bought. Nil for an ordinary purchase.
     package let seats: Int64?
     package let refundedSeats: Int64?
     /// The part of ``refunded`` for single seats.
@@ -44,7 +44,7 @@ package struct TrueCharge: Hashable, Sendable {
 
 /// The state of a twelve-month commitment.
 package struct TrueCommitment: Hashable, Sendable {
-    /// The last paid month, from 1.
+    /// The number of the last paid month, from 1.
     package let month: Int
     package let months: Int
     package let until: AppStoreDate
@@ -60,7 +60,7 @@ package struct TrueCommitment: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// What was charged. Empty for family members, because the purchaser has paid.
+    /// The charge of the transaction. Empty for family members, because the purchaser has paid.
     var charges: [TrueCharge] {
         guard ownership == .purchased else { return [] }
         return [

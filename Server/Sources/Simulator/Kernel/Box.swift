@@ -1,5 +1,5 @@
-/// One copy of a value for many holders: a million transactions refer to a handful of products. It
-/// has value semantics: a holder cannot change it for the others.
+/// One copy of a value for many holders: a million transactions refer to a few products. A box has
+/// value semantics: no holder can change the value for the others.
 indirect enum Box<Value: Sendable>: Sendable {
     case one(Value)
 

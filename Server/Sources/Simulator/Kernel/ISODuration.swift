@@ -1,25 +1,27 @@
 /// An ISO 8601 duration, such as `P31D`, `P1M`, `PT1H30M` or `P1Y2M3W4DT5H6M7S`.
 ///
 /// Years, months, weeks and days are units of the store's calendar (see ``StoreCalendar``), so
-/// `P1M` after a purchase is exactly when it renews. Hours, minutes, seconds and a fraction of any
-/// unit are exact.
+/// `P1M` after a purchase is exactly the time of its renewal. Hours, minutes, seconds and a
+/// fraction of any unit have a fixed length.
 package struct ISODuration: Hashable, Sendable {
     package var months: Int
     package var days: Int
     package var milliseconds: Int64
 
-    /// The longest duration: ten years, of which three may be leap years.
+    /// The longest duration in days: ten years, of which three may be leap years.
     package static let daysMax = 3653
     fileprivate static let dayMilliseconds: Int64 = 86_400_000
-    /// Digits of a number, including leading zeros. Ten years have nine digits of seconds.
+    /// Maximum number of digits of a number, including leading zeros. Ten years have nine digits of
+    /// seconds.
     private static let digitsMax = 12
-    /// Digits of a fraction. Fractions of a millisecond are truncated.
+    /// Maximum number of digits of a fraction. Fractions of a millisecond are truncated.
     private static let fractionDigitsMax = 9
 
-    /// Why a text is not a usable duration.
+    /// Why a text is not a valid duration.
     package enum Refusal: Error, Hashable, Sendable {
         case unreadable
-        /// Years and months differ in length, so a fraction of one is not exact.
+        /// A fraction of a year or month, which is not exact because years and months differ in
+        /// length.
         case partOfMonth
         case tooLong
     }
@@ -34,8 +36,8 @@ package struct ISODuration: Hashable, Sendable {
     package static func hours(_ hours: Int) -> Self { Self(milliseconds: Int64(hours) * 3_600_000) }
     package static func months(_ months: Int) -> Self { Self(months: months) }
 
-    /// Returns nil if the text is not a duration, or is negative, has no unit, or is longer than
-    /// ten years.
+    /// Parses a duration. Returns nil if the text is no duration, is negative, has no unit, or is
+    /// longer than ten years.
     package init?(_ text: String) {
         do throws(Refusal) { try self.init(parsing: text) } catch { return nil }
     }
@@ -63,7 +65,7 @@ package struct ISODuration: Hashable, Sendable {
             ("H", .hour), ("M", .minute), ("S", .second),
         ]
 
-        /// A number of the unit that exceeds ten years.
+        /// The maximum number of the unit in a duration. A greater number exceeds ten years.
         var countMax: Int64 {
             switch self {
             case .year, .month, .week, .day: Int64(ISODuration.daysMax)
@@ -71,7 +73,7 @@ package struct ISODuration: Hashable, Sendable {
             }
         }
 
-        /// Nil if the unit has no fixed length.
+        /// The unit's length in milliseconds. Nil if its length is not fixed.
         var milliseconds: Int64? {
             switch self {
             case .year, .month: nil
@@ -142,7 +144,7 @@ package struct ISODuration: Hashable, Sendable {
         milliseconds += (Int64(fraction) ?? 0) * length / divisor
     }
 
-    /// Counts a month as a twelfth of 365.25 days.
+    /// Whether the duration is at most ten years, if a month is a twelfth of 365.25 days.
     private var isWithinLimit: Bool {
         let monthMilliseconds = Self.dayMilliseconds * 1461 / 48
         let (months, days) = (Int64(months), Int64(days))

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// A change of a subscription's phase, or of whether it renews, at a moment. Recorded because
-/// neither can be seen in the transactions afterwards.
+/// A change of a subscription's phase, or of whether it renews, at a moment. Recorded because the
+/// transactions do not show these changes.
 struct ChainStep: Hashable, Sendable {
     /// A phase without its dates.
     enum Stage: Hashable, Sendable {
@@ -21,7 +21,7 @@ extension Subscription {
     /// Maximum number of recorded steps. The oldest are dropped first, many at once.
     static let stepsMax = 2000
 
-    /// Records the present phase, unless it is already the last recorded step.
+    /// Records the present phase and renewal, unless the last recorded step has the same.
     mutating func recordStep(at now: AppStoreDate) {
         let step = ChainStep(at: now, stage: stage, continuesRenewing: continuesRenewing)
         if let last = steps.last, last.stage == step.stage,

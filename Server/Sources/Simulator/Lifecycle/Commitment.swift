@@ -8,14 +8,15 @@ struct Commitment: Hashable, Sendable {
         let totalPrice: Int64
     }
 
-    /// Apple offers no other length.
+    /// The length of a commitment. Apple offers no other length.
     static let months = 12
-    /// Apple retries a failed month longer than other payments, without a grace period.
+    /// The number of days for which a failed payment is retried. Apple retries a commitment's month
+    /// longer than other payments, without a grace period.
     static let retryDays = 90
 
     let terms: Terms
     var expires: AppStoreDate
-    /// The last paid month, from 1.
+    /// The number of the last paid month, from 1.
     var month: Int
 
     var isLastMonth: Bool { month >= Self.months }

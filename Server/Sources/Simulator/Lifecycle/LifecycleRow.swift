@@ -1,6 +1,5 @@
 /// The possible events of a purchase, numbered as in the table of docs/lifecycle.md. The world
-/// marks each notification with its row, so that one can tell which events a random life went
-/// through.
+/// marks each notification with its row, so that a caller can count the events of random lives.
 package enum LifecycleRow: Int, Hashable, Sendable, CaseIterable {
     case firstPurchase = 1
     case firstPurchaseTrial

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// Determines the row of the lifecycle table that a notification represents from its content. If
-/// the world knows the row better, it passes it explicitly.
+/// Determines from a notification's content the row of the lifecycle table that it represents. If
+/// the content is not sufficient, the world passes the row explicitly.
 struct LifecycleRowClassifier {
     let type: NotificationType
     let subtype: NotificationSubtype?
     let transaction: StoreTransaction
-    /// The state afterwards. Nil if the purchase is not a subscription.
+    /// The subscription after the event. Nil if the purchase is not a subscription.
     let chain: Subscription?
 
     var row: LifecycleRow? {
@@ -27,13 +27,13 @@ struct LifecycleRowClassifier {
         }
     }
 
-    /// The table has no rows about seats, and about who has one.
+    /// Whether the event is about seats, or about who has one. The table has no rows for these.
     private var isAboutSeats: Bool {
         transaction.ownership == .assigned
             || [.increaseQuantity, .decreaseQuantity, .seats].contains(subtype)
     }
 
-    /// Types that belong to one row whatever their subtype.
+    /// The types that belong to one row whatever their subtype.
     private static let rows: [NotificationType: LifecycleRow] = [
         .consumptionRequest: .consumptionRequested, .metadataUpdate: .advancedCommerce,
         .migration: .advancedCommerce, .priceChange: .advancedCommerce,

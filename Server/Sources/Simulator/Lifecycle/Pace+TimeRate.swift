@@ -1,8 +1,8 @@
 extension Pace {
-    /// The rate that a `.storekit` file names by the number of `SKTestSession.TimeRate`. Returns
-    /// nil for real time and for unknown numbers. The rates 1 to 6, which scaled days until Xcode
-    /// 13, map to the nearest current rate; 14, which Xcode does not offer, maps to the sandbox's
-    /// three minutes.
+    /// The pace of a rate in a `.storekit` file, which is the number of a case of
+    /// `SKTestSession.TimeRate`. Returns nil for real time and for unknown numbers. The rates 1 to
+    /// 6, which scaled days until Xcode 13, map to the nearest current rate; 14, which Xcode does
+    /// not offer, maps to the sandbox's three minutes.
     init?(timeRate number: Int64) {
         switch number {
         case 1, 10: self = .monthly(.oneHour)

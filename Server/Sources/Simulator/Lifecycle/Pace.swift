@@ -8,7 +8,8 @@ package enum Pace: Hashable, Sendable {
     /// Every period has the same length, in milliseconds.
     case every(Int64)
 
-    /// The length of a month, in seconds. Apple's rates for sandbox testers, and Xcode's fastest.
+    /// The length of a month, in seconds: Apple's rates for sandbox testers, and Xcode's fastest
+    /// rate.
     package enum Speed: Int, Hashable, Sendable, CaseIterable {
         case thirtySeconds = 30
         case threeMinutes = 180
@@ -21,9 +22,10 @@ package enum Pace: Hashable, Sendable {
     /// TestFlight renews every subscription daily, whatever its period.
     package static let testFlight = every(86_400_000)
 
-    /// Apple's table of accelerated times, in seconds; grace for 6 days (weekly) and for 16 days.
-    /// The values are not proportional to the month, so there is no formula. Apple documents no
-    /// grace and retry for three minutes: those values follow the pattern of the other rows.
+    /// Apple's table of accelerated times, in seconds. It has the grace period for 6 days (weekly)
+    /// and for 16 days. The values are not proportional to the month, so there is no formula. Apple
+    /// documents no grace and retry for three minutes: those values follow the pattern of the other
+    /// rows.
     private struct Lengths {
         let week: Int64
         let month: Int64
@@ -48,7 +50,7 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// The length of a period in milliseconds. Nil if the calendar determines it.
+    /// The length of a period in milliseconds. Nil if the calendar determines the length.
     func length(of period: BillingPeriod) -> Int64? {
         switch self {
         case .realTime: return nil
@@ -66,7 +68,7 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// The length of a number of days in milliseconds. Nil if the calendar determines it.
+    /// The length of a number of days in milliseconds. Nil if the calendar determines the length.
     func length(ofDays days: Int) -> Int64? {
         switch self {
         case .realTime: nil
@@ -75,7 +77,7 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// The length of the grace period in milliseconds. Nil if the calendar determines it.
+    /// The length of the grace period in milliseconds. Nil if the calendar determines the length.
     func graceLength(days: Int, isWeekly: Bool) -> Int64? {
         switch self {
         case .realTime: return nil
@@ -88,8 +90,8 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// How long a failed payment is retried, in milliseconds. `days` is the duration in real time,
-    /// of which 60 is normal. Nil if the calendar determines it.
+    /// How long a failed payment is retried, in milliseconds; `days` is this duration in real time,
+    /// normally 60 days. Nil if the calendar determines the length.
     func retryLength(days: Int) -> Int64? {
         switch self {
         case .realTime: nil
@@ -98,12 +100,12 @@ package enum Pace: Hashable, Sendable {
         }
     }
 
-    /// The length in milliseconds of an interruption that restarts the subscription time. Nil for
-    /// 60 days.
+    /// The length in milliseconds of an interruption after which the subscription time starts
+    /// again. Nil for 60 days.
     var gapLength: Int64? {
         switch self {
         case .realTime: nil
-        // Apple documents this value for the sandbox at every rate.
+        // Apple documents this value for all rates of the sandbox.
         case .every, .monthly: 600_000
         }
     }

@@ -3,14 +3,14 @@ import AppStoreFormats
 /// A higher price for a product that a customer is subscribed to.
 package struct PriceRise: Hashable, Sendable {
     package let productID: String
-    /// Thousandths of the currency unit.
+    /// The new price, in thousandths of the currency unit.
     package let price: Int64
-    /// Renewals from this moment on cost the new price.
+    /// The moment from which renewals cost the new price.
     package let from: AppStoreDate
     /// Whether the subscription ends unless the customer agrees.
     package let needsConsent: Bool
     package let announced: AppStoreDate
-    /// When the customer agreed.
+    /// When the customer agreed. Nil if that has not happened.
     package internal(set) var agreed: AppStoreDate?
     /// Whether the new price is in effect: a period was charged at it, or the customer bought again
     /// since.
@@ -31,7 +31,7 @@ extension Subscription {
         return rise
     }
 
-    /// The rise that a renewal from a moment on waits for.
+    /// The rise whose consent a renewal at or after a moment waits for.
     func pendingRise(at start: AppStoreDate) -> PriceRise? {
         guard let rise = announcedRise, rise.isPending, rise.from <= start else { return nil }
         return rise
@@ -46,8 +46,8 @@ extension Subscription {
     }
 
     /// Updates the rises after a manual purchase. A customer who buys again does so at today's
-    /// price and needs no further consent: a rise that has taken effect is the price by now. One
-    /// for a later day was announced for the periods that are over, and is removed.
+    /// price and needs no further consent. A rise that has taken effect is now the price. A rise of
+    /// a later day was announced for periods that are over, so it is removed.
     mutating func resolveRisesAtPurchase(at now: AppStoreDate) {
         priceRises.removeAll { !$0.isCharged && $0.from > now }
         for index in priceRises.indices where !priceRises[index].isCharged {

@@ -36,7 +36,7 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
     case retryPurchaseReturnsHeld = "purchase_in_retry_returns_held"
     case lapsePurchaseReturnsHeld = "purchase_after_lapse_returns_held"
 
-    /// Whether it shows only in subscriptions with several seats.
+    /// Whether the quirk shows only in subscriptions with several seats.
     package var isAboutSeats: Bool {
         switch self {
         case .seatAdditionSharesLineItem, .seatAdditionProrated, .seatRefundToldOnce,
@@ -55,17 +55,17 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
         case .productChangeNearTrialEndRenews:
             "Within a day of a trial's end, a change of product sends DID_RENEW only."
         case .lateTrialCancellationRenews:
-            "Switching renewal off within a day of a trial's end comes too late for one renewal."
+            "Switching renewal off within a day of a trial's end does not prevent the next renewal."
         case .renewalHasAnotherID:
             "DID_RENEW carries another transactionId, with the same webOrderLineItemId."
         case .extensionMakesTransaction:
-            "Extended time is a transaction of its own; else the last one's expiresDate moves."
+            "Extended time is a separate transaction; else expiresDate of the last one moves."
         case .retryEndKeepsRenewalOn: "When the retries end, autoRenewStatus stays 1."
         case .cancellationInRetrySendsNoExpired:
             "Switching renewal off in grace or retry sends no EXPIRED."
         case .refundKeepsRenewalOn: "After a refund the next period is still charged."
         case .declinedRefundRestoresRenewal:
-            "Renewal, switched off by a refund request, is switched on when that is declined."
+            "Renewal, switched off by a refund request, is switched on if the request is declined."
         case .consumptionRequestRepeated:
             "CONSUMPTION_REQUEST is repeated, as a new notification, until the app answers."
         case .summaryBeforeExtensions: "The SUMMARY of a mass extension comes before the others."
@@ -73,7 +73,7 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
             "Switching renewal off within a commitment sends nothing."
         case .oneTimeChargeInSandboxOnly: "ONE_TIME_CHARGE is sent in the sandbox only."
         case .sandboxHasSixPeriods:
-            "The sandbox renews five times, to six periods, as until 2021; else twelve times."
+            "The sandbox renews five times (six periods), as until 2021; else twelve times."
         case .declinedPurchaseArrives:
             "A purchase that a parent declines still arrives, as in the iOS 27 simulator."
         case .interruptedPurchaseFails:
@@ -83,18 +83,18 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
         case .sandboxReceiptsShiftOriginalID:
             "Receipts of the sandbox have an original_transaction_id that is higher by one."
         case .restoreMakesTransaction:
-            "Restoring gives a non-consumable another transactionId, with the same original one."
+            "Restoring gives a non-consumable a new transactionId, but the same original one."
         case .seatAdditionSharesLineItem:
-            "Added seats have the webOrderLineItemId of their period; else one of their own."
+            "Added seats have the webOrderLineItemId of their period; else a new one."
         case .seatAdditionProrated:
-            "Added seats cost the unused share of their period; else as much as a whole one."
+            "Added seats cost the unused share of their period; else the whole price."
         case .seatRefundToldOnce:
             "A refund of seats of several transactions sends one REFUND; else one for each."
         case .seatRefundNamesPercentage:
             "A refund of seats has the revocationPercentage of its transaction; else none."
         case .unclaimSeatsLost: "UNCLAIM_SEATS is not sent."
         case .purchaserUsesASeat:
-            "One seat cannot be claimed, because the purchaser uses it; else all can."
+            "One seat cannot be claimed, because the purchaser uses it; else all seats can."
         case .membersHaveNoRenewalInfo:
             "Notifications and statuses of an assigned seat have no renewal information."
         case .finishCountsPerDevice:
@@ -102,9 +102,9 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
         case .ownPurchasesAnnounced:
             "A subscription is also announced on the device that buys it, as on macOS."
         case .alreadySubscribedRefused:
-            "Buying what the account has is refused; else it returns the transaction held."
+            "Buying an owned product is refused; else it returns the existing transaction."
         case .retryPurchaseReturnsHeld:
-            "Buying what is being retried returns the transaction held; else it is refused."
+            "Buying a product in retry returns the existing transaction; else it is refused."
         case .lapsePurchaseReturnsHeld:
             "Buying again after a lapse returns the old transaction, and nothing is bought."
         }

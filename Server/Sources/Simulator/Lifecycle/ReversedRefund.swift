@@ -7,12 +7,14 @@ struct ReversedRefund: Hashable, Sendable {
 }
 
 extension World {
-    /// Maximum number of transactions whose reversed refunds are recorded. Further ones are not.
+    /// Maximum number of transactions whose reversed refunds are recorded. Those of further
+    /// transactions are not recorded.
     static let reversedRefundsMax = 100_000
     /// Maximum number of reversed refunds of one transaction that are recorded.
     static let reversalsMax = 100
 
-    /// Records the refund of a transaction as reversed. Does nothing if there is none.
+    /// Records the refund of a transaction as reversed. Does nothing if the transaction has no
+    /// refund.
     mutating func recordReversal(of transaction: StoreTransaction, at now: AppStoreDate) {
         guard let revocation = transaction.revocation,
             reversedRefunds.count < Self.reversedRefundsMax,

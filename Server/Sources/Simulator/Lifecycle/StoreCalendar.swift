@@ -9,9 +9,9 @@ import Foundation
 struct StoreCalendar: Hashable, Sendable {
     /// The day and time that the periods of a chain are aligned to.
     struct Anchor: Hashable, Sendable {
-        /// 1 to 31.
+        /// The day of the month, from 1 to 31.
         var dayOfMonth: Int
-        /// Since midnight on the wall clock.
+        /// The time of day in milliseconds since midnight on the wall clock.
         var millisecondOfDay: Int64
     }
 
@@ -70,22 +70,22 @@ struct StoreCalendar: Hashable, Sendable {
         return (CivilDate(daysSince1970: day), local - day * RFC3339.millisecondsPerDay)
     }
 
-    /// Converts a wall-clock time. A time that is skipped in March is taken as an hour later; of a
-    /// time that occurs twice in November the first is taken.
+    /// Converts a wall-clock time to a moment. A time that is skipped in March counts as an hour
+    /// later; a time that occurs twice in November counts as the first.
     func moment(_ day: CivilDate, millisecondOfDay: Int64) -> AppStoreDate {
         let local = day.daysSince1970 * RFC3339.millisecondsPerDay + millisecondOfDay
         let before = offset(atUTC: local - RFC3339.millisecondsPerDay)
         let after = offset(atUTC: local + RFC3339.millisecondsPerDay)
         let early = local - before
-        // If the offset before the change still holds at that moment, it is correct. This also
-        // selects the first of two.
+        // If the offset before the change still applies at `early`, that moment is correct. This
+        // also selects the first of two moments.
         if offset(atUTC: early) == before { return AppStoreDate(milliseconds: early) }
         let late = local - after
         if offset(atUTC: late) == after { return AppStoreDate(milliseconds: late) }
         return AppStoreDate(milliseconds: early)
     }
 
-    /// Milliseconds that the wall clock is ahead of UTC; negative for Los Angeles.
+    /// The milliseconds by which the wall clock is ahead of UTC; negative for Los Angeles.
     private func offset(atUTC milliseconds: Int64) -> Int64 {
         let seconds = milliseconds.flooredDivision(by: 1000)
         let instant = Date(timeIntervalSince1970: TimeInterval(seconds))

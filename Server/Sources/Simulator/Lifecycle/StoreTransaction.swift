@@ -6,13 +6,13 @@ struct StoreTransaction: Hashable, Sendable {
         var at: AppStoreDate
         var reason: RevocationReason
         var type: RevocationType
-        /// Thousandths of a percent.
+        /// The refunded share of the price, in thousandths of a percent.
         var percentage: Int64
-        /// What had been refunded of single seats before, which is not refunded again.
+        /// The amount refunded for single seats before, which is not refunded again.
         var earlier: Int64 = 0
     }
 
-    /// What the transactions of one chain normally share.
+    /// The values that the transactions of one chain normally share.
     struct Origin: Hashable, Sendable {
         let originalID: String
         let account: Account.Key
@@ -24,33 +24,33 @@ struct StoreTransaction: Hashable, Sendable {
 
     /// The position of a month within a commitment.
     struct CommitmentMonth: Hashable, Sendable {
-        /// From 1.
+        /// The number of the month, from 1.
         let number: Int
         let total: Int
         let expires: AppStoreDate
-        /// Price of the whole commitment, in thousandths of the currency unit.
+        /// The price of the whole commitment, in thousandths of the currency unit.
         let price: Int64
     }
 
     let id: String
     private(set) var origin: Box<Origin>
     let boxedProduct: Box<StoreKitProduct>
-    /// Unique for each subscription period.
+    /// Identifies the order. Unique for each subscription period.
     let webOrderLineItemID: String?
     let purchased: AppStoreDate
     var expires: AppStoreDate?
     let quantity: Int64
     let reason: TransactionReason
-    /// Price of the whole quantity, in thousandths of the currency unit.
+    /// The price of the whole quantity, in thousandths of the currency unit.
     let price: Int64
     let boxedOffer: Box<StoreKitOffer>?
     var commitment: Box<CommitmentMonth>?
     var advancedCommerce: Box<AdvancedCommerceTransaction>?
-    /// The purchaser's transaction, if a family member has this one by sharing.
+    /// The purchaser's transaction, if a family member has this transaction by sharing.
     var sharedFrom: String?
     var revocation: Revocation?
     var isUpgraded = false
-    /// Nil for an ordinary purchase. See ``seats``.
+    /// The seats that were bought. Nil for an ordinary purchase. See ``seats``.
     var boxedSeats: Box<SeatsBought>?
 
     init(
@@ -117,15 +117,15 @@ struct StoreTransaction: Hashable, Sendable {
         (seats?.refunded ?? 0) + (revocation.map(amount) ?? 0)
     }
 
-    /// What a refund of the whole transaction gives back.
+    /// The amount that a refund of the whole transaction returns.
     func amount(of revocation: Revocation) -> Int64 {
         RefundPercentage.part(revocation.percentage, of: price - revocation.earlier)
     }
 
-    /// The same charge under another transaction id, with the same order.
+    /// The same charge with the same order under another transaction id.
     func reissued(as id: String) -> Self { copy(id: id, purchased: purchased) }
 
-    /// The same purchase under the id and with the date of a restore.
+    /// The same purchase with the id and date of a restore.
     func restored(as copy: RestoredTransactions.Copy) -> Self {
         self.copy(id: copy.id, purchased: copy.restored)
     }

@@ -10,11 +10,11 @@ struct Subscription: Sendable {
         /// The payment is being retried, without access.
         case retry(until: AppStoreDate)
         case ended(ExpirationIntent)
-        /// The last transaction was refunded.
+        /// The latest transaction was refunded.
         case revoked
     }
 
-    /// An offer price that applies to some more periods.
+    /// An offer price that applies to a number of further periods.
     struct RunningOffer: Hashable, Sendable {
         let offer: StoreKitOffer
         var periodsLeft: Int
@@ -32,10 +32,11 @@ struct Subscription: Sendable {
     var pace: Pace
     var transactions: [StoreTransaction]
     private(set) var boxedNextProduct: Box<StoreKitProduct>
-    /// The customer's choice. Within a commitment, it applies to the time after it.
+    /// Whether the customer wants the subscription to renew. Within a commitment, this is about the
+    /// time after it.
     var renews = true
     var phase = Phase.active
-    /// Why the subscription last ended. Kept while the transaction it ended with is refunded.
+    /// Why the subscription last ended. Kept while its last transaction is refunded.
     var endedBy: ExpirationIntent?
     /// Whether payments fail.
     var paymentFails = false
@@ -43,29 +44,31 @@ struct Subscription: Sendable {
     var pendingOffer: Box<PendingOffer>?
     /// A commitment that begins when the current offers are over.
     var plannedCommitment: Commitment.Terms?
-    /// The id of the purchaser's chain that this one follows. Nil if the account bought it itself.
+    /// The id of the purchaser's chain that this chain follows. Nil if the account bought the
+    /// subscription itself.
     private(set) var sharedBy: String?
     var anchor: StoreCalendar.Anchor
-    /// Start of the current span without a long gap.
+    /// The start of the current span of subscription time without a long gap.
     var startedRecently: AppStoreDate
-    /// Renewals since the last manual purchase. The sandbox allows twelve.
+    /// The number of renewals since the last manual purchase. The sandbox allows twelve.
     var renewalCount = 0
-    /// Whether it has renewed as often as the sandbox allows. Then a commitment does not continue
-    /// either.
+    /// Whether the subscription has renewed as often as the sandbox allows. After that, a
+    /// commitment does not continue either.
     var hasReachedRenewalLimit = false
     var commitment: Commitment?
     /// Every price rise that was announced to the customer, oldest first.
     var priceRises: [PriceRise] = []
-    /// When the renewal date was extended.
+    /// The moments at which the renewal date was extended.
     var extensions: [AppStoreDate] = []
-    /// What happened to the phase and the renewal, oldest first.
+    /// The changes of the phase and of the renewal, oldest first.
     var steps: [ChainStep] = []
     var advancedCommerce: Box<AdvancedCommerceRenewal>?
-    /// Seats of the next period. One for an ordinary subscription.
+    /// The number of seats of the next period. 1 for an ordinary subscription.
     var plannedSeats: Int64 = 1
-    /// Who invites members, as decided when the subscription began.
+    /// Whether Apple or the app's server invites members, as decided when the subscription began.
     var invitations = SeatInvitations.apple
-    /// Nil if there was never more than one seat since it was bought or bought again.
+    /// The members who have seats. Nil if there was never more than one seat since the subscription
+    /// was last bought.
     var group: SeatGroup?
     /// Whether renewal was switched off too late, so that one more period is charged.
     var isChargeUnderWay = false
@@ -103,8 +106,8 @@ struct Subscription: Sendable {
     /// The end of the paid time.
     var paidUntil: AppStoreDate { latest.expires ?? latest.purchased }
 
-    /// Whether another period follows as far as the customer is concerned. The months of a
-    /// commitment follow in any case, unless the subscription is over.
+    /// Whether another period follows by the customer's choice. The months of a commitment follow
+    /// in any case, unless the subscription is over.
     var continuesRenewing: Bool {
         renews || isWithinCommitment && !isOver && !hasReachedRenewalLimit
     }
@@ -123,8 +126,8 @@ struct Subscription: Sendable {
         }
     }
 
-    /// The status at a moment. Also active during a period whose renewal was charged early and
-    /// refunded.
+    /// The status at a moment. It is active, too, during a period whose renewal was charged early
+    /// and refunded.
     func status(at now: AppStoreDate) -> SubscriptionStatus {
         switch phase {
         case .active: .active
@@ -135,7 +138,7 @@ struct Subscription: Sendable {
         }
     }
 
-    /// When something will happen by itself. In the past if it is overdue.
+    /// When the next event of the chain happens by itself. In the past if the event is overdue.
     func due(renewsEarlySeconds: Int64) -> AppStoreDate? {
         guard sharedBy == nil else { return nil }
         switch phase {
@@ -143,8 +146,8 @@ struct Subscription: Sendable {
             guard continuesRenewing, !paymentFails, pendingRise(at: paidUntil) == nil else {
                 return paidUntil
             }
-            // Never before half of the period: otherwise all periods of sandbox minutes would be
-            // charged at once.
+            // Not before the middle of the period: otherwise all periods of sandbox minutes would
+            // be charged at once.
             let half = (paidUntil.milliseconds - latest.purchased.milliseconds) / 2
             let early = min(renewsEarlySeconds * 1000, half)
             return AppStoreDate(milliseconds: paidUntil.milliseconds - early)
@@ -156,8 +159,9 @@ struct Subscription: Sendable {
 
     /// The chain of a family member, in the same state as this one but with its own transactions.
     ///
-    /// - Parameter startedRecently: of the member's own chain, which may have begun later (Apple's
-    ///   page "recentSubscriptionStartDate": without a long gap that is `originalPurchaseDate`).
+    /// - Parameter startedRecently: the value of the member's own chain, which may have begun
+    ///   later. Without a long gap, the value equals `originalPurchaseDate` (Apple's page
+    ///   "recentSubscriptionStartDate").
     func followed(
         by member: Account.Key, id: String, transactions: [StoreTransaction],
         startedRecently: AppStoreDate

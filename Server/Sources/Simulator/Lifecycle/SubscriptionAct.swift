@@ -3,7 +3,7 @@ import AppStoreFormats
 /// Something done to a subscription from outside, with its parameters: one change of the world.
 /// Simulated customers, scenarios and tests use the same acts as the routes.
 package struct SubscriptionAct: Sendable, CustomStringConvertible {
-    /// The verb, and the parameters that differ from their defaults, for a person.
+    /// The verb, and the parameters that differ from their defaults, in words.
     package let description: String
     fileprivate let change: Change
 
@@ -19,13 +19,13 @@ package struct SubscriptionAct: Sendable, CustomStringConvertible {
     }
 }
 
-/// A parameter as the end of a description. Empty if it has its default.
+/// A parameter as the end of a description. Empty if the parameter has its default.
 private func described(_ words: String, _ parameter: String?) -> String {
     parameter.map { "\(words) \($0)" } ?? ""
 }
 
 extension RefundOrder {
-    /// The end of the description of a refund. Empty for all of the price.
+    /// The end of the description of a refund. Empty for a refund of the whole price.
     var described: String {
         switch share {
         case .whole: ""
@@ -110,7 +110,8 @@ extension SubscriptionAct {
         try world.renewNow(id, at: now)
     }
 
-    /// - Parameter transactionID: nil for the latest transaction that is not refunded.
+    /// - Parameter transactionID: the transaction to refund; nil for the latest that is not
+    ///   refunded.
     package static func refund(
         _ order: RefundOrder = RefundOrder(), of transactionID: String? = nil
     ) -> Self {
@@ -206,21 +207,21 @@ extension SubscriptionAct {
 // MARK: - Seats
 
 extension SubscriptionAct {
-    /// - Parameter seats: how many the next period has.
+    /// - Parameter seats: the number of seats of the next period.
     package static func changeSeats(_ seats: Int64) -> Self {
         Self("change-seats to \(seats)") { world, id, now throws(SimulatorProblem) in
             try world.changeSeats(id, to: seats, at: now)
         }
     }
 
-    /// - Parameter account: gets a seat.
+    /// - Parameter account: the account that gets a seat.
     package static func joinGroup(_ account: String) -> Self {
         Self("join-group \(account)") { world, id, now throws(SimulatorProblem) in
             try world.joinGroup(id, account, at: now)
         }
     }
 
-    /// - Parameter account: loses its seat.
+    /// - Parameter account: the account that loses its seat.
     package static func leaveGroup(_ account: String) -> Self {
         Self("leave-group \(account)") { world, id, _ throws(SimulatorProblem) in
             try world.leaveGroup(id, account)

@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// The subscriptions of a world, each at a fixed index in the order in which they began, so that
-/// one can be changed without copying its transactions.
+/// The subscriptions of a world, each at a fixed index in the order in which they began. A
+/// subscription can be changed without copying its transactions.
 struct SubscriptionChains: Sendable {
     private var places: [String: Int] = [:]
     private var chains: [Subscription?] = []
     private var dueTimes: [AppStoreDate?] = []
 
-    /// Looks up a chain by its original transaction id.
+    /// The chain with an original transaction id.
     subscript(id: String) -> Subscription? { places[id].flatMap { chains[$0] } }
 
     /// All chains, in the order in which they began.

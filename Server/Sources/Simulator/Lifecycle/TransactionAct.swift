@@ -1,8 +1,9 @@
 import AppStoreFormats
 
-/// Something done to one transaction, of a subscription or not: one change of the world.
+/// Something done to one transaction, of a subscription or of a one-time purchase: one change of
+/// the world.
 package struct TransactionAct: Sendable, CustomStringConvertible {
-    /// The verb, and the parameters that differ from their defaults, for a person.
+    /// The verb, and the parameters that differ from their defaults, in words.
     package let description: String
     fileprivate let change: SubscriptionAct.Change
 

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// The server's response to a posted notification: a status, or why there was none.
+/// The server's response to a posted notification: a status, or why no response arrived.
 package struct PostResult: Hashable, Sendable {
     package var status: Int?
     package var error: String?
@@ -22,11 +22,11 @@ package struct SentNotification: Sendable {
     }
 
     package let draft: NotificationDraft
-    /// Empty for version 1, which is not signed.
+    /// The posted JWS. Empty for version 1, which is not signed.
     package let signedPayload: String
-    /// The faults applied to it.
+    /// The faults applied to the notification.
     package var faults: [NotificationFault] = []
-    /// Whether it is not one of Apple's, but was sent by a fault beside the true one.
+    /// Whether a fault sent this notification in addition to a real one. A server must refuse it.
     package var isStray = false
     /// The body to post in place of the signed payload. Set for version 1 only.
     package var v1: V1Message?
@@ -40,15 +40,15 @@ package struct SentNotification: Sendable {
 
 /// Stores every notification, and schedules its delivery attempts.
 struct DeliveryQueue: Sendable {
-    /// Hours after a failed attempt until the next. Production only; the sandbox tries once.
+    /// Hours after a failed attempt until the next attempt in production. The sandbox tries once.
     static let retryHours: [Int64] = [1, 12, 24, 48, 72]
-    /// Hours after a failed attempt of version 1 until the next.
+    /// Hours after a failed attempt of version 1 until the next attempt.
     static let v1RetryHours: [Int64] = [6, 24, 48]
     /// Maximum number of stored notifications. The oldest is removed first.
     static let storedMax = 20_000
     /// How long a notification that is to be overtaken waits for the next one: an hour.
     static let heldMillisecondsMax: Int64 = 3_600_000
-    /// How often a burst posts a notification.
+    /// The number of times that a burst posts a notification.
     static let burst = 6
 
     /// What follows an attempt.
@@ -65,12 +65,12 @@ struct DeliveryQueue: Sendable {
     }
 
     private var stored: [Int: SentNotification] = [:]
-    /// How many were made, which is also the number of the next.
+    /// The number of notifications that were made, which is also the number of the next one.
     private(set) var count = 0
     private var oldest = 0
     private var queue = DueQueue<ScheduledAttempt>()
-    /// A notification that waits to be overtaken by the next one, with a time limit because there
-    /// may be no next one.
+    /// A notification that waits until the next one overtakes it. The wait has a limit, because
+    /// there may be no next one.
     private var held: (number: Int, until: AppStoreDate)?
     let stopsRetryingAt400: Bool
 
@@ -79,15 +79,16 @@ struct DeliveryQueue: Sendable {
     /// Version 2 notifications in the order in which they were made, without strays.
     var all: [SentNotification] { inOrder.filter { $0.v1 == nil && !$0.isStray } }
 
-    /// Version 1 notifications.
+    /// The version 1 notifications in the order in which they were made.
     var v1: [SentNotification] { inOrder.filter { $0.v1 != nil } }
 
-    /// Documents sent by faults, which are not Apple's.
+    /// The documents that faults sent in addition, which a server must refuse.
     var strays: [SentNotification] { inOrder.filter(\.isStray) }
 
     private var inOrder: [SentNotification] { made(from: oldest) }
 
-    /// What was made about some accounts, in that order: strays, and both versions.
+    /// The notifications about some accounts, in the order in which they were made: both versions,
+    /// and strays.
     func made(about accounts: Set<String>) -> [SentNotification] {
         (oldest..<max(oldest, count)).compactMap { number in
             guard let account = stored[number]?.draft.account, accounts.contains(account) else {
@@ -148,7 +149,7 @@ struct DeliveryQueue: Sendable {
         return number
     }
 
-    /// An attempt beyond the schedule, which is not followed by another. Each has its own number,
+    /// An attempt beyond the schedule, after which no other follows. Each has a different number,
     /// so that no two copies of version 1 are identical.
     private func unscheduledAttempt(_ number: Int, copy: Int = 1) -> ScheduledAttempt {
         ScheduledAttempt(number: number, attempt: Self.retryHours.count + copy)
@@ -159,8 +160,8 @@ struct DeliveryQueue: Sendable {
         queue.add(due, due: moment)
     }
 
-    /// Posts the held notification after a later one. Only one is held at a time: if a second one
-    /// is to be held, it is posted and the first follows it.
+    /// Posts the held notification after a later one. Only one notification is held at a time: if a
+    /// second one is to be held, it is posted and the first follows it.
     private mutating func releaseHeld(after number: Int, at now: AppStoreDate) {
         guard let held, held.number != number else { return }
         queue.add(ScheduledAttempt(number: held.number, attempt: 1), due: now)
@@ -180,7 +181,7 @@ struct DeliveryQueue: Sendable {
         return nil
     }
 
-    /// Records an attempt's outcome and schedules the next attempt if there is one.
+    /// Records an attempt's outcome, and schedules the next attempt if one follows.
     mutating func recordOutcome(
         _ answer: PostResult, of due: ScheduledAttempt, at now: AppStoreDate
     ) {

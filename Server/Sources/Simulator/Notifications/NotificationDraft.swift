@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// A notification before it is signed: what the world has to report as of one moment. Its documents
-/// are built only when they are read, because in a large world most never are.
+/// A notification before it is signed: what the world reports as of one moment. Its documents are
+/// built only when they are read, because in a large world most drafts are never read.
 package struct NotificationDraft: Sendable {
     enum Content: Sendable {
         case purchase(Snapshot)
@@ -35,11 +35,11 @@ package struct NotificationDraft: Sendable {
     package let uuid: String
     package let type: NotificationType
     package let subtype: NotificationSubtype?
-    /// Nil if it does not concern an account.
+    /// The account that the notification concerns. Nil if it concerns none.
     package let account: String?
     package let environment: SimulatedEnvironment
     package let at: AppStoreDate
-    /// The row of the lifecycle table that it represents.
+    /// The row of the lifecycle table that the notification represents.
     package let row: LifecycleRow?
     let content: Content
     let status: SubscriptionStatus?
@@ -52,7 +52,7 @@ package struct NotificationDraft: Sendable {
 
     var signedDate: AppStoreDate { signed(Self.signaturesMax - 1) }
 
-    /// The transaction inside. Nil if the notification is not about one.
+    /// The transaction inside. Nil if the notification contains none.
     var transaction: TransactionPayload? {
         guard case .purchase(let snapshot) = content else { return nil }
         return snapshot.transaction.payload(signed: firstSigned, snapshot.documentContext)
@@ -71,14 +71,15 @@ package struct NotificationDraft: Sendable {
         AppStoreDate(milliseconds: firstSigned.milliseconds + place)
     }
 
-    /// The compact JWS that Apple would post. The inner documents are signed first, then the whole.
+    /// The compact JWS that Apple would post. The inner documents are signed first, then the outer
+    /// payload.
     func signed(
         by authority: SigningAuthority, _ settings: SimulatorSettings
     ) throws(SigningFailure) -> String {
         try authority.sign(wireObject(signedBy: authority, settings))
     }
 
-    /// The payload to sign, with the signed documents inside, altered by a fault if there is one.
+    /// The payload to sign, with the signed documents inside, and altered if a fault requires it.
     func payload(
         signedBy authority: SigningAuthority, _ settings: SimulatorSettings,
         altered alteration: Alteration = .none
@@ -135,7 +136,7 @@ package struct NotificationDraft: Sendable {
         return part
     }
 
-    /// The sandbox omits the app's Apple id.
+    /// The app's Apple id. Nil in the sandbox, whose documents omit it.
     private func appAppleID(_ settings: SimulatorSettings) -> Int64? {
         environment == .production ? settings.appAppleID : nil
     }
@@ -145,8 +146,8 @@ extension World {
     /// The version of the app that every device runs.
     static let bundleVersion = "1"
 
-    /// Makes a notification about a subscription, with its latest transaction unless another is
-    /// given. If `row` is nil, it is derived from the chain.
+    /// Makes a notification about a subscription, with `transaction` or, by default, its latest
+    /// transaction. If `row` is nil, it is derived from the chain.
     mutating func draft(
         _ type: NotificationType, _ subtype: NotificationSubtype? = nil,
         of subscription: Subscription, transaction: StoreTransaction? = nil,

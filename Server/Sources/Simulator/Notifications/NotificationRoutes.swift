@@ -43,8 +43,8 @@ extension SimulatorRoute {
         return .monthly(speed)
     }
 
-    /// The quirks in a reset's body, such as `{"expired_never_sent": true}`. Quirks not named keep
-    /// their value.
+    /// The quirks in a reset's body, such as `{"expired_never_sent": true}`. Quirks that the body
+    /// does not name keep their value.
     static func quirks(
         _ body: RequestBody, from old: Set<Quirk>
     ) throws(SimulatorProblem) -> Set<Quirk> {

@@ -3,8 +3,9 @@ import SwiftASN1
 /// A verifier's request for the status of certificates (RFC 6960 §4.1.1). A signature on the
 /// request is ignored: responders reply to anyone.
 struct OCSPRequest: Sendable {
-    /// Limits: bytes of a request, and certificates in one request.
+    /// Maximum number of bytes of a request.
     static let bytesMax = 16_384
+    /// Maximum number of certificates in one request.
     static let questionsMax = 20
 
     /// One certificate whose status is requested.

@@ -3,8 +3,8 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// Reports on behalf of an issuer whether its certificates are valid (RFC 6960). It signs with its
-/// own key, under a certificate that the issuer has signed for this use.
+/// Reports on behalf of an issuer whether its certificates are valid (RFC 6960). The responder
+/// signs with a separate key, under a certificate that the issuer has signed for this use.
 struct OCSPResponder: Sendable {
     /// The status of a certificate.
     enum CertificateStatus: Hashable, Sendable {
@@ -15,7 +15,7 @@ struct OCSPResponder: Sendable {
 
     /// How long a response is valid, in seconds.
     static let validSeconds: TimeInterval = 43_200
-    /// Like Apple's, a response is dated a little before it is sent.
+    /// How long before its sending a response is dated, in seconds, as Apple's responses are.
     private static let ageSeconds: TimeInterval = 60
 
     private static let ecdsaWithSHA256: ASN1ObjectIdentifier = [1, 2, 840, 10045, 4, 3, 2]
@@ -113,9 +113,9 @@ struct OCSPResponder: Sendable {
 
     // MARK: - Unsigned responses
 
-    /// The request cannot be parsed.
+    /// The response to a request that cannot be parsed.
     static let malformedRequest: [UInt8] = refusal(1)
-    /// The request is about certificates of an issuer without a responder here.
+    /// The response to a request about certificates whose issuer has no responder here.
     static let unauthorized: [UInt8] = refusal(6)
 
     private static func refusal(_ status: UInt8) -> [UInt8] {

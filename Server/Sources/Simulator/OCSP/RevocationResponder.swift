@@ -6,8 +6,8 @@ import X509
 
 /// Reports the revocation status of the whole chain, at the URL that the certificates name.
 ///
-/// Verifiers that check online request the status of the intermediate and of the leaf, and expect a
-/// response signed on behalf of each one's issuer.
+/// Verifiers that check online request the status of the intermediate and of the leaf. They expect
+/// each response to be signed on behalf of the certificate's issuer.
 package struct RevocationResponder: Sendable {
     /// The certificates whose status can be requested.
     package enum Subject: String, Hashable, Sendable, CaseIterable {
@@ -24,8 +24,8 @@ package struct RevocationResponder: Sendable {
     let url: String
     private let entries: [Entry]
 
-    /// Makes responders for the root and for the intermediate from their keys. Their certificates
-    /// are signed with these two issuers' keys.
+    /// Makes responders for the root and for the intermediate from `keys`. The certificates of the
+    /// responders are signed with the keys of these two issuers.
     init(
         url: String, chain: [Certificate], keys: [P256.Signing.PrivateKey],
         root: P384.Signing.PrivateKey, intermediate: P384.Signing.PrivateKey
@@ -39,8 +39,8 @@ package struct RevocationResponder: Sendable {
             certificates: try certificates.map { try $0.derBytes })
     }
 
-    /// Takes the keys and certificates of the root's and of the intermediate's responder, in this
-    /// order.
+    /// Makes the responders from the keys and certificates of the root's and of the intermediate's
+    /// responder, in this order.
     private init(
         url: String, chain: [Certificate], keys: [P256.Signing.PrivateKey],
         certificates: [[UInt8]]
@@ -48,7 +48,8 @@ package struct RevocationResponder: Sendable {
         self.url = url
         let subjects: [Subject] = [.intermediate, .leaf]
         entries = subjects.indices.map { index in
-            // The chain is leaf, intermediate, root: an issuer comes after what it issues.
+            // The chain is leaf, intermediate, root: an issuer comes after the certificate that it
+            // signed.
             let (issuer, issued) = (chain[2 - index], chain[1 - index])
             return Entry(
                 responder: OCSPResponder(
@@ -58,7 +59,7 @@ package struct RevocationResponder: Sendable {
         }
     }
 
-    /// The response to a request, in DER. Also a request that cannot be parsed gets a response.
+    /// The response to a request, in DER. A request that cannot be parsed gets a response, too.
     /// `now` is the machine's time, because verifiers compare it with theirs.
     func response(to request: [UInt8], at now: Date, revoked: Set<Subject>) throws -> [UInt8] {
         guard let request = try? OCSPRequest(derEncoded: request) else {
@@ -92,7 +93,7 @@ package struct RevocationResponder: Sendable {
         return ["url": .string(url), "responders": .array(responders)]
     }
 
-    /// Returns nil if the stored data is damaged.
+    /// Restores the responders from ``stored``. Returns nil if the stored data is damaged.
     init?(stored: JSON, chain: [[UInt8]]) {
         let responders = stored["responders"]?.array ?? []
         let keys = responders.compactMap { responder in

@@ -8,8 +8,8 @@ struct Dice: RandomNumberGenerator, Sendable {
 
     mutating func next() -> UInt64 { random.next() }
 
-    /// Picks one of several values by its probability. The probabilities sum to less than one;
-    /// returns nil for the rest.
+    /// Picks one of several values by its probability. The probabilities add up to less than one;
+    /// returns nil with the remaining probability.
     mutating func pick<Value>(weighted values: [(odds: Double, whim: Value)]) -> Value? {
         var rest = fraction()
         for (odds, value) in values {
@@ -31,8 +31,8 @@ struct Dice: RandomNumberGenerator, Sendable {
     /// Probability that something happens close to a boundary.
     private static let edge = 0.3
 
-    /// A moment within a span. In a third of the cases it is close to its end, or its very
-    /// beginning.
+    /// A moment within a span. In a third of the cases, the moment is close to the span's end, or
+    /// is its very beginning.
     mutating func momentNearEdge(from start: AppStoreDate, until end: AppStoreDate) -> AppStoreDate
     {
         guard happens(Self.edge) else { return moment(from: start, until: end) }

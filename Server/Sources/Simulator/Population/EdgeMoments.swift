@@ -4,7 +4,7 @@ import AppStoreFormats
 enum EdgeMoments {
     static let day = RFC3339.millisecondsPerDay
 
-    /// Offsets from a day before a boundary to a millisecond after it.
+    /// Offsets in milliseconds, from a day before a boundary to a millisecond after it.
     static let beforeEnd: [Int64] = [-day - 1, -day, -day + 1, -1, 0, 1]
 
     /// Days of the month after which some or all months have no next day; and the nights on which
@@ -17,7 +17,8 @@ enum EdgeMoments {
         CivilDate(year: 2027, month: 3, day: 14), CivilDate(year: 2027, month: 11, day: 7),
         CivilDate(year: 2028, month: 3, day: 12), CivilDate(year: 2028, month: 11, day: 5),
     ]
-    /// Wall-clock times around the hour that is skipped in March and occurs twice in November.
+    /// Wall-clock times around the hour that is skipped in March and occurs twice in November, in
+    /// milliseconds since midnight.
     private static let nightTimes: [Int64] = [5_399_999, 5_400_000, 7_200_000, 9_000_000]
 
     /// The moments within a span of time, in order.

@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-// What customers do with subscriptions of several seats. Where none are sold, nothing of it is
-// drawn, so that lives are the same as without seats.
+// What customers do with subscriptions of several seats. In a shop that sells no seats, nothing is
+// drawn here, so lives are the same as without seats.
 
 extension Life {
     /// An act about seats.
     enum GroupWhim: Hashable, Sendable, CaseIterable {
         case addSeats
-        /// Plans another number for the next period.
+        /// Plans another number of seats for the next period.
         case planSeats
         case refundSeats
         /// A neighbour joins by Apple's invitation.
@@ -18,7 +18,7 @@ extension Life {
         case loseSeat
     }
 
-    /// Probabilities for which there is no published figure.
+    /// Probabilities that are guesses, because no figure is published.
     private enum GroupOdds {
         static let group = 0.5
         static let assignee = 0.05
@@ -27,11 +27,12 @@ extension Life {
 
     private static let seatsOrdered = 2...8
     private static let seatsAdded = 1...4
-    /// The organization that assigns seats, and how many it buys.
+    /// The account of the organization that assigns seats.
     private static let organization = "acme"
+    /// The number of seats that the organization buys.
     private static let organizationSeats: Int64 = 1000
 
-    /// How many seats a customer orders. Nil for an ordinary subscription.
+    /// The number of seats that a customer orders. Nil for an ordinary subscription.
     mutating func seatsWanted(of order: PurchaseOrder, in world: World) -> Int64? {
         guard world.settings.rules.seats.sells(order.productID),
             order.billingPlan == .billedUpfront, dice.happens(GroupOdds.group)
@@ -54,14 +55,15 @@ extension Life {
 
     // MARK: - Plans
 
-    /// What a subscriber does next about seats. Returns nil for nothing.
+    /// What a subscriber does next about seats. Returns nil if the subscriber does nothing.
     mutating func groupWhim(_ subscription: Subscription, in world: World) -> GroupWhim? {
         guard world.settings.rules.seats.sells(subscription.latest.product.id) else { return nil }
         let isGroup = subscription.group != nil
         return dice.pick(weighted: isGroup ? LifeWeights.groupWhims : LifeWeights.singleWhims)
     }
 
-    /// Somebody with a seat of the organization loses it some day, or never.
+    /// The plan to take the seat of the organization from the customer. Returns nil if the customer
+    /// keeps it.
     mutating func planAssigned(in world: World, at now: AppStoreDate) -> Plan? {
         guard organizationChain(in: world) != nil, dice.happens(GroupOdds.seatIsTakenBack) else {
             return nil

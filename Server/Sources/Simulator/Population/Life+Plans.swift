@@ -4,13 +4,14 @@ import AppStoreFormats
 
 extension Life {
     private static let hour: Int64 = 3_600_000
-    /// Probabilities that another act follows a whim, and that it follows at the same instant.
+    /// Probabilities that another act follows an occasional act, and that such an act follows at
+    /// the same instant.
     private static let followsWhim = 0.05
     private static let atTheSameInstant = 0.3
     /// Probability that a customer without a subscription buys something again.
     private static let boughtOnceMore = 0.3
 
-    /// The next plan. Returns nil if the life has come to rest.
+    /// The next plan. Returns nil if the customer does nothing more.
     mutating func plan(in world: World, at now: AppStoreDate) -> Plan? {
         guard actsLeft > 0 else { return nil }
         if let following = dequeueFollowing() {
@@ -45,7 +46,7 @@ extension Life {
     ) -> Plan {
         let end = subscription.paidUntil
         let afterwards = Plan(intent: .look, at: max(now, end).later(1000))
-        // At its end, or just charged early.
+        // The moment is at the period's end, or just after an early charge.
         guard now < end else { return afterwards }
         guard subscription.renews, !subscription.paymentFails else {
             guard subscription.renews == false, dice.happens(LifeWeights.resumption) else {
@@ -89,7 +90,7 @@ extension Life {
         at now: AppStoreDate
     ) -> Plan {
         if subscription.paymentFails, dice.happens(LifeWeights.recovery) {
-            // In grace or after it; at its very end, or on the sixtieth day.
+            // Within the grace period or after it; at its very end, or on the sixtieth day.
             let end = dice.pick([graceUntil ?? until, until]) ?? until
             return Plan(
                 intent: .act(.recoverBilling), at: dice.momentNearEdge(from: now, until: end))
@@ -155,7 +156,7 @@ extension Life {
         case .massExtension: return .massExtend
         case .testNotification: return .testNotification
         case .move:
-            // In the new storefront, for its price and in its currency.
+            // The next purchase is made in the new storefront, at its price and in its currency.
             follow(with: dice.happens(0.7) ? .changeProduct(isRepeated: false) : .buyOnce)
             return .move
         case .buySomethingElse: return dice.happens(0.7) ? .buyOnce : .refundOnce

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
 /// One random customer, who decides by the world's state and a random generator, one act after
-/// another. Each life has its own generator, so that others never change what it draws.
+/// another. Each life has a separate generator, so other lives never change what it draws.
 struct Life: Sendable {
-    /// Maximum number of acts in one life. After them it does nothing more.
+    /// Maximum number of acts in one life. After these, the customer does nothing more.
     static let actsMax = 400
 
-    /// What is done at a moment.
+    /// What the customer does at a moment.
     enum Intent: Sendable {
         /// Gets a device and buys for the first time.
         case arrive
@@ -38,16 +38,16 @@ struct Life: Sendable {
     }
 
     let key: Account.Key
-    /// The family that the customer belongs to, if any.
+    /// The family that the customer belongs to. Nil for none.
     let household: String?
-    /// Whom the customer invites to a group.
+    /// The accounts that the customer invites to a group.
     let neighbours: [String]
     var dice: Dice
     private(set) var device = ""
     private(set) var actsLeft = Self.actsMax
-    /// How often the world refused an act.
+    /// The number of acts that the world refused.
     private(set) var refusals = 0
-    /// What is to be done after the next act, at the same instant or later.
+    /// What the customer does after the next act, at the same instant or later.
     private var following: [Intent] = []
 
     init(
@@ -60,8 +60,7 @@ struct Life: Sendable {
         dice = Dice(seed: seed)
     }
 
-    /// Performs what was planned. A refusal is not an error: near boundaries many acts come too
-    /// late.
+    /// Performs a planned act. A refusal is not an error: near boundaries many acts come too late.
     mutating func perform(
         _ intent: Intent, in world: inout World, at now: AppStoreDate
     ) -> [NotificationDraft] {
@@ -116,7 +115,7 @@ struct Life: Sendable {
 // MARK: - Buying
 
 extension Life {
-    /// Probabilities of things for which there is no published figure.
+    /// Probabilities that are guesses, because no figure is published.
     private enum Odds {
         static let secondDevice = 0.1
         static let token = 0.5
@@ -192,7 +191,7 @@ extension Life {
         return try place(PurchaseOrder(product.id, quantity: quantity), in: &world, at: now)
     }
 
-    /// For a one-time purchase: refunds the last one, or reverses its refund.
+    /// Refunds the last one-time purchase, or reverses its refund.
     private mutating func refundOnce(
         in world: inout World, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
@@ -221,7 +220,7 @@ extension Life {
 extension Life {
     /// The subscription that the customer acts on.
     func chain(in world: World) throws(SimulatorProblem) -> String {
-        // The most recently bought of several: ids increase.
+        // Ids increase, so the greatest is that of the most recently bought subscription.
         guard let id = world.accounts[key]?.chains.values.max() else {
             throw .unknownSubscription(key.name)
         }

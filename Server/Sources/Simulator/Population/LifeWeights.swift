@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// How likely customers' acts are: medians over many apps as published by RevenueCat in 2026 (State
-/// of Subscription Apps); and where no figure is published, a guess that lets every event occur now
-/// and then.
+/// How likely customers' acts are: medians over many apps, as published by RevenueCat in 2026
+/// (State of Subscription Apps). Where no figure is published, a guess that lets every event occur
+/// occasionally.
 enum LifeWeights {
     /// Probabilities that a subscription renews after its first, second, third and each later
     /// period. The last one is calculated so that it leads to the published share of customers who
@@ -10,16 +10,18 @@ enum LifeWeights {
     private static let weekly = [0.443, 0.710, 0.792, 0.947]
     private static let monthly = [0.532, 0.708, 0.774, 0.883]
     private static let yearly = [0.252, 0.500, 0.625, 0.675]
-    /// Probability that a free trial converts.
+    /// Probability that a free trial converts to a paid subscription.
     private static let trial = 0.38
 
-    /// Of those who do not renew, the share that switches renewal off. The others' payments fail.
+    /// Of those who do not renew, the share that switches renewal off. For the others, the payment
+    /// fails.
     static let voluntary = 0.86
     /// Of cancelled trials, the share that is cancelled within an hour.
     static let trialCancelledAtOnce = 0.28
-    /// Of failed payments, the share that recovers in grace or retry.
+    /// The share of failed payments that succeed in grace or retry.
     static let recovery = 0.6
-    /// Of those who switched renewal off, the share that switches it on again before the end.
+    /// Of those who switched renewal off, the share that switches it on again before the period
+    /// ends.
     static let resumption = 0.15
 
     static func renewal(of subscription: Subscription) -> Double {
@@ -36,8 +38,8 @@ enum LifeWeights {
         return months < 6 ? 0.2 : 0.05
     }
 
-    /// What else a subscriber or the developer may do in a period. Refunds are 3.5 % of paid
-    /// transactions; the rest are guesses.
+    /// Occasional acts of a subscriber or the developer in a period. Refunds are 3.5 % of paid
+    /// transactions; the other probabilities are guesses.
     static let whims: [(odds: Double, whim: Whim)] = [
         (0.025, .refund), (0.010, .requestRefund), (0.040, .changeProduct), (0.020, .changeTwice),
         (0.015, .cancelAndResume), (0.010, .raisePrice), (0.006, .extend), (0.004, .renewNow),
@@ -48,8 +50,8 @@ enum LifeWeights {
         (0.010, .move),
     ]
 
-    /// What purchasers of several seats do with them in a period, and what others of one seat do
-    /// if more are sold. All are guesses.
+    /// What purchasers of several seats do with the seats in a period, and what purchasers of one
+    /// seat do if more are sold. All probabilities are guesses.
     static let groupWhims: [(odds: Double, whim: Life.GroupWhim)] = [
         (0.22, .invite), (0.12, .addSeats), (0.08, .planSeats), (0.05, .refundSeats),
         (0.06, .remove),

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// Many random customers of one world. It schedules and performs their acts; the world processes
-/// the consequences by itself. At the same moment the world's events come first.
+/// Many random customers of one world. The population schedules and performs their acts; the world
+/// processes the consequences by itself. At the same moment the world's events come first.
 package struct Population: Sendable {
     /// Maximum number of customers in one population.
     package static let accountsMax = 10_000
@@ -13,17 +13,18 @@ package struct Population: Sendable {
     private static let arrivesAtEdge = 0.2
     private static let isOfSandbox = 0.02
     private static let isHousehold = 0.1
-    /// How many consecutive customers are neighbours.
+    /// The number of consecutive customers who are neighbours.
     private static let householdSize = 5
-    /// The share of the span in which customers arrive. The rest is for what follows.
+    /// The share of the span in which customers arrive. The rest of the span is for their later
+    /// acts.
     private static let lastArrival = 0.92
 
     private var lives: [Life] = []
     private var intents: [Life.Intent] = []
     private var queue = DueQueue<Int>()
-    /// After this moment nobody starts a new act.
+    /// The moment after which no customer starts a new act.
     private let until: AppStoreDate
-    /// If true, an act planned within a second is performed at the end of that second.
+    /// Whether an act planned within a second is performed at the end of that second.
     var isOnWholeSeconds = false
 
     /// Makes customers who arrive one by one within a span of time. Their names consist of a prefix
@@ -36,7 +37,7 @@ package struct Population: Sendable {
         let edges = EdgeMoments.within(span, calendar)
         let length = Double(span.upperBound.milliseconds - span.lowerBound.milliseconds)
         for number in first..<first + count {
-            // A generator for each customer, from seeds that are far apart.
+            // Each customer has a generator. Their seeds are far apart.
             var mixer = SplitMix64(seed: seed &+ UInt64(number) &* 0xD134_2543_DE82_EF95)
             var dice = Dice(seed: mixer.next())
             let environment: SimulatedEnvironment =
@@ -84,8 +85,8 @@ package struct Population: Sendable {
             world.calendar)
     }
 
-    /// Whether this population's next act is earlier. A population that has come to rest comes
-    /// last.
+    /// Whether this population's next act is earlier than that of `other`. A population without
+    /// further acts comes last.
     func comesBefore(_ other: Self) -> Bool {
         switch (nextDue, other.nextDue) {
         case (let one?, let other?): one < other
@@ -96,14 +97,14 @@ package struct Population: Sendable {
 
     package var names: [String] { lives.map(\.key.name) }
 
-    /// How often the world refused a customer's act.
+    /// The number of customers' acts that the world refused.
     package var refusals: Int { lives.reduce(0) { $0 + $1.refusals } }
 
     var nextDue: AppStoreDate? {
         queue.first.map { isOnWholeSeconds ? $0.due.endOfSecond : $0.due }
     }
 
-    /// When each customer arrives, earliest first.
+    /// The moments at which the customers arrive, earliest first.
     var arrivals: [AppStoreDate] {
         var queue = queue
         var arrivals: [AppStoreDate] = []
@@ -114,7 +115,7 @@ package struct Population: Sendable {
         return arrivals
     }
 
-    /// Performs the next customer's act. Does nothing if nobody is due.
+    /// Performs the next customer's act. Does nothing if no act is due.
     mutating func actNext(in world: inout World, at now: AppStoreDate) -> [NotificationDraft] {
         guard let due = nextDue, due <= now, let place = queue.removeFirst() else { return [] }
         let notices = lives[place].perform(intents[place], in: &world, at: now)
@@ -129,7 +130,7 @@ package struct Population: Sendable {
     mutating func simulate(
         _ world: inout World, until target: AppStoreDate, _ take: (NotificationDraft) throws -> Void
     ) rethrows {
-        // Immediate events of the world are due in the distant past: time must not go back for
+        // Immediate events of the world are due in the distant past: time must not move back for
         // them.
         var now = AppStoreDate(milliseconds: .min)
         while true {
@@ -144,6 +145,6 @@ package struct Population: Sendable {
 }
 
 extension AppStoreDate {
-    /// This moment if it is a whole second, else the next whole second.
+    /// This moment if it is a whole second, otherwise the next whole second.
     package var endOfSecond: Self { Self(milliseconds: (milliseconds + 999) / 1000 * 1000) }
 }

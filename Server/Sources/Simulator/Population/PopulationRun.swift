@@ -1,9 +1,10 @@
 import AppStoreFormats
 
-/// A population too large for one world, simulated district by district. Each district is a world
-/// of its own, so memory use stays small however many customers there are. Districts share no ids.
+/// A population too large for one world, simulated district by district. Each district is a
+/// separate world, so memory use stays small however many customers there are. Districts share no
+/// ids.
 package struct PopulationRun: Sendable {
-    /// Customers of one district.
+    /// The number of customers in one district.
     static let districtAccounts = 1000
     package static let accountsMax = 1_000_000
     package static let monthsMax = 120
@@ -20,9 +21,9 @@ package struct PopulationRun: Sendable {
         package var transactions = 0
         package var notifications = 0
         package var refusals = 0
-        /// How often each row of the lifecycle table occurred, by its number.
+        /// How often each row of the lifecycle table occurred, by the row's number.
         package var rows: [Int: Int] = [:]
-        /// By currency: charged and refunded amounts, in thousandths of the currency unit.
+        /// Charged and refunded amounts by currency, in thousandths of the currency unit.
         package var money: [String: (charged: Int64, refunded: Int64)] = [:]
         package var signatures = 0
         package var signedBytes = 0
@@ -122,7 +123,7 @@ extension PopulationRun.Tally {
 }
 
 extension NotificationDraft {
-    /// The notification itself and the documents inside it.
+    /// The number of signatures: that of the notification and those of the documents inside it.
     fileprivate var signatureCount: Int {
         switch content {
         case .purchase(let snapshot): snapshot.chain == nil ? 2 : 3

@@ -9,7 +9,7 @@ package enum PurchaseOutcome: Hashable, Sendable {
     /// reason.
     case pending(id: String, reason: String)
     case cancelled
-    /// With StoreKit's name for the error.
+    /// The purchase failed. The value is StoreKit's name for the error.
     case failed(String)
 
     /// The purchased transaction. Throws if the purchase is pending, cancelled or failed.
@@ -58,8 +58,8 @@ extension AppStoreSimulator {
         let (transaction, _) = try await perform { world, now throws(SimulatorProblem) in
             try world.resolve(pending: id, verb, at: now)
         }
-        // The transaction reaches all of the account's devices through their updates; the device
-        // that ordered stands for them here.
+        // The transaction reaches all of the account's devices through their updates. The result is
+        // that of the device that ordered.
         return try transaction.map {
             try show(purchased: $0, on: asked ?? "\($0.account.name)-1")
         }

@@ -1,6 +1,6 @@
 /// Accounts that share purchases. The first member is the organiser.
 struct Family: Hashable, Sendable {
-    /// The organiser and five more.
+    /// Maximum number of members: the organiser and five more.
     static let membersMax = 6
 
     struct Key: Hashable, Sendable {
@@ -14,12 +14,12 @@ struct Family: Hashable, Sendable {
 
 /// How one purchase is shared in the purchaser's family.
 struct Sharing: Hashable, Sendable {
-    /// Each member's own chain, or own transaction of a one-time purchase.
+    /// The id of each member's chain or, for a one-time purchase, of the member's transaction.
     var shares: [Account.Key: String] = [:]
-    /// Whether the purchaser has stopped sharing it.
+    /// Whether the purchaser has stopped sharing the purchase.
     var isStopped = false
     /// Members for whom sharing was stopped.
     var withheld: Set<Account.Key> = []
-    /// Who has a seat, in the order in which they joined.
+    /// The accounts that have a seat, in the order in which they joined.
     var seated: [Account.Key] = []
 }

@@ -2,8 +2,8 @@ import AppStoreFormats
 import Crypto
 import Foundation
 
-/// Verifies what a server has signed for a purchase, as the App Store does: promotional offers in
-/// both of Apple's forms, and introductory offer eligibility.
+/// Verifies a server's signature for a purchase, as the App Store does: promotional offers in both
+/// of Apple's forms, and introductory offer eligibility.
 struct OfferSignature: Sendable {
     /// The shop's key, parsed once.
     struct Key: Sendable {
@@ -20,9 +20,9 @@ struct OfferSignature: Sendable {
         }
     }
 
-    /// A signature is valid for a day.
+    /// How long a signature is valid: a day.
     static let validMilliseconds: Int64 = 86_400_000
-    /// How far a server's clock may be ahead.
+    /// How far a server's clock may be ahead of the store's: five minutes.
     static let aheadMilliseconds: Int64 = 300_000
     /// Maximum number of characters of a signature.
     static let signatureLengthMax = 16_384

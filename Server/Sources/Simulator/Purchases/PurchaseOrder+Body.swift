@@ -18,13 +18,13 @@ extension PurchaseOrder {
             "1 to 10 for consumables and non-renewing subscriptions, else 1."),
         .init(
             "seats", "integer",
-            "How many seats of a subscription there are in all after the purchase."),
+            "The number of a subscription's seats after the purchase."),
         .init("app_account_token", "string", "A UUID chosen by the app."),
         .init(
             "choice", "string",
-            "What the customer does: confirm, ask, cancel, fail; by default as set before."),
-        .init("in_view", "boolean", "Whether it is bought in one of Apple's views."),
-        .init("at", "string", "A later time, to which the clock then moves."),
+            "What the customer does: confirm, ask, cancel or fail. Default: as next-sheet set."),
+        .init("in_view", "boolean", "Whether the purchase is made in one of Apple's views."),
+        .init("at", "string", "A later time of the purchase, to which the clock moves."),
     ]
 
     /// What the customer does with the sheet. Nil if the body does not say.

@@ -8,7 +8,7 @@ package struct PurchaseOrder: Hashable, Sendable {
         /// Asks a parent to decide.
         case ask
         case cancel
-        /// Not the customer's choice: the payment fails.
+        /// The payment fails, which is not the customer's choice.
         case fail
     }
 
@@ -22,15 +22,16 @@ package struct PurchaseOrder: Hashable, Sendable {
     package var introductoryEligibility: String?
     package var billingPlan = BillingPlanType.billedUpfront
     package var quantity: Int64
-    /// How many seats there are after the purchase. Nil if the order names none.
+    /// The number of seats after the purchase. Nil if the order names none.
     package var seats: Int64?
     /// A UUID chosen by the app.
     package var appAccountToken: String?
     package var choice = Choice.confirm
-    /// Whether it is bought in one of Apple's views, which announce it nowhere on the device.
+    /// Whether the purchase is made in one of Apple's views, which announce it nowhere on the
+    /// device.
     package var isInView = false
 
-    /// Apple's limit for one purchase.
+    /// Maximum quantity of one purchase, as at Apple.
     package static let quantityMax: Int64 = 10
     package static let noOffer = "none"
 

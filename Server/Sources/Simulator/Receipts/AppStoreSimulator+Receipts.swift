@@ -3,10 +3,10 @@ import AppStoreFormats
 // The receipts that devices have of purchases.
 
 extension AppStoreSimulator {
-    /// A device's app receipt in Base64, created now. Idempotent.
+    /// A device's app receipt in Base64, created now. Changes nothing in the world.
     ///
     /// - Parameter guid: the device identifier used for the receipt's hash. If nil, the device's
-    ///   own.
+    ///   own identifier is used.
     package func receipt(on deviceID: String, guid: [UInt8]? = nil) throws -> String {
         let receipt = try ReceiptBooks(world).receipt(on: deviceID, guid: guid, at: clock.now)
         return try authority.receipts.text(receipt, digest: settings.receiptDigest)

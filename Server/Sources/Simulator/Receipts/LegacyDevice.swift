@@ -11,7 +11,7 @@ struct LegacyDevice: Hashable, Sendable {
     /// `identifierForVendor`: the GUID used for a receipt's hash.
     var guid: [UInt8] {
         var bytes = Self.noise("vendor", seed, name, count: 16)
-        // Version 4 of RFC 9562, as UIKit's are.
+        // A UUID of version 4 (RFC 9562), as those of UIKit are.
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
         return bytes
@@ -25,13 +25,13 @@ struct LegacyDevice: Hashable, Sendable {
         Self.noise("udid", seed, name, count: 20).map(Self.hexadecimal).joined()
     }
 
-    /// A product's Apple id. The same on every device.
+    /// A product's Apple id, which is the same on every device.
     func itemID(of product: String) -> String {
         let number = Self.number("item", seed, product, below: 900_000_000)
         return String(600_000_000 + number)
     }
 
-    /// Bytes that look random but are always the same for the same input.
+    /// Bytes that look random, but are the same for the same input.
     static func noise(_ what: String, _ seed: UInt64, _ name: String, count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {

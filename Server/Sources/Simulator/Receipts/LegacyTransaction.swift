@@ -3,14 +3,15 @@ import AppStoreFormats
 /// A transaction in the format of the older documents: in an app receipt, in a verifyReceipt
 /// response, and in transaction receipts and V1 notifications.
 ///
-/// It is made from the payload of the newer documents, so that old and new documents never differ.
+/// Made from the payload of the newer documents, so that the content of old and new documents never
+/// differs.
 struct LegacyTransaction: Sendable {
     let payload: TransactionPayload
 
     private var isSubscription: Bool { payload.type == .autoRenewable }
 
-    /// Introductory offers only: Apple does not document it for free promotional offers and free
-    /// codes.
+    /// Whether the period is a free trial by an introductory offer. Apple does not document the
+    /// field for free promotional offers and free codes.
     private var isTrial: Bool {
         payload.offerType == .introductory && payload.offerDiscountType == .freeTrial
     }
@@ -23,7 +24,7 @@ struct LegacyTransaction: Sendable {
         payload.offerType == .promotional ? payload.offerIdentifier : nil
     }
 
-    /// The form in `receipt.in_app` and in the receipt itself.
+    /// The form of the transaction in `receipt.in_app` and in the receipt itself.
     var purchase: InAppReceipt {
         typealias Field = InAppReceipt.Field
         let kind = payload.type.flatMap(ReceiptProductKind.init)
@@ -59,7 +60,8 @@ struct LegacyTransaction: Sendable {
         .empty1709, .empty1714, .empty1715, .empty1716, .empty1717, .empty1718,
     ]
 
-    /// The form in `latest_receipt_info`: the receipt's content, and what only the account knows.
+    /// The form in `latest_receipt_info`: the content of the receipt, and what only the account
+    /// knows.
     var row: VerifyReceiptRow {
         var row = VerifyReceiptRow(purchase)
         row.isUpgraded = payload.isUpgraded

@@ -5,18 +5,18 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// Signs receipts: a root, an intermediate and a leaf, all RSA keys of 2048 bits, separate from the
-/// keys that sign everything else. Apple does the same: receipts are under "Apple Root CA", the
-/// newer documents under "Apple Root CA - G3".
+/// Signs receipts with a root, an intermediate and a leaf, whose RSA keys of 2048 bits are separate
+/// from the keys that sign everything else. Apple does the same: receipts are under "Apple Root
+/// CA", the newer documents under "Apple Root CA - G3".
 package struct ReceiptAuthority: Sendable {
-    /// Leaf, intermediate, root, in DER.
+    /// The certificates of leaf, intermediate and root, in DER.
     package let certificates: [[UInt8]]
     /// The certificate that signs transaction receipts, directly under the root, because they
     /// contain no intermediate.
     package let transactionCertificate: [UInt8]
     private let key: _RSA.Signing.PrivateKey
 
-    /// Makes a new root, which nobody trusts yet. Takes some tenths of a second.
+    /// Makes a new root, which no server trusts yet. Takes some tenths of a second.
     package init() throws(SigningFailure) {
         try self.init { try (1...3).map { _ in try .init(keySize: .bits2048) } }
     }
@@ -123,9 +123,9 @@ package struct ReceiptAuthority: Sendable {
 
 /// Why a file is not accepted as a receipt of this authority.
 package enum ReceiptRefusal: Error, Hashable, Sendable {
-    /// It is not a receipt, or is one made by Xcode.
+    /// The file is not a receipt, or is one made by Xcode.
     case malformed
-    /// It was signed with another key, or changed.
+    /// The file was signed with another key, or was changed.
     case notAuthentic
 }
 

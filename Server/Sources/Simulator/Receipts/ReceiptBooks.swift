@@ -22,7 +22,7 @@ extension ReceiptBooks {
     /// The receipt that a device has of its app, created at a moment.
     ///
     /// - Parameter guid: the device identifier used for the hash. If nil, the device's vendor
-    ///   identifier.
+    ///   identifier is used.
     func receipt(
         on deviceID: String, guid: [UInt8]? = nil, at now: AppStoreDate
     ) throws(SimulatorProblem) -> AppReceipt {
@@ -58,9 +58,9 @@ extension ReceiptBooks {
         return receipt
     }
 
-    /// The receipt in a verifyReceipt response: the account's current purchases in the receipt of
-    /// the same device and app. Its opaque value and hash are kept, so that it still matches the
-    /// device.
+    /// The receipt in a verifyReceipt response: the receipt `old` with the account's current
+    /// purchases. The opaque value and hash of `old` are kept, so that the receipt still matches
+    /// the device.
     func receipt(
         renewing old: AppReceipt, of account: Account.Key, at now: AppStoreDate
     ) -> AppReceipt {

@@ -3,12 +3,12 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// The certificates of receipts. They use RSA like Apple's, because receipt readers on devices know
-/// nothing else.
+/// The certificates of receipts. They use RSA as Apple's do, because receipt readers on devices
+/// know no other algorithm.
 enum ReceiptCertificates {
     typealias Key = _RSA.Signing.PrivateKey
 
-    /// Apple's marker extension of certificates that sign transaction receipts.
+    /// The marker extension of Apple's certificates that sign transaction receipts.
     static let purchaseMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 5, 1]
 
     static func root(_ key: Key) throws -> Certificate {

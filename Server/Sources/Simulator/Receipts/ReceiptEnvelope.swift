@@ -8,12 +8,12 @@ struct ReceiptEnvelope: Hashable, Sendable {
     var digest: ReceiptDigest
     /// The receipt's payload.
     var content: [UInt8]
-    /// In DER, the signer's first.
+    /// The certificates in DER. That of the signer is first.
     var certificates: [[UInt8]]
     var signature: [UInt8]
 
-    /// Maximum number of bytes of a file. Apple's file of 187 purchases has 79,000; one of
-    /// 5,004,203 was seen.
+    /// Maximum number of bytes of a file. Apple's file of 187 purchases has 79,000 bytes; a file of
+    /// 5,004,203 bytes was seen.
     static let bytesMax = 8_388_608
     static let certificatesMax = 10
 }
@@ -128,7 +128,8 @@ extension ReceiptEnvelope {
         return Array(nodes)
     }
 
-    /// Also accepts an octet string in pieces, and one that contains only another octet string.
+    /// The bytes of an octet string. Accepts an octet string in pieces, and one that contains only
+    /// another octet string.
     private static func octets(of node: ASN1Node) -> [UInt8]? {
         (try? ASN1OctetString(berEncoded: node)).map { Array($0.bytes) }
     }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The receipt keys of an authority: existing ones, or those of a seed, which are made when the
-/// first receipt is requested. Most runs need none.
+/// The receipt keys of an authority: existing keys, or those of a seed, which are made when the
+/// first receipt is requested. Most runs need no receipt keys.
 enum ReceiptSource: Sendable {
     case made(ReceiptAuthority)
     case seeded(SeededReceiptAuthority)

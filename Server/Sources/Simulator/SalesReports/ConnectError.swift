@@ -6,7 +6,7 @@ struct ConnectError: Error, Hashable, Sendable {
     let code: String
     let title: String
     let detail: String
-    /// The query parameter that it is about.
+    /// The query parameter that the error is about. Nil for an error about none.
     var parameter: String?
 
     var json: JSON {
@@ -19,7 +19,8 @@ struct ConnectError: Error, Hashable, Sendable {
         return ["errors": [.object(members)]]
     }
 
-    /// Apple's ids are random; this one is the same for the same error.
+    /// Derived from the status and the detail. Apple's ids are random, but this one is the same
+    /// for the same error.
     private var id: String {
         var random = SplitMix64(seed: detail.utf8.reduce(UInt64(status)) { $0 &* 31 &+ UInt64($1) })
         return random.uuid()
@@ -34,7 +35,7 @@ extension ConnectError {
             + "not expired. Learn more about Generating Tokens for API Requests "
             + "https://developer.apple.com/go/?id=api-generating-tokens")
 
-    /// There is a report of the time, and it would be empty.
+    /// The response if a report would be empty.
     static let noSales = notFound("There were no sales for the date specified.")
 
     static let notYetAvailable = notFound(

@@ -1,5 +1,5 @@
-/// A gzip file (RFC 1952) of stored blocks (RFC 1951 §3.2.4): valid, and not smaller than what is
-/// in it.
+/// A gzip file (RFC 1952) of stored blocks (RFC 1951 §3.2.4). The file is valid, but not smaller
+/// than its content.
 enum Gzip {
     /// Maximum number of bytes in one stored block.
     static let blockBytesMax = 65_535
@@ -28,7 +28,7 @@ enum Gzip {
         return ~sum
     }
 
-    /// The remainder of each byte (RFC 1952 §8).
+    /// The CRC-32 remainder of each byte (RFC 1952 §8).
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { sum, _ in
             sum & 1 == 1 ? 0xEDB8_8320 ^ sum >> 1 : sum >> 1

@@ -3,12 +3,12 @@ import AppStoreFormats
 /// When the App Store has a report (App Store Connect Help, "Sales and Trends reports
 /// availability").
 struct ReportAvailability: Sendable {
-    /// The hour at which reports appear.
+    /// The hour of the day at which reports appear.
     static let hour: Int64 = 8
 
     let calendar: ReportCalendar
 
-    /// The last day of which there is a report.
+    /// The last day for which a report is available.
     func latestDay(at now: AppStoreDate) -> CivilDate {
         let today = calendar.day(of: now)
         let isEarly = now < calendar.moment(today, hour: Self.hour)
@@ -24,8 +24,8 @@ struct ReportAvailability: Sendable {
         guard now < ends else { throw .noLongerAvailable }
     }
 
-    /// A week after the end of the fiscal month. Before, Apple's answer is that of a month without
-    /// sales.
+    /// Throws until a week after the end of the fiscal month: before, Apple's response is that of a
+    /// month without sales.
     func check(_ month: AppleFiscalMonth, at now: AppStoreDate) throws(ConnectError) {
         let day = CivilDate(daysSince1970: month.last.daysSince1970 + 7)
         guard calendar.moment(day) <= now else { throw .noSales }

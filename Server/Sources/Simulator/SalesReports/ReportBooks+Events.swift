@@ -72,7 +72,8 @@ extension ReportedEvent {
 }
 
 extension ReportedPurchase {
-    /// How many paid periods followed each other up to a charge, itself included.
+    /// The number of paid periods that followed each other up to a charge, including its own
+    /// period.
     fileprivate func paidPeriods(until place: Int) -> Int64 {
         var count: Int64 = 0
         for index in charges[...place].indices.reversed() {

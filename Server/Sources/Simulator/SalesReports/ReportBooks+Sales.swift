@@ -15,7 +15,7 @@ extension ReportBooks {
             })
     }
 
-    /// The rows of SALES for each day of a span that has any.
+    /// The rows of SALES for each day of a span. Days without rows are absent.
     func salesRowsByDay(from first: CivilDate, to last: CivilDate) -> [CivilDate: [SalesRow]] {
         let span = calendar.span(from: first, to: last)
         let sales = purchases.flatMap { $0.sales(in: span) }
@@ -30,8 +30,9 @@ extension ReportBooks {
         }
     }
 
-    /// Adds up the units of rows that are alike in all else. A refund of what was free is a row of
-    /// its own, like any refund. Partial refunds have no units to add up, so each has its own row.
+    /// Adds up the units of rows that are equal in everything else. A refund of a free product has
+    /// a separate row, as any refund. Partial refunds have no units to add up, so each has a
+    /// separate row.
     private func summed(_ rows: [SalesRow]) -> [SalesRow] {
         var places: [SalesRow: Int] = [:]
         var sums: [SalesRow] = []
@@ -77,13 +78,14 @@ extension ReportBooks {
         return row
     }
 
-    /// The app's SKU.
+    /// The app's SKU in reports, for which the bundle id stands.
     private var appSKU: String { appName }
 
     // MARK: - Financial
 
-    /// The rows of FINANCIAL for a fiscal month and a region; ``FinanceReportRequest/allRegions``
-    /// for all. Free units are rows without an amount, as in Apple's files.
+    /// The rows of FINANCIAL for a fiscal month and a region, or for all regions if `region` is
+    /// ``FinanceReportRequest/allRegions``. Free units are rows without an amount, as in Apple's
+    /// files.
     func financialRows(of month: AppleFiscalMonth, region: String) -> [FinancialRow] {
         let span = calendar.span(from: month.first, to: month.last)
         let rows = purchases.flatMap { $0.sales(in: span) }.compactMap { sale -> FinancialRow? in
@@ -146,10 +148,10 @@ extension StoreKitProduct {
 }
 
 extension StoreTransaction {
-    /// How the sales report names what was sold through the Advanced Commerce API: the SKUs or the
+    /// What the sales report names of a purchase through the Advanced Commerce API: the SKUs or the
     /// names of all items, each in single quotation marks (Apple: "Summary Sales Report").
     ///
-    /// - Returns: nil for another purchase.
+    /// - Returns: nil for any other purchase.
     fileprivate func reportedItems(
         _ name: (AdvancedCommerceTransactionItem) -> String?
     ) -> String? {

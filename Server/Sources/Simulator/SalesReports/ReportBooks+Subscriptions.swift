@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-// The subscription report: who was subscribed at the end of a day. The subscriber report: who paid.
+// The subscription report lists who was subscribed at the end of a day; the subscriber report, who
+// paid.
 
 extension ReportBooks {
     /// The rows of SUBSCRIPTION for the end of a day.
@@ -13,7 +14,7 @@ extension ReportBooks {
         return summed(Array(rows))
     }
 
-    /// Rows that are alike in all but their counters are one.
+    /// Combines rows that are equal in everything but their counters, and adds up the counters.
     private func summed(_ rows: [SubscriptionRow]) -> [SubscriptionRow] {
         var places: [SubscriptionRow: Int] = [:]
         var sums: [SubscriptionRow] = []
@@ -126,7 +127,7 @@ extension ReportedPurchase {
     /// Days without a subscription after which Apple gives the subscriber another number.
     private static let numberDays: Int64 = 180
 
-    /// The charges up to one with which the subscriber got another number.
+    /// The places of those charges up to `place` at which the subscriber got another number.
     fileprivate func numberResets(until place: Int) -> [Int] {
         guard place > 0 else { return [] }
         return (1...place).filter { index in
@@ -138,7 +139,7 @@ extension ReportedPurchase {
 }
 
 extension StoreKitOffer {
-    /// Introductory offers have no name.
+    /// The offer's name in reports. Nil for introductory offers, which have no name.
     var reportedReference: String? { type == .introductory ? nil : id }
     var reportedIdentifier: String? { type == .introductory || type == .code ? nil : id }
 }

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// All that Apple's reports are made from: what was bought, and the developer's agreement.
+/// The data from which Apple's reports are made: what was bought, and the developer's agreement.
 struct ReportBooks: Sendable {
     let rules: ReportRules
     let calendar: ReportCalendar
     let purchases: [ReportedPurchase]
     private let settings: SimulatorSettings
-    /// The shop's products, and their numbers, by id.
+    /// The shop's products with their Apple ids, by product id.
     private let products: [String: (product: StoreKitProduct, appleID: Int64)]
 
     init(_ world: World) {
@@ -21,14 +21,14 @@ struct ReportBooks: Sendable {
             }, uniquingKeysWith: { one, _ in one })
     }
 
-    /// Only chains have steps.
+    /// The purchases that are subscriptions: only these have steps.
     var subscriptions: some Sequence<ReportedPurchase> {
         purchases.lazy.filter { !$0.history.steps.isEmpty }
     }
 
     // MARK: - Columns that reports share
 
-    /// Its name in the App Store is not known here.
+    /// The bundle id, which stands for the app's name because the simulator does not know the name.
     var appName: String { settings.bundleID }
     var appAppleID: Int64 { settings.appAppleID }
 
@@ -38,7 +38,8 @@ struct ReportBooks: Sendable {
         [product.displayName, product.referenceName].first { !$0.isEmpty } ?? product.id
     }
 
-    /// The number of a subscription group. A shop may name its groups as it likes.
+    /// The number of a subscription group in reports, which is its id if the id is a number. A shop
+    /// may name its groups freely.
     func groupNumber(_ transaction: StoreTransaction) -> Int64 {
         guard let id = transaction.product.subscription?.groupID else { return 0 }
         if let number = Int64(id), number >= 0 { return number }
@@ -57,12 +58,13 @@ struct ReportBooks: Sendable {
         return (transaction.seats?.tiers.first?.price ?? transaction.price) < price
     }
 
-    /// Not named if the whole app has the reduced rate.
+    /// The reason for the reduced rate of a charge. Nil if the rate is not reduced, or if the whole
+    /// app has the reduced rate.
     func proceedsReason(isReduced: Bool, at moment: AppStoreDate) -> SalesReportProceedsReason? {
         isReduced && !rules.isMember(at: moment) ? .rateAfterOneYear : nil
     }
 
-    /// A random-looking number that depends on the seed and a text only.
+    /// A number that looks random, but depends only on the seed and a text.
     func number(of text: String, digits: Int) -> Int64 {
         // FNV-1a, 64 bits.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ settings.seed
@@ -74,19 +76,19 @@ struct ReportBooks: Sendable {
 }
 
 extension StoreTransaction {
-    /// When the period ended: by time, or by a refund.
+    /// When the period ended: by time or by a refund.
     var reportedEnd: AppStoreDate {
         [revocation?.at, expires].compactMap(\.self).min() ?? purchased
     }
 
-    /// How long a period is without an offer.
+    /// The length of a period without an offer.
     var reportedDuration: SalesReportDuration? {
         product.subscription.map { SalesReportDuration($0.period) }
     }
 }
 
 extension StoreKitOffer {
-    /// How the subscription reports write the way in which the offer is paid.
+    /// How the subscription reports name the payment mode of the offer.
     var reportedType: SalesReportOffer? {
         switch discount {
         case .freeTrial: .freeTrial
@@ -96,12 +98,12 @@ extension StoreKitOffer {
         }
     }
 
-    /// How long it applies.
+    /// How long the offer applies.
     var reportedDuration: SalesReportDuration {
         SalesReportDuration(BillingPeriod(period.count * periodCount, period.unit))
     }
 
-    /// How the sales report writes the offer: the way in which it is paid, and its kind.
+    /// How the sales report names the offer: its payment mode and its kind.
     var orderType: SalesReportOffer? {
         let payment: String
         switch discount {
@@ -132,7 +134,7 @@ extension StoreKitOffer {
 }
 
 extension Sequence where Element: Hashable {
-    /// Each different row once, in order of first appearance, with how often it occurs.
+    /// Each different row once, in order of first appearance, with the number of its occurrences.
     func counted() -> [(row: Element, count: Int64)] {
         var places: [Element: Int] = [:]
         var rows: [(row: Element, count: Int64)] = []

@@ -13,15 +13,15 @@ struct ReportCalendar: Sendable {
             daysSince1970: local.flooredDivision(by: RFC3339.millisecondsPerDay))
     }
 
-    /// From the beginning of one day to the end of another.
+    /// The time from the beginning of the first day to the end of the last.
     func span(from first: CivilDate, to last: CivilDate) -> Range<AppStoreDate> {
         moment(first)..<moment(CivilDate(daysSince1970: last.daysSince1970 + 1))
     }
 
-    /// An hour of a day. One that clocks skip is taken as the hour after it.
+    /// The moment of an hour of a day. An hour that the clocks skip counts as the next hour.
     func moment(_ day: CivilDate, hour: Int64 = 0) -> AppStoreDate {
         let local = day.daysSince1970 * RFC3339.millisecondsPerDay + hour * Self.hourMilliseconds
-        // Of the two offsets around the day the right one leads back to the hour.
+        // Of the offsets before and after the day, the right one leads back to the hour.
         let offsets = [-1, 1].map { offset(at: local + $0 * RFC3339.millisecondsPerDay) }
         let right = offsets.first { offset(at: local - $0) == $0 } ?? offsets[0]
         return AppStoreDate(milliseconds: local - right)

@@ -1,18 +1,19 @@
 import AppStoreFormats
 import Foundation
 
-/// What the App Store knows of the developer's agreement: whose reports they are, when their days
-/// begin, and what of a price is the developer's.
+/// What the App Store knows about the developer's agreement: the vendor, the time zone of reports,
+/// and the developer's share of a price.
 package struct ReportRules: Hashable, Sendable {
     /// Maximum sales tax, in thousandths of a percent.
     package static let taxMax: Int64 = 100_000
 
     package var vendorNumber = "80000001"
-    /// The days of sales reports go from midnight to midnight here.
+    /// The time zone in which the days of sales reports begin and end.
     package var timeZone = "America/Los_Angeles"
     /// Whether the developer is in the App Store Small Business Program at all times.
     package var isSmallBusiness = false
-    /// When the developer is in it otherwise.
+    /// The time for which the developer is in the program. Has no effect if ``isSmallBusiness`` is
+    /// true.
     package var smallBusinessTime: Range<AppStoreDate>?
     /// Sales tax in thousandths of a percent of the price without tax, by storefront (alpha-3).
     package var taxes: [String: Int64] = [:]
@@ -28,13 +29,14 @@ package struct ReportRules: Hashable, Sendable {
 
     // MARK: - Proceeds
 
-    /// Apple's shares, in thousandths of a percent.
+    /// Apple's normal share of a price without tax, in thousandths of a percent.
     static let standardShare: Int64 = 30_000
+    /// Apple's reduced share of a price without tax, in thousandths of a percent.
     static let reducedShare: Int64 = 15_000
     private static let whole: Int64 = 100_000
 
-    /// What the developer has of a price, in thousandths of the currency's unit: first the tax is
-    /// taken out of the price, then Apple's share of the rest, each rounded down.
+    /// The developer's part of a price, in thousandths of the currency's unit. First the tax is
+    /// subtracted from the price, then Apple's share of the rest; each is rounded down.
     ///
     /// - Parameter moment: when the paid period begins.
     func proceeds(
@@ -56,7 +58,8 @@ package struct ReportRules: Hashable, Sendable {
         isSmallBusiness || smallBusinessTime?.contains(moment) == true
     }
 
-    /// In 128 bits, as a price of many digits would not fit otherwise.
+    /// A share of an amount, rounded down. Computed in 128 bits, because a product of large prices
+    /// does not fit in 64 bits.
     private static func part(_ amount: Int64, _ share: Int64, of whole: Int64) -> Int64 {
         let product = amount.multipliedFullWidth(by: share)
         return whole.dividingFullWidth(product).quotient

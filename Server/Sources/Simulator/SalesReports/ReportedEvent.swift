@@ -4,14 +4,14 @@ import AppStoreFormats
 struct ReportedEvent: Sendable {
     let at: AppStoreDate
     let event: SalesReportEvent
-    /// The charge that began with it, ended with it or was refunded: its place.
+    /// The index of the charge that the event began, ended or refunded.
     let place: Int
     var cancellationReason: SalesReportCancellationReason?
-    /// From the beginning of the period to when renewal was switched off.
+    /// The days from the beginning of the period to the moment at which renewal was switched off.
     var daysBeforeCanceling: Int64?
-    /// From the end of the subscription to its return.
+    /// The days from the end of the subscription to its return.
     var daysCanceled: Int64?
-    /// From the end of the paid period to the payment in the grace period.
+    /// The days from the end of the paid period to the payment in the grace period.
     var daysRecovered: Int64?
 
     init(_ event: SalesReportEvent, at moment: AppStoreDate, place: Int) {
@@ -26,9 +26,9 @@ struct ReportedEvent: Sendable {
 }
 
 extension ReportedPurchase {
-    /// All events of a subscription, in no particular order. In a report's event, a period that
-    /// ends is a cancellation then, not when renewal was switched off (App Store Connect Help,
-    /// "Subscription events").
+    /// All events of a subscription, in no particular order. A cancellation is dated at the end of
+    /// the period, not when renewal was switched off (App Store Connect Help, "Subscription
+    /// events").
     var events: [ReportedEvent] {
         let begun = charges.indices.filter {
             charges[$0].begins && charges[$0].transaction.beginsPeriod
@@ -68,7 +68,8 @@ extension ReportedPurchase {
         return ReportedEvent(name, at: charge.at, place: place)
     }
 
-    /// Grace or retry, if the subscription was in one of them just before a moment.
+    /// The stage of trouble, grace or retry, in which the subscription was just before a moment.
+    /// Nil for none.
     private func stage(before moment: AppStoreDate) -> ChainStep.Stage? {
         switch history.steps.last(where: { $0.at < moment })?.stage {
         case .grace: .grace
@@ -77,7 +78,7 @@ extension ReportedPurchase {
         }
     }
 
-    /// A purchase after the subscription had ended.
+    /// The event of a purchase after the subscription had ended.
     private func returning(
         _ place: Int, after old: StoreTransaction, _ change: String?
     ) -> ReportedEvent {
@@ -105,8 +106,8 @@ extension ReportedPurchase {
 
     // MARK: - Refunds and ends
 
-    /// What an upgrade gives back is no refund that the customer asked for. One that was reversed
-    /// before the upgrade is.
+    /// The events of refunds. The amount that an upgrade refunds is not an event, because the
+    /// customer did not ask for it. A refund that was reversed before the upgrade is an event.
     private var refundEvents: [ReportedEvent] {
         charges.indices.flatMap { place in
             let isUpgraded = charges[place].transaction.isUpgraded
@@ -116,7 +117,8 @@ extension ReportedPurchase {
         }
     }
 
-    /// The event of a recorded step, if it is the beginning of trouble or the end.
+    /// The event of a recorded step: the beginning of grace or retry, or the end. Nil for other
+    /// steps.
     private func ending(_ index: Int) -> ReportedEvent? {
         let step = history.steps[index]
         guard index > 0, let place = charges.lastIndex(where: { $0.at <= step.at }) else {
@@ -151,7 +153,7 @@ extension ReportedPurchase {
             let start = charges[place].transaction.purchased
             let isExtended = history.extensions.contains { $0 >= start }
             return isExtended ? .canceledAfterRenewalExtension : .cancel
-        // The refund was the end.
+        // The refund has already ended the subscription.
         case .revoked, .ended: return nil
         }
     }
@@ -202,7 +204,7 @@ extension ExpirationIntent {
 }
 
 extension AppStoreDate {
-    /// Whole days.
+    /// The number of whole days until a later moment.
     fileprivate func days(until later: Self) -> Int64 {
         (later.milliseconds - milliseconds).flooredDivision(by: RFC3339.millisecondsPerDay)
     }

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A purchase as Apple's reports see it: its history, and at which rate each charge is divided.
+/// A purchase as Apple's reports see it: its history, and the rate at which each charge is divided.
 struct ReportedPurchase: Sendable {
     let history: PurchaseHistory
     private let calendar: StoreCalendar
@@ -8,7 +8,8 @@ struct ReportedPurchase: Sendable {
     /// Days of paid service after which the reduced rate applies (Apple: "Auto-renewable
     /// Subscriptions").
     static let serviceDays: Int64 = 365
-    /// A longer gap, in calendar days, resets the days of paid service.
+    /// The longest gap, in calendar days, that keeps the days of paid service. A longer one resets
+    /// them.
     static let gapDays = 60
 
     init(_ history: PurchaseHistory, _ calendar: StoreCalendar) {
@@ -18,8 +19,8 @@ struct ReportedPurchase: Sendable {
 
     var charges: [PurchaseHistory.Charge] { history.charges }
 
-    /// Whether the subscriber had paid for a year before a charge; of seats that were added, before
-    /// the first charge of their period.
+    /// Whether the subscriber had paid for a year before a charge. For added seats, this is about
+    /// the time before the first charge of their period.
     func isReduced(_ place: Int) -> Bool {
         let transaction = charges[place].transaction
         let first = charges[..<place].lastIndex {
@@ -29,14 +30,14 @@ struct ReportedPurchase: Sendable {
         return history.paidDays(before: first ?? place, calendar) >= Self.serviceDays
     }
 
-    /// What is sold or given back within a span of time.
+    /// The sales and refunds within a span of time.
     func sales(in span: Range<AppStoreDate>) -> [ReportedSale] {
         charges.indices.flatMap { place in
             let charge = charges[place]
             var sales: [ReportedSale] = []
             func add(_ kind: ReportedSale.Kind, at moment: AppStoreDate) {
                 guard span.contains(moment) else { return }
-                // How Apple reports seats is unknown: a guess.
+                // One row for each tier: a guess, because Apple's reports of seats are unknown.
                 var tiers: [SeatTier?] = [nil]
                 if !kind.isPartial, let seats = charge.transaction.seats { tiers = seats.tiers }
                 for tier in tiers {
@@ -49,7 +50,7 @@ struct ReportedPurchase: Sendable {
             for refund in charge.refunds where refund.amount > 0 {
                 let isWhole = refund.amount == charge.transaction.price
                 add(isWhole ? .refund : .partialRefund(refund.amount), at: refund.at)
-                // A report has no form for a part that is charged again.
+                // A report has no form for a reversed partial refund.
                 if isWhole, let reversed = refund.reversed { add(.sale, at: reversed) }
             }
             return sales
@@ -58,8 +59,8 @@ struct ReportedPurchase: Sendable {
 }
 
 extension PurchaseHistory {
-    /// Days of paid service before a charge, as known then. Free periods do not count; a gap of
-    /// more than sixty days resets them; what was refunded counts until then.
+    /// The days of paid service before a charge, as known at its time. Free periods do not count. A
+    /// gap of more than sixty days resets the days. A refunded period counts until its refund.
     fileprivate func paidDays(before place: Int, _ calendar: StoreCalendar) -> Int64 {
         let known = charges[place].at
         var days: Int64 = 0
@@ -86,19 +87,21 @@ extension PurchaseHistory {
         return days
     }
 
-    /// A day on which clocks change is a day like any other.
+    /// The number of whole days in a length of time. Rounded, because a day on which the clocks
+    /// change counts as a whole day.
     private static func wholeDays(_ milliseconds: Int64) -> Int64 {
         let day = RFC3339.millisecondsPerDay
         return (milliseconds + day / 2).flooredDivision(by: day)
     }
 }
 
-/// One sale or refund, of which a report has a row or a part of one.
+/// One sale or refund, which is a row of a report or a part of one.
 struct ReportedSale: Sendable {
     enum Kind: Hashable, Sendable {
         case sale
         case refund
-        /// What was given back of the whole quantity, in thousandths of the currency's unit.
+        /// A part of the whole price was refunded. The value is its amount, in thousandths of the
+        /// currency's unit.
         case partialRefund(Int64)
 
         var isPartial: Bool {
@@ -107,10 +110,10 @@ struct ReportedSale: Sendable {
     }
 
     let purchase: ReportedPurchase
-    /// Which of the purchase's charges.
+    /// The index of the charge among those of the purchase.
     let place: Int
     let kind: Kind
-    /// Of a purchase of seats: those that have one price.
+    /// The seats of one price. Nil unless the purchase is of seats.
     let tier: SeatTier?
     let at: AppStoreDate
 
@@ -129,7 +132,8 @@ struct ReportedSale: Sendable {
         }
     }
 
-    /// Negative for refunds.
+    /// The price of one unit for the customer, in thousandths of the currency's unit. Negative for
+    /// refunds.
     var customerPrice: Int64 {
         switch kind {
         case .sale: unitPrice
@@ -138,7 +142,8 @@ struct ReportedSale: Sendable {
         }
     }
 
-    /// For one unit, never negative. Of a partial refund, what the developer has less by it.
+    /// The developer's proceeds of one unit, never negative, in thousandths of the currency's unit.
+    /// For a partial refund, the amount by which the proceeds decrease.
     func proceeds(_ rules: ReportRules) -> Int64 {
         func proceeds(of price: Int64) -> Int64 {
             rules.proceeds(
@@ -160,6 +165,6 @@ struct ReportedSale: Sendable {
 }
 
 extension StoreTransaction {
-    /// The price of one, in thousandths of the currency's unit.
+    /// The price of one unit, in thousandths of the currency's unit.
     var unitPrice: Int64 { quantity > 1 ? price / quantity : price }
 }

@@ -2,7 +2,7 @@ import AppStoreFormats
 
 /// The query of a request for a report, with Apple's refusals.
 struct SalesReportQuery: Sendable {
-    /// Apple's names of report types, also of those that the simulator has no rows for.
+    /// Apple's names of report types, including types for which the simulator has no rows.
     private static let types = [
         "SALES", "PRE_ORDER", "NEWSSTAND", "SUBSCRIPTION", "SUBSCRIPTION_EVENT", "SUBSCRIBER",
         "SUBSCRIPTION_OFFER_CODE_REDEMPTION", "INSTALLS", "FIRST_ANNUAL", "WIN_BACK_ELIGIBILITY",
@@ -51,8 +51,8 @@ struct SalesReportQuery: Sendable {
         "frequency", "reportDate", "reportSubType", "reportType", "vendorNumber", "version",
     ]
 
-    /// - Parameter latest: the newest day of which there is a report. Only a request for a day may
-    ///   name none.
+    /// - Parameter latest: the newest day for which a report is available. Only a request for a
+    ///   daily report may omit the date.
     func salesRequest(
         _ rules: ReportRules, latest: CivilDate
     ) throws(ConnectError) -> SalesReportRequest {
@@ -78,7 +78,7 @@ struct SalesReportQuery: Sendable {
         return request
     }
 
-    /// Only the newest version is accepted. Without one, it is `1_0`.
+    /// Throws unless the request names the newest version. A request without a version means `1_0`.
     private func checkVersion(of request: SalesReportRequest) throws(ConnectError) {
         guard (filters["version"] ?? "1_0") == request.version.description else {
             throw .invalidParameter(

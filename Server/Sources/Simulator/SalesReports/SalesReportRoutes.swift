@@ -16,7 +16,8 @@ struct ReportCall: Sendable {
     var query: [(name: String, value: String)] = []
     var authorization: String?
     var accept: String?
-    /// By the machine's clock. Clients without a virtual clock date their tokens by that.
+    /// The time of arrival by the machine's clock, because clients without a virtual clock date
+    /// their tokens by the machine's clock.
     let arrived: AppStoreDate
 }
 
@@ -24,7 +25,7 @@ extension AppStoreSimulator {
     nonisolated func addSalesReports(to router: Router<SimulatorContext>) {
         for endpoint in ReportCall.Endpoint.allCases {
             router.get(RouterPath("/\(endpoint.rawValue)")) { request, _ in
-                // Hummingbird decodes the values only.
+                // Hummingbird decodes only the values.
                 let query = request.uri.queryParameters.map {
                     ($0.key.removingPercentEncoding ?? String($0.key), String($0.value))
                 }

@@ -4,7 +4,7 @@ extension Storefront {
         Self.otherTwoLetters[country] ?? String(country.prefix(2))
     }
 
-    /// Countries of which the two letters are not the first of the three.
+    /// Countries whose two-letter code is not the first two letters of the three-letter code.
     private static let otherTwoLetters: [String: String] = Dictionary(
         uniqueKeysWithValues: others.split(whereSeparator: \.isWhitespace).map { word in
             (String(word.prefix(3)), String(word.suffix(2)))
@@ -18,9 +18,9 @@ extension Storefront {
         URYUY
         """
 
-    /// The region of financial reports that a sale belongs to (App Store Connect Help, "Financial
-    /// report regions and currencies"). Each currency is a region, named as its country; the US
-    /// dollar is three.
+    /// The region of financial reports to which a sale belongs (App Store Connect Help, "Financial
+    /// report regions and currencies"). Each currency is a region, named after its country; the US
+    /// dollar is three regions.
     var reportRegion: String {
         switch currency {
         case "USD":

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// The counters of a subscription report, which are added up for rows that are alike otherwise.
+// The counters of a subscription report, which are added up for rows that are otherwise equal.
 
 extension SubscriptionRow {
     private typealias Counter = WritableKeyPath<Self, Int64>
@@ -14,7 +14,7 @@ extension SubscriptionRow {
         ]
     }
 
-    /// Those that older versions do not have.
+    /// The counters that older versions of the report do not have.
     private static var laterCounters: [LaterCounter] {
         [
             \.offerCodeFreeTrial, \.offerCodePayUpFront, \.offerCodePayAsYouGo, \.subscribers,
@@ -41,8 +41,8 @@ extension SubscriptionRow {
         }
     }
 
-    /// Counts one open subscription, with or without an offer. Offers that the report has no
-    /// counter for count as the standard price.
+    /// Counts one open subscription, with or without an offer. An offer without a counter in the
+    /// report counts as the standard price.
     mutating func count(_ offer: StoreKitOffer?) {
         if let counter = offer.flatMap(Self.laterCounter) {
             self[keyPath: counter] = 1

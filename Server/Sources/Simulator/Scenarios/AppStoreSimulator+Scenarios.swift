@@ -13,8 +13,8 @@ package struct ScenarioRun: Sendable {
 }
 
 extension AppStoreSimulator {
-    /// Runs a scenario from the current time on; the clock moves as the scenario requires. Each run
-    /// has its own account.
+    /// Runs a scenario from the current time on, and moves the clock as the scenario requires. Each
+    /// run has a new account.
     package func run(_ scenario: Scenario) async throws -> ScenarioRun {
         var number = 1
         while world.accounts[
@@ -40,7 +40,7 @@ extension AppStoreSimulator {
     }
 }
 
-/// A scenario being played: whom its steps concern.
+/// A scenario being played, with the account and the device that its steps are about.
 private struct ScenarioPlay {
     let account: String
     let deviceID: String
@@ -88,7 +88,7 @@ private struct ScenarioPlay {
     private func order(
         _ wish: Scenario.ProductKind, in simulator: isolated AppStoreSimulator
     ) throws(SimulatorProblem) -> PurchaseOrder {
-        // A trial is used only if the scenario is about one.
+        // A trial is used only if the scenario needs a product with a trial.
         let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
         return PurchaseOrder(try product(wish, in: simulator).id, offerID: offer)
     }
@@ -168,8 +168,8 @@ extension StoreKitProduct {
 }
 
 extension [StoreKitProduct] {
-    /// Whether a product has both a higher and a lower neighbour. If the shop has such a product,
-    /// scenarios about changes need it.
+    /// Whether a product has both a higher and a lower neighbour. Scenarios about changes prefer
+    /// such a product.
     fileprivate func hasNeighbours(of product: StoreKitProduct) -> Bool {
         let isBetween = { (one: StoreKitProduct) in
             contains { $0.isAbove(one) } && contains { one.isAbove($0) }

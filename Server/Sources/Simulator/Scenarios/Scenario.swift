@@ -12,11 +12,11 @@ package struct Scenario: Sendable {
         case buy(ProductKind)
         case act(SubscriptionAct)
         case change(ProductKind)
-        /// To twice the price.
+        /// The price rises to twice its amount.
         case raisePrice(needsConsent: Bool)
-        /// Lets time pass: an ISO 8601 duration.
+        /// Time passes: an ISO 8601 duration.
         case wait(String)
-        /// No notification is sent for this number of days from now.
+        /// From now on, no notification is sent for this number of days.
         case outage(days: Int64)
         /// A fault affects the next notification.
         case strike(NotificationFault)

@@ -2,8 +2,8 @@ import AppStoreFormats
 import Foundation
 import HTTPTypes
 
-/// Calls about the seats that an app's server claims, and about groups. Apple has them in the
-/// sandbox only.
+/// Calls about the seats that an app's server claims, and about groups. At Apple, they exist only
+/// in the sandbox.
 enum SeatEndpoints {
     static let all = [
         endpoint(.post, "v1/transactions/{id}/seats") { simulator, call in
@@ -35,14 +35,14 @@ enum SeatEndpoints {
         return endpoint
     }
 
-    /// What Apple answers about an account without a group of customers.
+    /// The group id in Apple's response about an account that is in no group.
     static let placeholderGroup = "900000000000000000"
     static let placeholderMember = "700000000000000000"
-    /// Members in one answer at most (Apple).
+    /// Maximum number of members in one response, as at Apple.
     static let membersMax = 100
 }
 
-// Apple documents the names of the first seven errors, and not their numbers. The simulator's own
+// Apple documents the names of the first seven errors, but not their numbers. The simulator's own
 // numbers have a 9 as their third last digit. The messages begin with the names.
 
 extension APIError {
@@ -66,7 +66,7 @@ extension APIError {
 }
 
 extension SeatEndpoints {
-    // None of these waits for a turn: a backend may call while a notification is posted to it.
+    // These calls do not wait for a turn: a backend may call while a notification is posted to it.
 
     private static func claimSeat(
         _ call: APICall, in simulator: isolated AppStoreSimulator
@@ -170,7 +170,7 @@ extension SeatEndpoints {
 
 extension World {
     /// The running subscriptions in whose groups an account is, by Apple's invitation or by an
-    /// organization. Who was invited by the app is in none.
+    /// organization. An account that the app invited is in no group.
     fileprivate func groups(of account: Account.Key, at now: AppStoreDate) -> [Subscription] {
         chains(of: account).compactMap { chain -> Subscription? in
             let source = chain.sharedBy.flatMap { subscriptions[$0] } ?? chain
@@ -181,7 +181,8 @@ extension World {
         }
     }
 
-    /// The app transaction ids of a group: the purchaser's first, unless that is an organization.
+    /// The app transaction ids of a group's members. The purchaser's id comes first, unless the
+    /// purchaser is an organization.
     fileprivate func members(
         ofGroup id: String, in environment: SimulatedEnvironment, at now: AppStoreDate
     ) throws(APIError) -> [String] {

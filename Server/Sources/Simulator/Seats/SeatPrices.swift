@@ -1,9 +1,10 @@
 import AppStoreFormats
 
-/// Which products are sold in seats, and what each further seat costs. The first seats cost what
-/// the product costs; tiers are graduated, so that more seats make the earlier ones no cheaper.
+/// The products that are sold in seats, and the price of each further seat. The first seats cost as
+/// much as the product. Tiers are graduated: buying more seats does not make the earlier ones
+/// cheaper.
 package struct SeatPrices: Hashable, Sendable {
-    /// Tiers of one product, with the first one (Apple's limit).
+    /// Maximum number of tiers of one product, including the first one (Apple's limit).
     package static let tiersMax = 5
     /// Maximum number of seats of one purchase.
     package static let seatsMax: Int64 = 1_000_000
@@ -11,17 +12,17 @@ package struct SeatPrices: Hashable, Sendable {
     /// Maximum cost of one purchase, in thousandths of the currency's unit.
     package static let costMax: Int64 = 1_000_000_000_000_000
 
-    /// From which seat on a price applies.
+    /// A price of one seat, and the number of the first seat that it applies to.
     package struct Step: Hashable, Sendable {
         package let from: Int64
-        /// Of one seat, in thousandths of the currency's unit.
+        /// The price of one seat, in thousandths of the currency's unit.
         package let price: Int64
     }
 
     /// The tiers of a product after the first one.
     struct Tiers: Hashable, Sendable {
         var everywhere: [Step] = []
-        /// Of storefronts that have their own.
+        /// The tiers of storefronts that have separate prices.
         var byCountry: [String: [Step]] = [:]
     }
 
@@ -37,14 +38,14 @@ package struct SeatPrices: Hashable, Sendable {
     /// Whether a product can be sold in several seats at all.
     package func sells(_ productID: String) -> Bool { products[productID] != nil }
 
-    /// All tiers of a product, with the first one at the given price. Nil if it is not sold in
-    /// seats.
+    /// All tiers of a product. The first tier has the given price. Nil if the product is not sold
+    /// in seats.
     func steps(of productID: String, at price: Int64, in country: String) -> [Step]? {
         guard let tiers = products[productID] else { return nil }
         return [Step(from: 1, price: price)] + (tiers.byCountry[country] ?? tiers.everywhere)
     }
 
-    /// What seats cost by their numbers, of which the first seat has 1.
+    /// The tiers of a range of seats. The first seat has the number 1.
     func tiers(
         of productID: String, seats: Range<Int64>, at price: Int64, in country: String
     ) -> [SeatTier] {
@@ -56,7 +57,7 @@ package struct SeatPrices: Hashable, Sendable {
         }
     }
 
-    /// What App Store Connect might refuse although the simulator accepts it.
+    /// What App Store Connect might refuse, although the simulator accepts it.
     func warnings(for products: [StoreKitProduct]) -> [String] {
         products.flatMap { product -> [String] in
             guard let tiers = self.products[product.id] else { return [] }
@@ -78,9 +79,9 @@ package struct SeatPrices: Hashable, Sendable {
     }
 }
 
-/// How many seats of a transaction have one price.
+/// The number of seats of a transaction that have one price.
 struct SeatTier: Hashable, Sendable {
-    /// Of one seat, in thousandths of the currency's unit.
+    /// The price of one seat, in thousandths of the currency's unit.
     let price: Int64
     let count: Int64
 }
@@ -102,7 +103,7 @@ extension [SeatTier] {
         return whole + (rest * 2 >= Swift.max(1, count) ? 1 : 0)
     }
 
-    /// The seats that are left without some of the cheapest.
+    /// The seats that are left after some of the cheapest are removed.
     func dropping(cheapest seats: Int64) -> [SeatTier] {
         var rest = seats
         return sorted { $0.price < $1.price }.compactMap { tier in
@@ -113,7 +114,7 @@ extension [SeatTier] {
         }
     }
 
-    /// What a number of seats costs, the cheapest first, after some that are left out.
+    /// The cost of `seats` of the cheapest seats, after `gone` cheaper ones are skipped.
     func cheapest(_ seats: Int64, after gone: Int64) -> Int64 {
         var (skipped, left, sum) = (gone, seats, Int64(0))
         for tier in sorted(by: { $0.price < $1.price }) {

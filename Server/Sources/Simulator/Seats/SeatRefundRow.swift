@@ -4,9 +4,9 @@ import AppStoreFormats
 /// unknown.
 package struct SeatRefundRow: Hashable, Sendable {
     package let productID: String
-    /// Two letters.
+    /// The country's code in ISO 3166-1 alpha-2.
     package let country: String
-    /// Counted from 1970, in UTC.
+    /// The day in UTC, counted from 1970.
     package let day: Int64
 
     package init(productID: String, country: String, day: Int64) {
@@ -15,8 +15,8 @@ package struct SeatRefundRow: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// The rows of all days of which single seats were refunded: of their sale, their refund, and
-    /// of its reversal.
+    /// The rows that refunds of single seats change: those of the days of the sale, of each refund,
+    /// and of its reversal.
     package var seatRefundRows: Set<SeatRefundRow> {
         var rows: Set<SeatRefundRow> = []
         for charge in TrueBooks(world).purchaseHistories.flatMap(\.charges)

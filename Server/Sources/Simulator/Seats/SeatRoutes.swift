@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// The control plane's routes about seats and groups, besides purchases and refunds.
+// The control plane's routes about seats and groups, except purchases and refunds.
 
 /// What an organization does with a seat.
 package enum OrganizationVerb: String, Hashable, Sendable, CaseIterable {
@@ -11,9 +11,9 @@ package enum OrganizationVerb: String, Hashable, Sendable, CaseIterable {
 extension SimulatorRoute {
     static let seatRoutes = [
         post(
-            "/_sim/seats", "What App Store Connect says about seats from now on.",
+            "/_sim/seats", "Changes what App Store Connect says about seats.",
             [
-                Field("invitations", "string", "For groups that begin: apple or developer."),
+                Field("invitations", "string", "Who invites members of new groups: apple, developer."),
                 Field("sold", "object", "{product: false}: whether more seats are sold."),
             ], gives: .json("SeatSettings")
         ) { simulator, call in
@@ -24,7 +24,7 @@ extension SimulatorRoute {
 }
 
 extension AppStoreSimulator {
-    /// Changes what App Store Connect says about seats. Subscriptions that run keep what they have.
+    /// Changes what App Store Connect says about seats. Running subscriptions do not change.
     fileprivate func changeSeats(_ body: RequestBody) async throws {
         let (invitations, sales) = try seatChange(in: body)
         try await changeSeats(invitations, sales)
@@ -46,7 +46,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Who invites members from now on, and which products are sold in seats.
+    /// Sets who invites members from now on, and which products are sold in seats.
     ///
     /// Never inlined: the optimiser of Swift 6.3.1 crashes on this loop in an asynchronous
     /// function.
@@ -81,7 +81,8 @@ extension AppStoreSimulator {
 
     /// An organization assigns a seat, or takes it back.
     ///
-    /// - Parameter seats: how many it buys with the first one; nil for the usual number.
+    /// - Parameter seats: the number of seats that it buys with the first one; nil for the usual
+    ///   number.
     package func changeOrganization(
         _ name: String, _ verb: OrganizationVerb, _ productID: String, account: String,
         in environment: SimulatedEnvironment = .production, seats: Int64? = nil

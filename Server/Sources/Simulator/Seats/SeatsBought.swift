@@ -1,25 +1,25 @@
 import AppStoreFormats
 
-/// The seats of one transaction. An ordinary subscription has none.
+/// The seats of one transaction. A transaction of an ordinary subscription has no such value.
 struct SeatsBought: Hashable, Sendable {
     /// A refund of single seats.
     struct Refund: Hashable, Sendable {
         let at: AppStoreDate
         let count: Int64
-        /// In thousandths of the currency's unit.
+        /// The refunded amount, in thousandths of the currency's unit.
         let amount: Int64
-        /// The share of the whole transaction, if Apple names one.
+        /// The refunded share of the whole transaction. Nil if Apple names none.
         let percentage: Int64?
         var reversed: AppStoreDate?
     }
 
-    /// The first transaction of the period.
+    /// The id of the first transaction of the period.
     let period: String
     let invitations: SeatInvitations
     let tiers: [SeatTier]
     /// Whether the period has several transactions.
     var isPart = false
-    /// Oldest first.
+    /// The refunds of single seats, oldest first.
     var refunds: [Refund] = []
 
     private var counted: [Refund] { refunds.filter { $0.reversed == nil } }
@@ -27,18 +27,18 @@ struct SeatsBought: Hashable, Sendable {
     var count: Int64 { tiers.count }
     var revoked: Int64 { counted.reduce(0) { $0 + $1.count } }
     var left: Int64 { count - revoked }
-    /// The cheapest seats are refunded.
+    /// The seats that are left. A refund removes the cheapest seats.
     var tiersLeft: [SeatTier] { tiers.dropping(cheapest: revoked) }
     var refunded: Int64 { counted.reduce(0) { $0 + $1.amount } }
     var lastRefund: AppStoreDate? { counted.last?.at }
 
-    /// The share of the transaction that was refunded, if Apple names it.
+    /// The share of the transaction that was refunded. Nil if Apple names none.
     var percentage: Int64? {
         let named = counted.compactMap(\.percentage)
         return named.isEmpty ? nil : named.reduce(0, +)
     }
 
-    /// Takes back the last refund of seats. Returns how many seats that was.
+    /// Reverses the last refund of seats. Returns the number of seats of that refund.
     mutating func reverseRefund(at now: AppStoreDate) -> Int64 {
         guard let place = refunds.lastIndex(where: { $0.reversed == nil }) else { return 0 }
         refunds[place].reversed = now
@@ -46,14 +46,15 @@ struct SeatsBought: Hashable, Sendable {
     }
 }
 
-/// The group that uses the seats of a subscription, since it was bought or bought again.
+/// The group that uses the seats of a subscription. A new purchase after the end begins a new
+/// group.
 struct SeatGroup: Sendable {
-    /// Apple's id, by which its members are listed.
+    /// Apple's id of the group, by which its members are listed.
     let id: String
     let invitations: SeatInvitations
-    /// Whether an organization pays. Its transactions reach no app.
+    /// Whether an organization pays. An organization's transactions reach no app.
     var isOrganization = false
-    /// Made by the app's server, oldest first. Empty if Apple invites.
+    /// The claims of the app's server, oldest first. Empty if Apple invites.
     var claims: [SeatClaim] = []
 
     var openClaims: [SeatClaim] { claims.filter { $0.ended == nil } }
@@ -62,7 +63,7 @@ struct SeatGroup: Sendable {
 /// A seat that the app's server has claimed for somebody.
 struct SeatClaim: Hashable, Sendable {
     let id: String
-    /// The server's own id of the request: the same one again is the same claim.
+    /// The id that the server has given to its request. A repeated request gets the same claim.
     let requestID: String
     var appTransactionID: String?
     let at: AppStoreDate
@@ -75,16 +76,16 @@ extension StoreTransaction {
         set { boxedSeats = newValue.map { Box($0) } }
     }
 
-    /// Seats that are paid for and not refunded. One for an ordinary subscription.
+    /// The number of seats that are paid for and not refunded. 1 for an ordinary subscription.
     var seatsLeft: Int64 {
         guard revocation == nil, !isUpgraded else { return 0 }
         return seats?.left ?? 1
     }
 
-    /// What `price` says in Apple's documents.
+    /// The `price` in Apple's documents.
     var shownPrice: Int64 { seats.map(\.tiers.average) ?? price }
 
-    /// Whether it is the only transaction of its period, or the first.
+    /// Whether the transaction is the only or the first one of its period.
     var beginsPeriod: Bool { seats.map { $0.period == id } ?? true }
 
     /// Whether two transactions are parts of one period.
@@ -99,7 +100,7 @@ extension StoreTransaction {
         info.priceTiers = seats.tiers.map(\.wire)
         if isOwn, seats.revoked > 0 {
             info.revokedSeatQuantity = seats.revoked
-            // An upgrade gives back the rest of the period, which the document need not say.
+            // An upgrade refunds the rest of the period, which the document need not say.
             if payload.revocationDate == nil { payload.revocationPercentage = seats.percentage }
         }
         payload.multiSeatInfo = info
@@ -116,16 +117,16 @@ extension SeatTier {
 }
 
 extension Subscription {
-    /// The transactions of the period that is in force now, or of the latest one.
+    /// The transactions of the period in force, or of the latest period if none is in force.
     func parts(at now: AppStoreDate) -> [StoreTransaction] {
         let shown = transactions.last { $0.covers(now) } ?? latest
         return transactions.filter { $0.isPart(ofPeriodOf: shown) }
     }
 
-    /// How many seats are paid for now. One for an ordinary subscription.
+    /// The number of seats that are paid for now. 1 for an ordinary subscription.
     func seats(at now: AppStoreDate) -> Int64 { parts(at: now).reduce(0) { $0 + $1.seatsLeft } }
 
-    /// Whether any part of a transaction's period is neither refunded nor replaced.
+    /// Whether another part of the transaction's period is neither refunded nor replaced.
     func hasPart(besides index: Int) -> Bool {
         let transaction = transactions[index]
         return transactions.contains {
@@ -133,7 +134,7 @@ extension Subscription {
         }
     }
 
-    /// What the next period costs by tiers. Nil if it is for one seat.
+    /// The price of the next period by tiers. Nil if the period has one seat.
     func nextTiers(_ prices: SeatPrices) -> [SeatTier]? {
         let product = boxedNextProduct.value
         guard plannedSeats > 1, prices.sells(product.id) else { return nil }
@@ -143,7 +144,7 @@ extension Subscription {
             in: latest.storefront.country)
     }
 
-    /// What the next period costs in all, in thousandths of the currency's unit.
+    /// The whole price of the next period, in thousandths of the currency's unit.
     func nextTotal(_ prices: SeatPrices) -> Int64 { nextTiers(prices)?.total ?? nextPrice }
 
     func writeSeats(into payload: inout RenewalPayload, _ settings: SimulatorSettings) {

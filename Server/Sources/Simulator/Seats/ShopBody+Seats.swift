@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// Reads from a reset's body what is sold in seats.
+// Reads from a reset's body which products are sold in seats.
 
 extension ShopBody {
     static let seatFields: [SimulatorRoute.Field] = [
@@ -40,7 +40,7 @@ extension ShopBody {
         settings.rules.seats = seats
     }
 
-    /// Nil if the product is not sold in seats.
+    /// The tiers in a body. Returns nil if the body says that the product is not sold in seats.
     private static func tiers(
         _ json: JSON, _ place: String
     ) throws(SimulatorProblem) -> SeatPrices.Tiers? {

@@ -2,9 +2,10 @@ import AppStoreFormats
 
 /// The seats of a subscription in the ground truth.
 package struct TrueSeats: Hashable, Sendable {
-    /// Those paid for and not refunded. 0 if nothing is open.
+    /// The number of seats that are paid for and not refunded. 0 if the subscription gives no
+    /// access.
     package let count: Int64
-    /// Those of the next period. Nil if none follows.
+    /// The number of seats of the next period. Nil if no period follows.
     package let atRenewal: Int64?
     package let invitations: SeatInvitations
     /// Accounts that have a seat by Apple's invitation, in the order in which they joined.
@@ -29,8 +30,8 @@ package struct TrueClaimedSeat: Hashable, Sendable {
     package let claimID: String
     /// Whether the purchaser has access, so that the member may have it.
     package let isOpen: Bool
-    /// Its place among the open claims of the group, from 1. After a renewal with fewer seats it
-    /// may be more than there are.
+    /// The position of the claim among the group's open claims, from 1. After a renewal with fewer
+    /// seats, the position may be greater than the number of seats.
     package let rank: Int
 
     package var json: JSON {
@@ -43,12 +44,13 @@ package struct TrueClaimedSeat: Hashable, Sendable {
 }
 
 extension TrueBooks {
-    /// Nil for a subscription without a group, and for what somebody else pays for.
+    /// The seats of a subscription. Nil without a group, and for a subscription that another
+    /// account pays for.
     func trueSeats(of chain: Subscription, at now: AppStoreDate) -> TrueSeats? {
         guard let group = chain.group, chain.sharedBy == nil else { return nil }
         let isOpen = chain.isOpen(at: now)
         let planned = chain.willRenew ? chain.plannedSeats : nil
-        // The next period may have been charged ahead.
+        // The next period may have been charged before its beginning.
         let charged = chain.transactions.first {
             now < $0.purchased && $0.beginsPeriod && !$0.isUpgraded && $0.revocation == nil
         }
@@ -77,7 +79,7 @@ extension TrueBooks {
 }
 
 extension Subscription {
-    /// Whether the customer has access: within what is paid for, or in the grace period.
+    /// Whether the customer has access: within paid time or in the grace period.
     func isOpen(at now: AppStoreDate) -> Bool {
         if case .grace = phase { return true }
         return transactions.contains { $0.covers(now) }

@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-// Seats that an app's server claims for the people whom it has invited itself.
+// Seats that an app's server claims for people whom the app has invited.
 
 extension World {
-    /// Maximum number of claims of one group, with those that have ended.
+    /// Maximum number of claims of one group, including ended ones.
     static let claimsMax = 100_000
 
-    /// How many claims a group can have now.
+    /// The number of claims that a group can have now.
     func claimableSeats(of chain: Subscription, at now: AppStoreDate) -> Int64 {
         let own: Int64 = settings.has(.purchaserUsesASeat) ? 1 : 0
         return max(0, chain.seats(at: now) - own)
@@ -24,7 +24,7 @@ extension World {
         return chain
     }
 
-    /// Claims a seat. The same request again gives the same claim.
+    /// Claims a seat. A repeated request gets the same claim.
     mutating func claimSeat(
         _ requestID: String, for appTransactionID: String?, of id: String,
         in environment: SimulatedEnvironment, at now: AppStoreDate

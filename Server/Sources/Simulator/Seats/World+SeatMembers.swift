@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-// Members whom Apple lets into a group, and the people to whom an organization assigns seats. Each
-// has a chain of their own, which follows the purchaser's as in a family.
+// Members whom Apple lets into a group, and people to whom an organization assigns seats. Each of
+// them has a separate chain, which follows the purchaser's chain as in a family.
 
 extension World {
-    /// How many people other than the purchaser can have a seat now.
+    /// The number of people besides the purchaser who can have a seat now.
     func memberSeats(of chain: Subscription, at now: AppStoreDate) -> Int64 {
-        // An organization uses none itself.
+        // An organization uses no seat.
         chain.seats(at: now) - (chain.group?.isOrganization == true ? 0 : 1)
     }
 
@@ -60,11 +60,12 @@ extension World {
 
     // MARK: - Organizations
 
-    /// How many seats an organization buys when it assigns the first one, unless it says how many.
+    /// The number of seats that an organization buys with the first one, unless the request names a
+    /// number.
     static let organizationSeats: Int64 = 100
 
-    /// An organization assigns a seat. What it has bought for that reaches no app: only the
-    /// assignee's transaction does.
+    /// An organization assigns a seat. Apps do not get the organization's transaction, only the
+    /// assignee's.
     mutating func assignSeat(
         of organization: String, _ productID: String, to name: String,
         in environment: SimulatedEnvironment, seats: Int64?, at now: AppStoreDate
@@ -107,7 +108,7 @@ extension World {
         let device = Device(
             id: "", account: key, storefront: home ?? .unitedStates, appAccountToken: nil,
             pace: settings.pace(in: key.environment))
-        // Its notification reaches no app.
+        // The notification about the organization's purchase reaches no app.
         let order = PurchaseOrder(productID, offerID: PurchaseOrder.noOffer, seats: seats)
         let (transaction, _) = try sell(order, to: device, at: now)
         var chain = try subscription(transaction.originalID)
@@ -116,7 +117,7 @@ extension World {
         return chain.id
     }
 
-    /// An organization takes a seat back. It can then assign it to somebody else.
+    /// An organization takes a seat back. It can then assign the seat to another account.
     mutating func unassignSeat(
         of organization: String, _ productID: String, from name: String,
         in environment: SimulatedEnvironment

@@ -1,15 +1,16 @@
 import AppStoreFormats
 
-// Refunds of single seats, and what follows from any refund for a group.
+// Refunds of single seats, and the consequences of any refund for a group.
 
 extension StoreTransaction {
-    /// Whether all or some of it was refunded.
+    /// Whether the transaction was refunded, in whole or in part.
     var isRefunded: Bool { revocation != nil || seats.map { $0.revoked > 0 } ?? false }
 }
 
 extension World {
-    /// Refunds seats of the period in force, of the transaction that was made last first: its seats
-    /// are the cheapest. A transaction of which no seat is left is refunded as a whole.
+    /// Refunds seats of the period in force. The transaction that was made last comes first,
+    /// because its seats are the cheapest. A transaction of which no seat is left is refunded as a
+    /// whole.
     mutating func refundSeats(
         _ id: String, _ count: Int64, reason: RevocationReason, of only: String?,
         at now: AppStoreDate
@@ -44,7 +45,8 @@ extension World {
         return notices
     }
 
-    /// Where the parts of the period in force are, or the one that is named: the last made first.
+    /// The indices of the parts of the period in force, or of the named part only. The part that
+    /// was made last comes first.
     private func places(
         of subscription: Subscription, _ named: String?, at now: AppStoreDate
     ) -> [Int] {
@@ -54,7 +56,8 @@ extension World {
         }
     }
 
-    /// Returns the places of the transactions that were changed.
+    /// Refunds seats of the transactions at these indices. Returns the indices of the changed
+    /// transactions.
     private func revoke(
         _ count: Int64, from places: [Int], of subscription: inout Subscription,
         _ reason: RevocationReason, at now: AppStoreDate
@@ -79,7 +82,7 @@ extension World {
         return touched
     }
 
-    /// The cheapest seats are refunded, because Apple documents no amount.
+    /// A refund of the cheapest seats: a guess, because Apple documents no amount.
     private func refund(
         of count: Int64, _ transaction: StoreTransaction, at now: AppStoreDate
     ) -> SeatsBought.Refund {
@@ -104,8 +107,9 @@ extension World {
         subscription.plannedSeats = max(1, subscription.plannedSeats - transaction.seatsLeft)
     }
 
-    /// Takes back the last refund of a transaction's seats, unless the whole of it was refunded
-    /// later: then that is taken back by itself.
+    /// Reverses the last refund of a transaction's seats, and plans these seats again. If the whole
+    /// transaction was refunded later, plans the seats that were left then; the caller reverses
+    /// that refund.
     func reverseSeats(
         of index: Int, in subscription: inout Subscription, at now: AppStoreDate
     ) {
@@ -114,15 +118,15 @@ extension World {
         let back = transaction.revocation == nil ? seats.reverseRefund(at: now) : seats.left
         subscription.transactions[index].seats = seats
         guard transaction.isPart(ofPeriodOf: subscription.latest) else { return }
-        // Nothing is left of the plan if the whole period was refunded.
+        // If the whole period was refunded, no seats are planned.
         let planned = subscription.isOver ? 0 : subscription.plannedSeats
         subscription.plannedSeats = max(1, planned + back)
     }
 
     // MARK: - Claims and members of what is left
 
-    /// Ends the newest claims of an app's server if there are more than seats after a refund.
-    /// Apple names them to the server.
+    /// Ends the newest claims of an app's server if a refund leaves fewer seats than claims. Apple
+    /// names these claims to the server.
     mutating func unclaimExcess(
         of subscription: inout Subscription, at now: AppStoreDate
     ) -> [NotificationDraft] {
@@ -149,7 +153,7 @@ extension World {
         ]
     }
 
-    /// Takes their seats from the members who joined last, if there are more than seats.
+    /// Removes the members who joined last from their seats, if there are fewer seats than members.
     mutating func unseatExcess(of source: Subscription, at now: AppStoreDate) {
         guard let seated = sharings[source.id]?.seated, !source.isOver else { return }
         let seats = max(0, memberSeats(of: source, at: now))

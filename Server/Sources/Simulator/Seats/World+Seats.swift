@@ -1,10 +1,10 @@
 import AppStoreFormats
 
-// Buying several seats of a subscription, more of them within a period, and fewer from the next
-// one on.
+// Buying several seats of a subscription, adding seats within a period, and planning fewer seats
+// for the next period.
 
 extension World {
-    /// Refuses an order of seats that no subscription could carry out.
+    /// Refuses an order of seats that no subscription could fulfil.
     func checkSeats(
         _ order: PurchaseOrder, of product: StoreKitProduct, in storefront: Storefront
     ) throws(SimulatorProblem) {
@@ -28,7 +28,7 @@ extension World {
         try checkCost(of: product, seats: seats, in: storefront)
     }
 
-    /// Refuses seats that together cost more than the dearest product can.
+    /// Refuses seats whose total cost is above the limit.
     func checkCost(
         of product: StoreKitProduct, seats: Int64, in storefront: Storefront
     ) throws(SimulatorProblem) {
@@ -41,8 +41,8 @@ extension World {
         }
     }
 
-    /// The customer must not have fewer seats after a purchase. They plan that for the next period
-    /// in Manage Subscriptions.
+    /// Refuses a purchase after which the customer would have fewer seats. Customers plan fewer
+    /// seats for the next period in Manage Subscriptions.
     func checkIsNoReduction(
         to seats: Int64, of chain: Subscription, at now: AppStoreDate
     ) throws(SimulatorProblem) {
@@ -60,20 +60,20 @@ extension World {
         let isNew = subscription.transactions.isEmpty || subscription.isOver
         subscription.plannedSeats = order.seats ?? (isNew ? 1 : subscription.plannedSeats)
         guard isNew else { return }
-        // The mode is the app's at this time. Who had a seat before has none now.
+        // The app's present mode applies. Members of the earlier time have no seat any more.
         subscription.invitations = seatInvitations
         subscription.group = nil
         if sharings[subscription.id] != nil { sharings[subscription.id]?.seated = [] }
         openGroup(of: &subscription, seats: subscription.plannedSeats)
     }
 
-    /// Gives a subscription its group, if it will have more than one seat and has none.
+    /// Gives a subscription a group, if it will have more than one seat and has no group.
     mutating func openGroup(of subscription: inout Subscription, seats: Int64) {
         guard seats > 1, subscription.group == nil else { return }
         subscription.group = SeatGroup(id: numbers.newID(), invitations: subscription.invitations)
     }
 
-    /// The tiers of the period that begins now. Nil if it is for one seat.
+    /// The tiers of the period that begins now. Nil if the period has one seat.
     func chargedTiers(
         _ subscription: inout Subscription, _ product: StoreKitProduct, at price: Int64,
         isOffer: Bool, in storefront: Storefront
@@ -87,7 +87,7 @@ extension World {
         return tiers(of: product.id, 1..<count + 1, at: price, isOffer: isOffer, in: storefront)
     }
 
-    /// An offer is a price for each seat, without tiers.
+    /// The tiers of a range of seats. An offer has one price for each seat, without tiers.
     private func tiers(
         of productID: String, _ seats: Range<Int64>, at price: Int64, isOffer: Bool,
         in storefront: Storefront
@@ -100,8 +100,8 @@ extension World {
 
     // MARK: - More seats
 
-    /// Sells more seats of the period in force, up to a total. They are charged at once, at the
-    /// tiers after the present seats.
+    /// Sells more seats of the period in force, up to a total. The new seats are charged at once,
+    /// at the tiers that follow the present seats.
     mutating func addSeats(
         to total: Int64, of chain: Subscription, _ offers: ChosenOffers, token: String?,
         at now: AppStoreDate
@@ -115,7 +115,8 @@ extension World {
         let main = markParts(of: &chain)
         let part = addition(of: added, to: main, after: total - added, chain, token, at: now)
         let place = chain.transactions.firstIndex { $0.id == main.id } ?? 0
-        // The first transaction of a period stays the latest: the next period follows from it.
+        // The first transaction of a period stays the latest, because the next period follows from
+        // it.
         chain.transactions.insert(part, at: place)
         transactionIDs.add(part.id, of: chain.id)
         let notices = [
@@ -146,7 +147,8 @@ extension World {
         }
     }
 
-    /// Marks the latest period as one of several transactions. Returns its first one.
+    /// Marks the latest period as one of several transactions. Returns the period's first
+    /// transaction.
     private func markParts(of chain: inout Subscription) -> StoreTransaction {
         let main = chain.transactions.count - 1
         if chain.latest.seats == nil {
@@ -178,7 +180,7 @@ extension World {
                 SeatTier(price: RefundPercentage.part(share, of: $0.price), count: $0.count)
             }
         }
-        // Two payments of one moment have a line item each, or nothing would tell them apart.
+        // Two payments at one moment get separate line items: nothing else distinguishes them.
         let isFirstNow = !chain.transactions.contains {
             $0.isPart(ofPeriodOf: main) && $0.purchased == now
         }
@@ -196,8 +198,8 @@ extension World {
 
     // MARK: - Fewer seats
 
-    /// Plans the seats of the next period, as the purchaser does in Manage Subscriptions: fewer, or
-    /// up to the present number again.
+    /// Plans the seats of the next period, as the purchaser does in Manage Subscriptions: fewer
+    /// seats, or up to the present number again.
     mutating func changeSeats(
         _ id: String, to seats: Int64, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
@@ -227,14 +229,16 @@ extension World {
 }
 
 extension Subscription {
-    /// The latest transaction that was not refunded while another part of its period lives.
+    /// The latest transaction; if it was refunded while another part of its period is still paid,
+    /// that part.
     var lastPaid: StoreTransaction? {
         guard let last = transactions.last else { return nil }
         guard last.revocation != nil, hasPart(besides: transactions.count - 1) else { return last }
         return transactions.last { $0.isPart(ofPeriodOf: last) && $0.seatsLeft > 0 } ?? last
     }
 
-    /// Whether a transaction is the only living part of the latest period.
+    /// Whether a transaction is part of the latest period, and every other part is refunded or
+    /// replaced.
     func isLastPart(_ index: Int) -> Bool {
         transactions[index].isPart(ofPeriodOf: latest) && !hasPart(besides: index)
     }

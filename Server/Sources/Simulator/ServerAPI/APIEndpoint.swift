@@ -5,7 +5,7 @@ import HTTPTypes
 struct APIEndpoint: Sendable {
     typealias Handler = @Sendable (isolated AppStoreSimulator, APICall) async throws -> APIResponse
 
-    /// The environments in which it exists.
+    /// The environments in which the endpoint exists.
     enum Place: Hashable, Sendable {
         case both
         case productionOnly
@@ -20,12 +20,12 @@ struct APIEndpoint: Sendable {
     static let groups = "groups"
 
     let method: HTTPRequest.Method
-    /// The first component of the path.
+    /// The first component of the endpoint's path.
     var root = Self.inApps
-    /// Parameters in braces.
+    /// The remaining path, with parameters in braces.
     let path: String
     private let words: [Word]
-    /// Requests per second in production. Nil means no limit.
+    /// Maximum number of requests per second in production. Nil means no limit.
     var perSecond: Int?
     var place = Place.both
     var bodyBytesMax = Self.bodyBytesMax
@@ -47,7 +47,8 @@ struct APIEndpoint: Sendable {
     /// A name for rate limits, faults and the log, such as `GET v1/transactions/{id}`.
     var name: String { "\(method.rawValue) \(path)" }
 
-    /// Requests per second. The sandbox has a tenth of the production limit, but at least one.
+    /// Maximum number of requests per second. The sandbox has a tenth of the production limit, but
+    /// at least one.
     func perSecond(in environment: SimulatedEnvironment) -> Int? {
         switch environment {
         case .production: perSecond
@@ -64,7 +65,7 @@ struct APIEndpoint: Sendable {
         + NotificationEndpoints.all + MessagingEndpoints.all + AdvancedCommerceEndpoints.all
         + SeatEndpoints.all
 
-    /// The endpoint of a request with its path parameters. Nil if there is none.
+    /// The endpoint of a request, with its path parameters. Nil if no endpoint has this path.
     static func match(
         _ request: APIRequest
     ) -> (endpoint: APIEndpoint, parameters: [String: String])? {

@@ -13,7 +13,7 @@ struct APIError: Error, Hashable, Sendable {
 }
 
 // Apple's names and codes: "Error codes" in the documentation of the App Store Server API. The
-// messages are Apple's if a sample is known, and otherwise similar: clients read the code.
+// messages are Apple's if a sample is known, and similar otherwise: clients read only the code.
 
 extension APIError {
     static let badRequest = Self(4_000_000, "Bad request.")

@@ -12,8 +12,8 @@ package struct APIKey: Hashable, Sendable {
     /// The P-256 public key, in X9.63 form.
     let publicKey: [UInt8]
 
-    /// Reads a key from PEM: a private key as App Store Connect's `.p8`, or a public key. Returns
-    /// nil for anything else.
+    /// Reads a key from PEM: a private key such as App Store Connect's `.p8`, or a public key.
+    /// Returns nil for any other text.
     package init?(id: String, issuerID: String, pem: String) {
         if let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) {
             self.init(id: id, issuerID: issuerID, key.publicKey)
@@ -32,7 +32,7 @@ package struct APIKey: Hashable, Sendable {
 
     // MARK: - The well-known key
 
-    /// Valid unless other keys are registered, so that a test needs no set-up.
+    /// A key that is valid unless other keys are registered, so that a test needs no set-up.
     package static let wellKnown = Self(
         id: "SIMULATOR1", issuerID: "57246542-96fe-1a63-e053-0824d011072a",
         wellKnownPrivateKey.publicKey)
@@ -40,8 +40,8 @@ package struct APIKey: Hashable, Sendable {
     /// The private key in PEM.
     package static var wellKnownPEM: String { wellKnownPrivateKey.pemRepresentation }
 
-    /// A signature with the well-known key that is almost free to compute. It can reveal the key,
-    /// which is public anyway.
+    /// A signature with the well-known key, computed at almost no cost. Such signatures can reveal
+    /// the key, which is public anyway.
     @Sendable package static func wellKnownSignature(
         for bytes: [UInt8]
     ) throws -> P256.Signing.ECDSASignature {
@@ -53,7 +53,8 @@ package struct APIKey: Hashable, Sendable {
 
     /// A bearer token signed with the well-known key, for manual calls.
     ///
-    /// - Parameter bundleID: nil for App Store Connect, whose tokens are not for one app.
+    /// - Parameter bundleID: the app of the token; nil for App Store Connect, whose tokens are not
+    ///   for one app.
     static func wellKnownToken(
         for bundleID: String?, at now: AppStoreDate,
         seconds lifetime: Int64 = BearerToken.lifetimeSecondsMax
@@ -80,8 +81,8 @@ package struct APIKey: Hashable, Sendable {
     private static let wellKnownPrivateKey = firstKey(
         from: Array("The App Store Server API key of the Perennial simulator".utf8))
 
-    /// The first valid key in the sequence of the seed's hash, the hash of that, and so on. All but
-    /// one in 2³² are valid.
+    /// The first valid private key in a sequence that begins with the hash of the seed and
+    /// continues with the hash of the previous value. All values but one in 2³² are valid.
     private static func firstKey(from seed: [UInt8]) -> P256.Signing.PrivateKey {
         var digest = SHA256.hash(data: seed)
         while true {

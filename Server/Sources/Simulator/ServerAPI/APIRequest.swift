@@ -10,11 +10,12 @@ struct APIRequest: Sendable {
     var root = APIEndpoint.inApps
     /// The remaining components, decoded.
     let path: [String]
-    /// In the order of the request. Lists are repeated names.
+    /// The names and values of the query in order. A list is a repeated name.
     var query: [(name: String, value: String)] = []
     var authorization: String?
     var body: [UInt8] = []
-    /// By the machine's clock. Clients without a virtual clock date their tokens by that.
+    /// The time of arrival by the machine's clock, because clients without a virtual clock date
+    /// their tokens by the machine's clock.
     let arrived: AppStoreDate
 }
 
@@ -22,7 +23,8 @@ struct APIRequest: Sendable {
 struct APIResponse: Hashable, Sendable {
     let status: Int
     var body: JSON?
-    /// Apple sends it in milliseconds since 1970, not in seconds from now.
+    /// The time of the Retry-After header. Apple sends it in milliseconds since 1970, not in
+    /// seconds from now.
     var retryAfter: AppStoreDate?
 
     init(_ status: Int, _ body: JSON? = nil) {
@@ -38,7 +40,7 @@ struct APIResponse: Hashable, Sendable {
     }
 }
 
-/// An accepted request, as its endpoint reads it.
+/// An accepted request in the form that its endpoint reads.
 struct APICall: Sendable {
     let environment: SimulatedEnvironment
     let parameters: [String: String]
@@ -60,14 +62,15 @@ struct APICall: Sendable {
         return json
     }
 
-    /// A date in the query. Returns nil if it is absent.
+    /// A date in the query. Returns nil if the query does not contain it.
     func date(_ name: String, else error: APIError) throws(APIError) -> AppStoreDate? {
         guard let text = value(name) else { return nil }
         guard let milliseconds = Int64(text), milliseconds >= 0 else { throw error }
         return AppStoreDate(milliseconds: milliseconds)
     }
 
-    /// A boolean in the query. Apple's Python client writes `True` and `False`.
+    /// A boolean in the query. Accepts any case, because Apple's Python client writes `True` and
+    /// `False`.
     func bool(_ name: String, else error: APIError) throws(APIError) -> Bool? {
         guard let text = value(name) else { return nil }
         switch text.lowercased() {
@@ -77,7 +80,7 @@ struct APICall: Sendable {
         }
     }
 
-    /// A UUID in the path, in lower case: Swift's client writes upper case.
+    /// A UUID in the path, converted to lower case, because Swift's client writes upper case.
     func uuid(_ name: String, else error: APIError) throws(APIError) -> String {
         guard let uuid = UUID(uuidString: parameter(name)) else { throw error }
         return uuid.uuidString.lowercased()

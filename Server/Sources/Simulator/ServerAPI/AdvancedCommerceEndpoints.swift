@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Foundation
 
-/// The Advanced Commerce API, version 1: developers' changes of subscriptions whose products they
-/// manage themselves. A subscription of the shop becomes one by migration.
+/// The Advanced Commerce API, version 1. Developers change subscriptions whose products they manage
+/// themselves. A migration turns a subscription of the shop into such a subscription.
 enum AdvancedCommerceEndpoints {
     static let root = "advancedCommerce"
 
@@ -41,7 +41,7 @@ enum AdvancedCommerceEndpoints {
                 isolated AppStoreSimulator, APICall, AdvancedCommerceBody
             ) async throws -> APIResponse
     ) -> APIEndpoint {
-        // Apple publishes no rate limit for these.
+        // Apple publishes no rate limit for these calls.
         var endpoint = APIEndpoint(.post, "v1/" + path, perSecond: nil) { simulator, call in
             try await answer(simulator, call, body(of: call, in: simulator))
         }
@@ -50,7 +50,7 @@ enum AdvancedCommerceEndpoints {
     }
 }
 
-/// The body of an Advanced Commerce request, as far as it is relevant here.
+/// The body of an Advanced Commerce request, with the fields that the simulator needs.
 struct AdvancedCommerceBody: Sendable {
     static let displayNameLengthMax = 30
     static let descriptionLengthMax = 45
@@ -58,7 +58,7 @@ struct AdvancedCommerceBody: Sendable {
     static let referencesMax = 100_000
 
     let json: JSON
-    /// The developer's id of the request. A repeated id is refused.
+    /// The developer's id of the request. A request with an id that was used before is refused.
     let reference: String
 
     init(_ json: JSON) throws(APIError) {
@@ -73,7 +73,7 @@ struct AdvancedCommerceBody: Sendable {
         reference = uuid.uuidString.lowercased()
     }
 
-    /// The first item. A simulated subscription has one.
+    /// The first item of the body. A simulated subscription has one item.
     private var part: JSON? { json["items"]?.array?.first }
 
     func displayName() throws(APIError) -> String? {
@@ -112,7 +112,7 @@ struct AdvancedCommerceBody: Sendable {
         return .prorated(RefundPercentage.share(of: amount, in: price))
     }
 
-    /// Apple's reason for testing a declined refund.
+    /// Whether Apple must decline the refund, which is a documented reason for tests.
     var isToBeDeclined: Bool { part?["refundReason"] == "SIMULATE_REFUND_DECLINE" }
 }
 

@@ -6,15 +6,16 @@ import Crypto
 struct BearerToken: Sendable {
     /// Maximum seconds from `iat` to `exp`.
     static let lifetimeSecondsMax: Int64 = 3600
-    /// Allowed difference between the client's clock and the simulator's.
+    /// The allowed difference between the client's clock and the simulator's, in seconds.
     static let skewSeconds: Int64 = 60
-    /// Up to the end of the year 9999.
+    /// The valid times in seconds since 1970: up to the end of the year 9999.
     private static let seconds: ClosedRange<Int64> = 0...253_402_300_799
     static let audience = "appstoreconnect-v1"
     /// Maximum number of characters of the header's value.
     static let lengthMax = 8192
 
-    /// Why a token is not accepted. Apple's response does not say it; the log does.
+    /// Why a token is not accepted. The log contains the reason; the response does not, as at
+    /// Apple.
     struct Refusal: Error, Hashable, Sendable {
         let reason: String
 
@@ -26,7 +27,8 @@ struct BearerToken: Sendable {
 
     /// Parses and verifies a header's value: form, key, signature, claims.
     ///
-    /// - Parameter bundleID: nil for App Store Connect, whose tokens are not for one app.
+    /// - Parameter bundleID: the app of the token; nil for App Store Connect, whose tokens are not
+    ///   for one app.
     init(_ authorization: String?, keys: [APIKey], bundleID: String?) throws(Refusal) {
         guard let authorization, authorization.utf8.count <= Self.lengthMax,
             let space = authorization.firstIndex(of: " "),
@@ -60,9 +62,9 @@ struct BearerToken: Sendable {
         return publicKey.isValidSignature(signature, for: jws.signedBytes)
     }
 
-    /// Throws if the token is not valid at one of these times: a server that follows the virtual
-    /// clock signs by that, all others by the machine's. Apple's Python and Java clients send no
-    /// `iat`.
+    /// Throws if the token is not valid at any of these times. A server that follows the virtual
+    /// clock signs by that clock, all others by the machine's. Apple's Python and Java clients send
+    /// no `iat`.
     func requireCurrent(
         at clocks: [AppStoreDate], secondsMax: Int64 = lifetimeSecondsMax
     ) throws(Refusal) {
@@ -86,15 +88,16 @@ struct BearerToken: Sendable {
     }
 }
 
-/// Tokens whose signature was verified, by the header's value. A token is used for many calls, and
-/// each server has its own.
+/// Tokens whose signature was verified, by the header's value. A server uses one token for many
+/// calls.
 struct TokenCache: Sendable {
-    /// Maximum number of cached tokens. If it is exceeded, all are dropped.
+    /// Maximum number of cached tokens. When the number is exceeded, all are removed.
     static let countMax = 16
 
     private var tokens: [String: BearerToken] = [:]
 
-    /// The token in a header's value. Does not check whether it is current.
+    /// The verified token in a header's value. Does not check whether the token is valid at the
+    /// present time.
     mutating func token(
         _ authorization: String?, keys: [APIKey], bundleID: String
     ) throws(BearerToken.Refusal) -> BearerToken {

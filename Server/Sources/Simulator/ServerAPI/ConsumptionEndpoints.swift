@@ -63,8 +63,8 @@ struct ConsumptionBody: Hashable, Sendable {
         guard let word = value.string,
             let preference = ConsumptionReply.Preference(rawValue: word)
         else { throw .invalidRefundPreference }
-        // The refunded share is derived from the time for a subscription, and from the consumption
-        // for everything else.
+        // A partial refund needs a share: of the time for a subscription, of the consumption
+        // otherwise.
         let isPart = (1..<RefundPercentage.whole).contains(percentage ?? 0)
         let hasShare = type == .autoRenewable || isPart
         guard preference != .grantProrated || hasShare else { throw .percentageOutOfRange }
@@ -117,7 +117,7 @@ extension ConsumptionEndpoints {
         return try recordConsumptionBody(body, call.body(), of: transaction, in: simulator)
     }
 
-    /// Version 1 is for consumables and subscriptions only.
+    /// Records a response of version 1, which is for consumables and subscriptions only.
     private static func receiveConsumptionV1(
         _ call: APICall, in simulator: isolated AppStoreSimulator
     ) async throws -> APIResponse {
@@ -131,7 +131,7 @@ extension ConsumptionEndpoints {
             ConsumptionBody(first: call.body()), call.body(), of: transaction, in: simulator)
     }
 
-    /// Of several responses the last one counts.
+    /// Records a response. If several arrive, the last one counts.
     private static func recordConsumptionBody(
         _ body: ConsumptionBody, _ json: JSON, of transaction: StoreTransaction,
         in simulator: isolated AppStoreSimulator

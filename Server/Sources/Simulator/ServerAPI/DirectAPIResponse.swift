@@ -4,7 +4,7 @@ import HTTPTypes
 /// A response of the App Store Server API, without HTTP.
 package struct DirectAPIResponse: Hashable, Sendable {
     package var status: Int
-    /// The Retry-After header: milliseconds since 1970.
+    /// The Retry-After header, in milliseconds since 1970. Nil if the response has none.
     package var retryAfter: String?
     package var body: [UInt8]
 
@@ -16,10 +16,12 @@ package struct DirectAPIResponse: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// The App Store Server API for callers in the same process. It takes the same path as every
-    /// request: faults, token, rate limits. The token is checked against virtual time.
+    /// The App Store Server API for callers in the same process. A call goes through the same
+    /// checks as a request over HTTP: faults, token, rate limits. The token is checked against
+    /// virtual time.
     ///
-    /// - Parameter path: below the App Store's host, such as `/inApps/v1/…`, not percent-encoded.
+    /// - Parameter path: the path below the App Store's host, such as `/inApps/v1/…`, not
+    ///   percent-encoded.
     package func callAPI(
         _ method: String, _ path: String, query: [(String, String)], authorization: String?,
         body: [UInt8], in environment: SimulatedEnvironment

@@ -59,7 +59,8 @@ extension ExtensionEndpoints {
                 ])
     }
 
-    /// Idempotent: a repeated request gets the same response and does nothing.
+    /// Requests an extension for all subscribers. Idempotent: a repeated request gets the same
+    /// response and does nothing.
     private static func extendAll(
         _ call: APICall, in simulator: isolated AppStoreSimulator
     ) async throws -> APIResponse {

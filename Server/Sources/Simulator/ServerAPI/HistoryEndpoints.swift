@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Lists of a customer's transactions: all, the refunded ones, and those of an order.
+/// Lists of a customer's transactions: all of them, the refunded ones, and those of an order.
 enum HistoryEndpoints {
     /// Maximum number of refunds in a version 1 response, which has no pages.
     static let refundsV1Max = 50
@@ -46,7 +46,8 @@ extension HistoryEndpoints {
             ])
     }
 
-    /// Version 1 lists consumables only until the app has finished them.
+    /// Whether a transaction is a consumable that the app has finished. Version 1 does not list
+    /// these.
     private static func isFinishedConsumable(
         _ payload: TransactionPayload, in simulator: isolated AppStoreSimulator
     ) -> Bool {
@@ -75,8 +76,8 @@ extension HistoryEndpoints {
         return try .ok([signedTransactions(page.transactions, in: simulator)])
     }
 
-    /// Refunds, in order of refund. Periods replaced by an upgrade, and purchases that a family no
-    /// longer shares, were not refunded to the customer.
+    /// The refunded transactions, in order of refund. Leaves out periods replaced by an upgrade,
+    /// and purchases that a family no longer shares: they were not refunded to the customer.
     private static func refunds(
         of account: Account.Key, in simulator: isolated AppStoreSimulator
     ) -> [PositionedTransaction] {

@@ -16,7 +16,7 @@ struct HistoryQuery: Sendable {
     private let ownership: OwnershipType?
     private let start: AppStoreDate?
     private let end: AppStoreDate?
-    /// True: only revoked. False: only others. Nil: both.
+    /// Whether to list only revoked transactions (true), only others (false), or all (nil).
     private let isRevoked: Bool?
 
     init(_ call: APICall) throws(APIError) {
@@ -65,7 +65,7 @@ struct HistoryQuery: Sendable {
         wanted.isEmpty || value.map(wanted.contains) ?? false
     }
 
-    /// From the start inclusive to the end exclusive.
+    /// Whether a purchase date is in the query's time: the start is included, the end is not.
     private func isInTime(_ purchased: AppStoreDate?) -> Bool {
         guard let purchased else { return start == nil && end == nil }
         return start.map { $0 <= purchased } ?? true && end.map { purchased < $0 } ?? true
@@ -73,7 +73,7 @@ struct HistoryQuery: Sendable {
 }
 
 extension APICall {
-    /// The revision in the query. Returns nil if it is absent.
+    /// The revision in the query. Returns nil if the query contains none.
     func revision() throws(APIError) -> Revision? {
         guard let text = value("revision") else { return nil }
         guard let revision = Revision(text) else { throw .invalidRequestRevision }

@@ -190,7 +190,7 @@ extension MessagingEndpoints {
         }
     }
 
-    /// Sets the realtime URL. In production this requires a passed test in the sandbox.
+    /// Sets the realtime URL. In production this requires that a test in the sandbox was passed.
     private static func setRealtimeURL(
         _ call: APICall, in simulator: isolated AppStoreSimulator
     ) throws -> APIResponse {
@@ -238,7 +238,7 @@ extension MessagingEndpoints {
         ])
     }
 
-    /// What Apple posts to ask which message to show, as defined on the page
+    /// The body that Apple posts to ask which message to show, as defined on the page
     /// "DecodedRealtimeRequestBody".
     private static func realtimeRequest(
         about subscription: Subscription, in simulator: isolated AppStoreSimulator

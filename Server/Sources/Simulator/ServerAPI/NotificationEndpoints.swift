@@ -15,17 +15,17 @@ enum NotificationEndpoints {
     ]
 }
 
-/// A notification that a client requested.
+/// A test notification that a client requested.
 struct TestNotification: Hashable, Sendable {
-    /// Six months.
+    /// How long a test notification can be looked up: six months, in milliseconds.
     static let retentionMilliseconds: Int64 = 180 * 86_400_000
-    /// Maximum number stored in one world; the oldest is removed first.
+    /// Maximum number of test notifications stored in one world; the oldest is removed first.
     static let storedMax = 1000
 
     let uuid: String
     let at: AppStoreDate
 
-    /// As Apple writes it: a UUID and milliseconds.
+    /// The token in Apple's form: a UUID and milliseconds.
     var token: String { "\(uuid)_\(at.milliseconds)" }
 
     /// Whether a text has the form of a token.
@@ -51,7 +51,7 @@ extension NotificationEndpoints {
         return .ok(page(of: found, query))
     }
 
-    /// The notifications after the one that the page token names, or all without a token. That
+    /// The notifications after the one that the page token names, or all without a token. The named
     /// notification need not match the query any more: if only failures are requested, it may have
     /// been delivered since.
     private static func unread(
@@ -142,8 +142,8 @@ extension SentNotification {
 }
 
 extension PostResult {
-    /// Apple's name for the result of an attempt (`sendAttemptResult`). If there was no response,
-    /// it is derived from the error message.
+    /// Apple's name for the result of an attempt (`sendAttemptResult`). Without a response, the
+    /// name is derived from the error message.
     var sendAttemptResult: String {
         if isSuccess { return "SUCCESS" }
         if status != nil { return "UNSUCCESSFUL_HTTP_RESPONSE_CODE" }

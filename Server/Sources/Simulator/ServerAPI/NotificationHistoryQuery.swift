@@ -8,7 +8,7 @@ struct NotificationHistoryQuery: Hashable, Sendable {
     let end: Int64
     let type: NotificationType?
     let subtype: NotificationSubtype?
-    /// Selects one customer, by any of their transactions.
+    /// A transaction id of any kind, to list only one customer's notifications. Nil lists all.
     let transactionID: String?
     let onlyFailures: Bool
 
@@ -59,7 +59,7 @@ struct NotificationHistoryQuery: Hashable, Sendable {
 
     // MARK: - Pages
 
-    /// The token of the page after a notification. It is valid for this query only.
+    /// The token of the page after a notification. The token is valid for this query only.
     func token(after uuid: String) -> String {
         String(decoding: Base64.url.encode(Array("\(uuid) \(fingerprint)".utf8)), as: UTF8.self)
     }

@@ -3,8 +3,8 @@ import AppStoreFormats
 /// A series of requests to an app's realtime URL, as defined on the page "Initiate Performance
 /// Test".
 struct PerformanceTest: Sendable {
-    // Apple does not publish these numbers. They keep a run short, because the call that starts it
-    // responds only when it is over.
+    // Apple does not publish the following numbers. They are small, because the call that starts a
+    // run responds only at its end.
     static let requests = 20
     static let concurrentRequests = 10
     static let durationMilliseconds: Int64 = 60_000

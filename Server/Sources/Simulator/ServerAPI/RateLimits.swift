@@ -2,9 +2,9 @@ import AppStoreFormats
 
 /// Counts the calls of each endpoint in the current second.
 package struct RateLimits: Sendable {
-    /// The clock that determines seconds.
+    /// The clock by which seconds are counted.
     package enum Time: String, Hashable, Sendable, CaseIterable {
-        /// Nothing is counted.
+        /// No calls are counted.
         case off
         /// The simulated world's clock. While it stands still, no new second begins.
         case virtual
@@ -24,8 +24,8 @@ package struct RateLimits: Sendable {
 
     private var counts: [Place: Count] = [:]
 
-    /// Counts a call. Returns nil if it is within the limit, else the time when calls are accepted
-    /// again.
+    /// Counts a call. Returns nil if the call is within the limit; otherwise the time when calls
+    /// are accepted again.
     mutating func count(
         _ endpoint: APIEndpoint, in environment: SimulatedEnvironment, at now: AppStoreDate
     ) -> AppStoreDate? {

@@ -1,11 +1,11 @@
 import AppStoreFormats
 import Foundation
 
-/// What an app has uploaded for the moment when a customer is about to cancel: images, messages,
-/// which message is shown by default, and the URL that Apple may query instead. One for each
-/// environment.
+/// What an app has uploaded for customers who are about to cancel: images, messages, the default
+/// messages, and the URL that Apple may query instead. Each environment has a separate value.
 struct RetentionMessaging: Sendable {
-    /// How long Apple reviews an upload in production. The sandbox approves at once.
+    /// How long Apple reviews an upload in production, in milliseconds. The sandbox approves at
+    /// once.
     static let reviewMilliseconds: Int64 = 86_400_000
     static let imagesMax = 2000
     static let messagesMax = 2000
@@ -49,8 +49,9 @@ struct RetentionMessaging: Sendable {
 
     // MARK: - Images
 
-    /// The signature of a PNG file, and the name of its first chunk.
+    /// The first bytes of a PNG file.
     private static let pngStart: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    /// The name of the first chunk of a PNG file.
     private static let pngHeader: ArraySlice<UInt8> = [0x49, 0x48, 0x44, 0x52]
 
     mutating func uploadImage(

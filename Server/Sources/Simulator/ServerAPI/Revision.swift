@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// How far a client has read a list: the position of the last transaction it received, as two
-/// numbers, `1657224467000_200000000000001`. A client can keep it to fetch newer changes later. For
-/// descending lists a third number states as of which moment the list is read.
+/// How far a client has read a list: the position of the last transaction that it received, as two
+/// numbers, `1657224467000_200000000000001`. A client can store the revision to fetch newer changes
+/// later. In a descending list, a third number names the moment as of which the list is read.
 struct Revision: Hashable, Comparable, Sendable {
     let moment: Int64
     let number: Int64
@@ -15,7 +15,7 @@ struct Revision: Hashable, Comparable, Sendable {
         self.start = start
     }
 
-    /// Returns nil if the text cannot be a revision.
+    /// Parses a revision. Returns nil if the text does not have the form of one.
     init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { Int64($0) }
@@ -34,11 +34,11 @@ struct Revision: Hashable, Comparable, Sendable {
 /// A transaction in its current state, with its position in a list.
 struct PositionedTransaction: Sendable {
     let position: Revision
-    /// The moments of its positions before its last change, oldest first.
+    /// The moments of the positions that the transaction had before its last change, oldest first.
     var earlier: [Int64] = []
     let payload: TransactionPayload
 
-    /// The transaction at its position as of a moment. Nil if it is newer.
+    /// The transaction at the position that it had at a moment. Nil if it was not yet in the list.
     fileprivate func placed(asOf moment: Int64) -> Self? {
         guard position.moment > moment else { return self }
         guard let then = earlier.last(where: { $0 <= moment }) else { return nil }
@@ -63,9 +63,9 @@ struct TransactionPage: Sendable {
         }
     }
 
-    /// A changed transaction moves to a later position. In descending order that position was
-    /// already read, so every page reads the list as it was when the first page was requested. The
-    /// transactions themselves are returned in their current state.
+    /// A changed transaction moves to a later position. A client that reads in descending order has
+    /// passed that position already, so every page reads the list as it was when the first page was
+    /// requested. The transactions themselves are returned in their current state.
     private init(descending all: [PositionedTransaction], after last: Revision?, length: Int) {
         let start = last?.start ?? all.map(\.position.moment).max() ?? 0
         let rest = all.compactMap { $0.placed(asOf: start) }
@@ -89,14 +89,14 @@ struct TransactionPage: Sendable {
 
 /// When each transaction was last observed to change.
 ///
-/// The world does not store the time of each change; and while a virtual clock stands still, many
-/// changes have the same time, so that a client which reads in between would miss the later ones.
+/// The world does not store the time of each change. While a virtual clock stands still, many
+/// changes have the same time; a client that reads between two of them would miss the later one.
 /// Therefore positions are assigned when a list is read: a transaction that is new or changed gets
 /// the time of its change, but later than all positions assigned to its account before.
 struct ChangeTracker: Sendable {
     private struct Seen {
         let payload: TransactionPayload
-        /// Oldest first, never empty.
+        /// The moments of all positions of the transaction, oldest first, never empty.
         let moments: [Int64]
     }
 
@@ -133,7 +133,7 @@ extension TransactionPayload {
         max(purchaseDate?.milliseconds ?? 0, revocationDate?.milliseconds ?? 0)
     }
 
-    /// The order of transactions that appear in a list for the first time.
+    /// The sort key of transactions that appear in a list for the first time.
     fileprivate var age: Revision {
         Revision(moment: lastModified, number: transactionId.flatMap { Int64($0) } ?? 0)
     }

@@ -1,11 +1,11 @@
 import AppStoreFormats
 
-/// The state of the App Store Server API besides the world's state.
+/// The state of the App Store Server API, apart from the world's state.
 struct ServerAPI: Sendable {
     var tokens = TokenCache()
     var rates = RateLimits()
     var changes = ChangeTracker()
-    /// Test notifications, by their tokens.
+    /// Test notifications that clients requested, by their tokens.
     var testNotifications: [String: TestNotification] = [:]
     var messaging: [SimulatedEnvironment: RetentionMessaging] = [:]
     /// Advanced Commerce requests that were made, by the developer's ids.
@@ -16,8 +16,8 @@ struct ServerAPI: Sendable {
 // through `process(_:)`.
 
 extension AppStoreSimulator {
-    /// The response to a request as Apple would give it. Why a token is refused, which Apple does
-    /// not say, is logged.
+    /// The response to a request, as Apple would give it. Logs why a token is refused, which
+    /// Apple's response does not say.
     func process(_ request: APIRequest) async -> APIResponse {
         let answer = await unloggedResponse(request)
         logCall(request, answer)
@@ -25,7 +25,7 @@ extension AppStoreSimulator {
     }
 
     private func unloggedResponse(_ request: APIRequest) async -> APIResponse {
-        // Apple's responses to unknown paths are empty, too.
+        // Apple's response to an unknown path is empty, too.
         guard let (endpoint, parameters) = APIEndpoint.match(request) else {
             return APIResponse(404)
         }
@@ -113,7 +113,7 @@ extension AppStoreSimulator {
     /// Maximum number of entries in a response.
     static let pageLength = 20
 
-    /// Members that many responses share. The sandbox omits the app's Apple id.
+    /// Members that many responses contain. The sandbox omits the app's Apple id.
     func appMembers(_ environment: SimulatedEnvironment) -> [JSON.Member] {
         var members = [JSON.Member("bundleId", .string(settings.bundleID))]
         if environment == .production {

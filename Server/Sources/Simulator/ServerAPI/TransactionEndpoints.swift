@@ -44,7 +44,7 @@ extension TransactionEndpoints {
         return .ok([.init("signedAppTransactionInfo", try simulator.sign(payload))])
     }
 
-    /// Idempotent.
+    /// Marks a transaction as finished. Idempotent.
     private static func finish(
         _ call: APICall, in simulator: isolated AppStoreSimulator
     ) throws -> APIResponse {
@@ -54,8 +54,8 @@ extension TransactionEndpoints {
         return APIResponse(200)
     }
 
-    /// Does not wait for a turn: a backend may call it while a notification of the purchase is
-    /// being posted to it.
+    /// Sets the app account token of a purchase. Does not wait for a turn: a backend may call it
+    /// while a notification of the purchase is being posted to it.
     private static func setAppAccountToken(
         _ call: APICall, in simulator: isolated AppStoreSimulator
     ) throws -> APIResponse {

@@ -46,10 +46,10 @@ package enum ExampleShop {
             """
     }
 
-    /// What of the shop is sold in several seats: the monthly tier, from the third seat on for
-    /// less.
+    /// The products of the shop that are sold in several seats: the monthly tier, whose price is
+    /// lower from the third seat on.
     ///
-    /// - Parameter shop: the products that there are; those that are missing are left out.
+    /// - Parameter shop: the products that exist; absent products are left out.
     package static func seats(in shop: StoreKitFile) -> SeatPrices {
         var seats = SeatPrices()
         guard shop.products.contains(where: { $0.id == seatedID }) else { return seats }

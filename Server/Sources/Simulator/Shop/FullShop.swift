@@ -2,7 +2,7 @@ import AppStoreFormats
 
 /// A shop with everything that the App Store can sell: every kind of product, every period, every
 /// offer with every way to pay, levels, several groups, products that a family shares and products
-/// that it does not, and a twelve-month commitment. For random customers, who go through every
+/// that it does not, and a twelve-month commitment. Random customers need it to go through every
 /// event.
 package enum FullShop {
     /// The parsed shop.
@@ -52,9 +52,9 @@ package enum FullShop {
         ]
     }
 
-    /// What of the shop is sold in several seats, if a world sells any: with tiers of its own in a
-    /// storefront, with the dearest possible number of tiers, at one price, and shared with the
-    /// family if one seat is bought.
+    /// The products of the shop that are sold in several seats, if a world sells any: one with
+    /// separate tiers in a storefront, one with the maximum number of tiers, one at a single price,
+    /// and one that is shared with the family if one seat is bought.
     package static let seats: SeatPrices = {
         var prices = SeatPrices()
         prices.set(

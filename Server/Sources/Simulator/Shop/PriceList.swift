@@ -8,13 +8,13 @@ package struct PriceList: Hashable, Sendable {
     /// A price from a moment on.
     package struct Step: Hashable, Sendable {
         package let from: AppStoreDate
-        /// Thousandths of the storefront's currency unit.
+        /// The price in thousandths of the storefront's currency unit.
         package let price: Int64
     }
 
     private struct Place: Hashable {
         let productID: String
-        /// Nil for every storefront that has no price of its own.
+        /// The storefront of the price. Nil for all storefronts without a separate price.
         let country: String?
     }
 
@@ -23,10 +23,10 @@ package struct PriceList: Hashable, Sendable {
 
     package init() {}
 
-    /// Sets a price from a moment on, in one storefront or in all that have none of their own. Of
-    /// several prices for the same moment, the one set last applies.
+    /// Sets a price from a moment on, in one storefront or in all without a separate price. If
+    /// several prices are set for the same moment, the last one applies.
     ///
-    /// - Throws: if the list is full.
+    /// - Throws: ``SimulatorProblem`` if the list is full.
     package mutating func set(
         _ price: Int64, of productID: String, in country: String?, from moment: AppStoreDate
     ) throws(SimulatorProblem) {
@@ -38,7 +38,7 @@ package struct PriceList: Hashable, Sendable {
         steps[place, default: []].insert(step, at: index)
     }
 
-    /// What a customer pays who buys now. Existing subscribers may keep an older price.
+    /// The price for a customer who buys now. Existing subscribers may keep an older price.
     package func price(
         of product: StoreKitProduct, in storefront: Storefront, at now: AppStoreDate
     ) -> Int64 {

@@ -5,21 +5,21 @@ import Foundation
 /// form of the storefront, and Apple's JSON, which StoreKit returns as `jsonRepresentation`.
 ///
 /// Apple does not document that JSON. Its members are those that StoreKit was seen to read; the
-/// offers on billing plans (`billingPlans`) are named by analogy.
+/// names of offers on billing plans (`billingPlans`) are guesses by analogy.
 struct ProductRepresentation: Sendable {
     /// Maximum number of characters of a locale's identifier.
     static let localeLengthMax = 40
 
     let product: StoreKitProduct
-    /// The group of a subscription.
+    /// The group of a subscription. Nil for other products.
     let group: StoreKitGroup?
     let storefront: Storefront
-    /// The customer's, such as `de_DE`.
+    /// The customer's locale, such as `de_DE`.
     let locale: Locale
-    /// The tiers of a product that is sold in seats; else nil.
+    /// The tiers of a product that is sold in seats. Nil for other products.
     var seats: [SeatPrices.Step]?
 
-    /// The locale of a device: the one that is named, or the usual one of its storefront.
+    /// The locale of a device: the named one, or the usual one of its storefront.
     static func locale(_ name: String?, in storefront: Storefront) throws(SimulatorProblem)
         -> Locale
     {
@@ -51,7 +51,7 @@ struct ProductRepresentation: Sendable {
             .adding("price_tiers", .array(seats.indices.map { tier($0, of: seats) }))
     }
 
-    /// The last tier has no maximum.
+    /// The JSON of a tier. The last tier has no maximum.
     private func tier(_ place: Int, of steps: [SeatPrices.Step]) -> JSON {
         let step = steps[place]
         let json: JSON = [
@@ -161,13 +161,13 @@ struct ProductRepresentation: Sendable {
         }
     }
 
-    /// A price as the customer reads it.
+    /// A price in the form that the customer reads.
     private func text(_ milliunits: Int64) -> String {
         (Decimal(milliunits) / 1000).formatted(
             .currency(code: storefront.currency).locale(locale))
     }
 
-    /// A price for programs, with two decimals or three.
+    /// A price in the form for programs, with two or three decimals.
     static func amount(_ milliunits: Int64) -> String {
         let decimals = String(milliunits % 1000 + 1000).dropFirst()
         return "\(milliunits / 1000)." + (decimals.last == "0" ? decimals.prefix(2) : decimals)
@@ -175,8 +175,8 @@ struct ProductRepresentation: Sendable {
 }
 
 extension StoreKitLocalization {
-    /// The words for a customer: of the same language and country, else of the language, else the
-    /// first. Nil if there are none.
+    /// The localization for a customer: one of the same language and country, otherwise one of the
+    /// language, otherwise the first. Nil if the list is empty.
     fileprivate static func best(of all: [Self], for locale: Locale) -> Self? {
         let language = locale.language.languageCode?.identifier ?? ""
         return all.first { $0.locale == locale.identifier }
@@ -185,7 +185,8 @@ extension StoreKitLocalization {
 }
 
 extension AppStoreSimulator {
-    /// StoreKit's products on a device: all, or those of a comma-separated list of ids.
+    /// The products that StoreKit shows on a device: all, or those of a comma-separated list of
+    /// ids.
     func products(_ ids: String?, on deviceID: String, locale name: String?) throws -> JSON {
         let storefront = try world.device(deviceID).storefront
         let locale = try ProductRepresentation.locale(name, in: storefront)

@@ -46,7 +46,7 @@ extension AppStoreSimulator {
 /// The view of the shop from an account and a storefront.
 private struct ShopView {
     let world: World
-    /// If nil, the response contains no eligibility.
+    /// The account whose eligibility to show. If nil, the response contains no eligibility.
     let account: Account.Key?
     /// Eligibility for the introductory offer as reported by the device, by group.
     let introductory: [String: Bool]

@@ -9,13 +9,13 @@ struct ShopBody: Sendable {
         .init(
             "price_history", "object", "{product: [{from, price, storefront?}]}: prices by start."),
         .init("ask_to_buy", "boolean", "Whether purchases wait for a parent's approval."),
-        .init("interrupts_purchases", "boolean", "Whether purchases wait until resolved."),
+        .init("interrupts_purchases", "boolean", "Whether purchases wait until they are resolved."),
         .init("fails_purchases", "boolean", "Whether every purchase fails."),
         .init("renewals_fail", "boolean", "Whether the payment of every renewal fails."),
         .init("time_rate", "integer", "The sandbox's pace, by Xcode's number; 0 for the default."),
     ]
 
-    /// Applies what the body names, the shop first.
+    /// Applies the fields that the body contains, the shop first.
     static func read(
         _ body: RequestBody, into settings: inout SimulatorSettings
     ) throws(SimulatorProblem) {
@@ -37,7 +37,7 @@ struct ShopBody: Sendable {
         settings.sandboxPace = pace
     }
 
-    /// Warnings about the shop in the body. Empty if it contains none.
+    /// Warnings about the shop in the body. Empty if the body contains no shop.
     static func warnings(_ body: RequestBody) -> [String] {
         guard let json = body.value("shop"), json.string == nil else { return [] }
         return ShopLint(json).findings.map(\.description)

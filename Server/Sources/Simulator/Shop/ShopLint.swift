@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// Finds problems in a `.storekit` file: those that make it unusable here, and those that Xcode or
-/// App Store Connect would refuse although the simulator accepts them.
+/// Finds problems in a `.storekit` file: those that make the file unusable here, and those that
+/// Xcode or App Store Connect would refuse although the simulator accepts them.
 package struct ShopLint: Sendable {
-    /// Maximum number of findings. A file may have thousands of one kind.
+    /// Maximum number of findings. A file may have thousands of the same kind.
     private static let findingsMax = 100
 
     package struct Finding: Hashable, Sendable, CustomStringConvertible {
-        /// Whether the file cannot be used.
+        /// Whether the finding makes the file unusable.
         package let isFatal: Bool
         package let place: String
         package let what: String
@@ -67,7 +67,7 @@ extension ShopLint {
         }
         if let key = file.offersKey, OfferSignature.Key(key) == nil {
             add(
-                "the private key cannot be read, so signatures of offers are not checked",
+                "the private key is not valid, so signatures of offers are not checked",
                 at: "subscriptionOffersKeyPair")
         }
     }
@@ -86,7 +86,7 @@ extension ShopLint {
         }
     }
 
-    /// Levels begin at 1 without a gap. Several products may share one.
+    /// Checks that the levels begin at 1 without a gap. Several products may have the same level.
     private mutating func checkLevels(of group: StoreKitGroup) {
         let levels = Set(group.subscriptions.compactMap(\.subscription?.level)).sorted()
         guard !levels.isEmpty, levels != Array(1...Int64(levels.count)) else { return }
@@ -98,7 +98,7 @@ extension ShopLint {
 // MARK: - Products
 
 extension ShopLint {
-    /// App Store Connect's limit.
+    /// Maximum number of characters of a product id in App Store Connect.
     private static let idLengthMax = 100
 
     private mutating func check(_ product: StoreKitProduct) {

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// The initial rules for purchases besides the products: mostly the settings of the shop's file,
-/// and what a file cannot express.
+/// The initial rules for purchases: mostly settings of the shop's file, and others that a file
+/// cannot express.
 package struct ShopRules: Hashable, Sendable {
     /// Maximum number of families in one world.
     package static let familiesMax = 10_000
@@ -17,14 +17,14 @@ package struct ShopRules: Hashable, Sendable {
     /// The accounts of each family, by its name. They join when their first device is added.
     package var families: [String: [String]] = [:]
     package var prices = PriceList()
-    /// Which products are sold in seats.
+    /// The products that are sold in seats, with their tiers.
     package var seats = SeatPrices()
-    /// Who invites the members of a group that begins.
+    /// Whether Apple or the app's server invites the members of a group that begins.
     package var seatInvitations = SeatInvitations.apple
 
     package init() {}
 
-    /// The family that an account joins by itself.
+    /// The family that an account joins when its first device is added. Nil for none.
     func family(of account: String) -> String? {
         families.first { $0.value.contains(account) }?.key
     }

@@ -1,10 +1,10 @@
 /// A country's App Store.
 package struct Storefront: Hashable, Sendable {
-    /// ISO 3166-1 alpha-3.
+    /// The country's code in ISO 3166-1 alpha-3.
     package let country: String
-    /// Apple's id.
+    /// Apple's id of the storefront.
     package let id: String
-    /// ISO 4217.
+    /// The currency's code in ISO 4217.
     package let currency: String
 
     package static let unitedStates = Self(country: "USA", id: "143441", currency: "USD")
@@ -17,7 +17,7 @@ package struct Storefront: Hashable, Sendable {
     private static let byCountry = Dictionary(
         all.map { ($0.country, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// A word of three letters is the currency of the countries that follow it.
+    /// Parses the table. A word of three letters is the currency of the countries that follow it.
     private static func read(_ table: String) -> [Self] {
         var currency = ""
         var storefronts: [Self] = []

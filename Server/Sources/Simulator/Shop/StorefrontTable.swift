@@ -1,10 +1,10 @@
 // Apple's storefronts and their currencies at the beginning of 2026, after Bulgaria changed to the
-// euro: 175 countries and regions, 43 currencies. A country without prices of its own is charged in
-// US dollars.
+// euro: 175 countries and regions, 43 currencies. A country for which Apple has no separate prices
+// is charged in US dollars.
 
 extension Storefront {
-    /// Every storefront, by currency: the country, with the last three digits of Apple's id. All
-    /// ids begin with 143.
+    /// Every storefront, by currency. An entry is the country with the last three digits of Apple's
+    /// id; all ids begin with 143.
     static let table = """
         AED ARE481
         AUD AUS460

@@ -3,15 +3,15 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// Makes certificates with the extensions that Apple's have and that strict verifiers (OpenSSL's
-/// `X509_STRICT`) require.
+/// Makes certificates with the extensions of Apple's certificates and those that strict verifiers
+/// (OpenSSL's `X509_STRICT`) require.
 enum Certificates {
     /// The marker extension of the intermediate: Apple Worldwide Developer Relations.
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
     /// The marker extension of the leaf: receipt signing.
     static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
 
-    // A virtual clock can be at any time since the App Store exists, and far in the future.
+    // A virtual clock can show any time since the App Store began, and times far in the future.
     // Verifiers check the chain at the time of signing, so the whole chain must be valid
     // throughout: from 2013-01-01 to 2099-01-01.
     static let notBefore = Date(timeIntervalSince1970: 1_356_998_400)

@@ -3,8 +3,8 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A certificate authority's key with deterministic signatures (``DeterministicSignature``), so
-/// that one seed gives one chain of certificates.
+/// A certificate authority's key with deterministic signatures (``DeterministicSignature``). One
+/// seed therefore gives one chain of certificates.
 struct DeterministicKey: CustomPrivateKey {
     static let defaultPEMDiscriminator = "PRIVATE KEY"
 

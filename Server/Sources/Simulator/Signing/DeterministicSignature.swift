@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 
-/// Deterministic ECDSA (RFC 6979): the nonce is derived from the key and the message, so the same
-/// document signed twice gives the same bytes.
+/// Deterministic ECDSA (RFC 6979): the nonce is derived from the key and the message, so signing
+/// the same document twice gives the same bytes.
 ///
 /// Curve points are computed by swift-crypto: the point of a number is the public key of the
-/// private key with that number. Only the arithmetic modulo the order is implemented here. Hash and
-/// order have the same number of bits, so nothing is truncated.
+/// private key with that number. Only the arithmetic modulo the order is implemented here. The hash
+/// and the order have the same number of bits, so nothing is truncated.
 struct DeterministicSignature<Hash: HashFunction>: Sendable {
     /// Maximum number of nonce draws. The probability that the first one is unusable is at most
     /// 2⁻³².
@@ -43,7 +43,7 @@ struct DeterministicSignature<Hash: HashFunction>: Sendable {
         throw SigningFailure("No nonce in \(Self.drawsMax) draws was usable: the hash is broken.")
     }
 
-    /// Returns nil if the nonce does not give a valid signature.
+    /// The signature with a nonce. Returns nil if the nonce does not give a valid signature.
     private func signature(
         of digest: ScalarField.Limbs, nonce: [UInt8]
     ) throws(SigningFailure) -> [UInt8]? {

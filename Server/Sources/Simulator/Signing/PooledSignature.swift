@@ -1,12 +1,12 @@
 import Crypto
 
 /// ECDSA with nonces that are computed once and reused. A signature takes two multiplications, so
-/// it is many times faster than with a new nonce, and is the same bytes for the same message. Two
-/// signatures with the same nonce reveal the key: use it only for keys that may be public.
+/// it is many times faster than one with a new nonce. The same message gives the same bytes. Two
+/// signatures with the same nonce reveal the key, so use this only for keys that may be public.
 struct PooledSignature: Sendable {
     /// A nonce with the values that a signature needs.
     private struct Nonce: Sendable {
-        /// The x coordinate of its multiple of the base point.
+        /// The x coordinate of the product of the nonce and the base point.
         let r: ScalarField.Limbs
         let inverse: ScalarField.Limbs
     }
@@ -32,8 +32,8 @@ struct PooledSignature: Sendable {
         return field.bytes(nonce.r) + field.bytes(field.product(sum, nonce.inverse))
     }
 
-    /// Below the order and not zero, except with a probability of 2⁻³²: then swift-crypto refuses
-    /// it.
+    /// The nonce with a number. The hash is below the order and not zero, except with a probability
+    /// of 2⁻³²: then swift-crypto refuses it.
     private static func nonce(_ number: UInt8) throws -> Nonce {
         let field = ScalarField.p256
         let bytes = Array(SHA256.hash(data: [number]))

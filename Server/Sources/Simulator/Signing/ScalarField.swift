@@ -21,7 +21,7 @@ struct ScalarField: Sendable {
     let modulus: Limbs
     /// −1 / modulus, modulo 2⁶⁴.
     private let negativeInverse: UInt64
-    /// R² modulo the order: multiplying by it converts a number to Montgomery form.
+    /// R² modulo the order. A multiplication by this value converts a number to Montgomery form.
     private let squareOfR: Limbs
 
     var byteCount: Int { modulus.count * 8 }
@@ -33,7 +33,8 @@ struct ScalarField: Sendable {
         var inverse = modulus[0]
         for _ in 0..<5 { inverse = inverse &* (2 &- modulus[0] &* inverse) }
         negativeInverse = 0 &- inverse
-        // R modulo the order is R minus the order. Doubled as often as R has bits, it is R².
+        // R modulo the order is R minus the order. Doubled as many times as R has bits, it becomes
+        // R².
         var square = modulus.map(~)
         square[0] &+= 1
         for _ in 0..<64 * modulus.count { square = Self.sum(square, square, modulo: modulus) }
@@ -91,8 +92,8 @@ extension ScalarField {
         return product
     }
 
-    /// Replaces one factor by the product. Limb by limb: adds a multiple of the other factor, then
-    /// the multiple of the modulus that makes the lowest limb zero, which is then dropped.
+    /// Replaces one factor by the product. For each limb: adds a multiple of the other factor, then
+    /// the multiple of the modulus that makes the lowest limb zero, and drops that limb.
     private func multiply(_ one: inout Limbs, by other: Limbs, _ scratch: inout Limbs) {
         let count = modulus.count
         let isLarge = one.withUnsafeBufferPointer { one in

@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import _CryptoExtras
 
-/// Private keys derived from a number. Anybody who knows the number has the keys, so use them only
-/// for simulations that must be repeatable byte by byte.
+/// Private keys derived from a number. Anybody who knows the number can derive the keys, so use
+/// them only for simulations that must be repeatable byte by byte.
 struct SeededKeys: Sendable {
     let root: P384.Signing.PrivateKey
     let intermediate: P384.Signing.PrivateKey
@@ -26,8 +26,8 @@ struct SeededKeys: Sendable {
 
     /// The receipt keys: root, intermediate and leaf. Takes some tenths of a second.
     ///
-    /// They are made from three primes, two for each key, because finding primes takes the time.
-    /// That two keys share a prime reveals nothing that the seed does not.
+    /// Three primes make the three keys, two for each key, because finding primes takes most of the
+    /// time. Two keys that share a prime reveal nothing that the seed does not.
     static func receiptKeys(seed: UInt64) throws -> [_RSA.Signing.PrivateKey] {
         let primes = (1...3).map {
             SeededPrime("Perennial simulator receipts \($0) \(seed)")
@@ -41,7 +41,8 @@ struct SeededKeys: Sendable {
         Array("Perennial simulator \(name) \(seed)".utf8)
     }
 
-    /// Without its highest bit, a number is below the order of the curve.
+    /// The bytes of a digest without its highest bit, which makes the number smaller than the order
+    /// of the curve.
     private static func below(_ digest: some Digest) -> [UInt8] {
         var bytes = Array(digest)
         bytes[0] &= 0x7F

@@ -3,20 +3,21 @@ import Crypto
 /// A prime of 1024 bits derived from a text, for RSA keys that must be the same in each run.
 ///
 /// A first number is drawn from the text by SHA-512. Its two highest bits are set, so that two such
-/// primes make a modulus of full length, and its lowest bit. From the odd numbers from there on,
-/// those divisible by a small prime are skipped; the others are tested by Miller-Rabin (FIPS 186-5,
-/// B.3.1) with a few small witnesses, which for random numbers err far less often than memory does.
-/// The first that passes is used. If none does in a stretch, another number is drawn. Nothing is
-/// kept secret: anyone who knows the text has the prime.
+/// primes make a modulus of full length, and its lowest bit is set, so that it is odd. Of the odd
+/// numbers from there on, those divisible by a small prime are skipped; the others are tested by
+/// Miller-Rabin (FIPS 186-5, B.3.1) with a few small witnesses. For random numbers this test fails
+/// far less often than memory does. The first number that passes is used. If none of a stretch
+/// passes, another number is drawn. Nothing is secret: anyone who knows the text can compute the
+/// prime.
 struct SeededPrime: Hashable, Sendable {
     static let bits = 1024
     /// RSA's public exponent, which must not divide the prime minus one.
     static let exponent: UInt64 = 65_537
 
-    /// 64 bits each, least significant first.
+    /// The number in limbs of 64 bits, least significant first.
     let limbs: [UInt64]
 
-    /// Odd numbers tested from one draw on. One in 355 is prime.
+    /// The number of odd numbers that are tested after one draw. One in 355 is prime.
     private static let stretch = 4096
     private static let smallPrimesEnd = 4096
     private static let witnesses = [2, 3, 5, 7]
@@ -62,7 +63,7 @@ struct SeededPrime: Hashable, Sendable {
         return nil
     }
 
-    /// All odd primes below the end, by the sieve of Eratosthenes.
+    /// All odd primes below a fixed end, by the sieve of Eratosthenes.
     private static let smallPrimes: [Int] = {
         var isComposite = [Bool](repeating: false, count: smallPrimesEnd)
         var primes: [Int] = []
@@ -81,7 +82,7 @@ struct SeededPrime: Hashable, Sendable {
         }
     }
 
-    /// Returns nil if the sum needs more limbs.
+    /// The sum of a number in limbs and a small number. Returns nil if the sum needs more limbs.
     private static func sum(_ limbs: [UInt64], _ number: UInt64) -> [UInt64]? {
         var (sum, carry) = (limbs, number)
         for place in sum.indices {
@@ -104,7 +105,7 @@ private struct PrimeTrial {
     private let negativeInverse: UInt64
     private let one: [UInt64]
     private let minusOne: [UInt64]
-    /// How often two divides the number minus one.
+    /// The number of times that two divides the number minus one.
     private let doublings: Int
 
     init(_ number: [UInt64]) {
@@ -142,7 +143,8 @@ private struct PrimeTrial {
         return false
     }
 
-    /// Limb by limb, as in ``ScalarField``. Uses raw pointers for speed in unoptimised builds.
+    /// Replaces a value by its square, limb by limb, as in ``ScalarField``. Uses raw pointers for
+    /// speed in unoptimised builds.
     private func square(_ value: inout [UInt64], _ scratch: inout [UInt64]) {
         let count = number.count
         value.withUnsafeMutableBufferPointer { value in
@@ -209,7 +211,7 @@ private struct PrimeTrial {
         return false
     }
 
-    /// A borrow beyond the highest limb is dropped.
+    /// Subtracts a number from a value. A borrow beyond the highest limb is dropped.
     private static func subtract(_ other: [UInt64], from value: inout [UInt64]) {
         var isBorrowed = false
         for place in value.indices {

@@ -74,7 +74,7 @@ struct SeededRSAKey {
         }
     }
 
-    /// Most significant first, without leading zeros.
+    /// The bytes of a number, most significant first, without leading zeros.
     private static func bytes(_ limbs: Limbs) -> [UInt8] {
         let all = limbs.reversed().flatMap { limb in
             (0..<8).map { UInt8(truncatingIfNeeded: limb >> UInt64(56 - $0 * 8)) }

@@ -4,10 +4,10 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// The simulator's own public-key infrastructure: a root, an intermediate, and a leaf that signs
-/// the way Apple's does.
+/// The simulator's public-key infrastructure: a root, an intermediate and a leaf, which signs
+/// documents as Apple's leaf does.
 package struct SigningAuthority: Sendable {
-    /// Bytes of an ES256 signature.
+    /// The number of bytes of an ES256 signature.
     private static let signatureCount = 64
 
     /// The source of the nonce of a signature.
@@ -17,20 +17,20 @@ package struct SigningAuthority: Sendable {
         case pooled(PooledSignature)
     }
 
-    /// Leaf, intermediate, root, in DER.
+    /// The certificates of leaf, intermediate and root, in DER.
     package let certificates: [[UInt8]]
     private let signingKey: P256.Signing.PrivateKey
     private let nonceSource: NonceSource
     /// Responds to OCSP requests. Nil if the certificates name no OCSP responder.
     let revocationResponder: RevocationResponder?
-    /// The header as Apple writes it, encoded once.
+    /// The header in Apple's form, encoded once.
     private let head: JWSHeader
     private let receiptSource: ReceiptSource
-    /// The seed that the keys are derived from, if any.
+    /// The seed from which the keys are derived. Nil if the keys are random.
     let seed: UInt64?
 
-    /// Makes a new root, which nobody trusts yet. If `ocspURL` is given, its certificates name it
-    /// as OCSP responder.
+    /// Makes a new root, which no server trusts yet. If `ocspURL` is given, the certificates name
+    /// it as OCSP responder.
     package init(ocspURL: String? = nil) throws(SigningFailure) {
         try self.init(
             root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey(),
@@ -89,7 +89,7 @@ package struct SigningAuthority: Sendable {
                 "The stored signing authority is damaged. Remove the file to make a new root."
             )
         }
-        // A file written by an earlier version has none.
+        // A file written by an earlier version contains no receipt keys.
         let receipts =
             if let json = json["receipts"] { try ReceiptAuthority(stored: json) } else {
                 try ReceiptAuthority()
@@ -117,9 +117,9 @@ package struct SigningAuthority: Sendable {
         withNonces(from: .deterministic(DeterministicSignature(signingKey)))
     }
 
-    /// The same keys and certificates, with deterministic signatures that are almost free to
-    /// compute. Anybody who sees some of them can find the key. For millions of documents that are
-    /// verified and thrown away.
+    /// The same keys and certificates, with deterministic signatures that cost almost no time to
+    /// compute. Anybody who sees some of the signatures can find the key. Meant for millions of
+    /// documents that are verified and then thrown away.
     package var fast: Self { withNonces(from: .pooled(PooledSignature(signingKey))) }
 
     private func withNonces(from source: NonceSource) -> Self {
@@ -128,13 +128,13 @@ package struct SigningAuthority: Sendable {
             drawing: source, responder: revocationResponder, seed: seed)
     }
 
-    /// Signs receipts, under a root of their own. The receipt keys of a seeded authority are made
-    /// on first use, which takes some tenths of a second.
+    /// Signs receipts, under a separate root. The receipt keys of a seeded authority are made on
+    /// first use, which takes some tenths of a second.
     package var receipts: ReceiptAuthority {
         get throws(SigningFailure) { try receiptSource.authority }
     }
 
-    /// The URL of the OCSP responder that the certificates name, if any.
+    /// The URL of the OCSP responder that the certificates name. Nil if they name none.
     package var ocspURL: String? { revocationResponder?.url }
 
     /// The input of ``init(stored:)``. It contains the leaf's signing key; the private keys of root
@@ -180,8 +180,8 @@ package struct SigningAuthority: Sendable {
         try sign(payload.intoBytes(), head)
     }
 
-    /// Writes each part directly into the result: with copies this would take a tenth more time for
-    /// a population.
+    /// Signs a payload. Writes each part directly into the result: with copies, a population would
+    /// take a tenth more time.
     private func sign(_ payload: [UInt8], _ head: JWSHeader) throws(SigningFailure) -> String {
         let end = head.bytes.count + Base64.url.count(of: payload.count)
         let count = end + 1 + Base64.url.count(of: Self.signatureCount)
@@ -258,8 +258,8 @@ package struct SigningAuthority: Sendable {
     }
 }
 
-/// The first segment of a JWS and the dot after it. This is most of a small document and the same
-/// for all documents of one chain, so it is encoded and hashed once.
+/// The first segment of a JWS and the dot after it. The segment is most of a small document and is
+/// the same for all documents of one chain, so it is encoded and hashed once.
 private struct JWSHeader: Sendable {
     let bytes: [UInt8]
     private let hash: SHA256

@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-/// Composes the V1 notifications of an event, from the world's current state.
+/// Composes the version 1 notifications of an event, from the world's current state.
 ///
-/// It remembers whether each subscription renews, and since when, because V1 notifications report
-/// when that was switched.
+/// The composer remembers whether each subscription renews, and since when, because version 1
+/// notifications report when renewal was switched on or off.
 struct V1Composer: Sendable {
     private struct Renewal: Sendable {
         var isOn: Bool
@@ -12,7 +12,7 @@ struct V1Composer: Sendable {
 
     private var renewals: [String: Renewal] = [:]
 
-    /// The V1 notifications that correspond to a V2 notification.
+    /// The version 1 notifications that correspond to a version 2 notification.
     mutating func messages(
         for notice: NotificationDraft, in world: World, by authority: ReceiptAuthority
     ) throws(SigningFailure) -> [V1Message] {
@@ -49,11 +49,11 @@ struct V1Composer: Sendable {
     }
 }
 
-/// A V1 notification to post. Its receipts are signed again for each attempt, because Apple's
-/// differ from attempt to attempt.
+/// A version 1 notification to post. Its receipts are signed again for each attempt, because
+/// Apple's receipts differ from attempt to attempt.
 package struct V1Message: Sendable {
     package let type: V1NotificationType
-    /// With the receipts of the first attempt.
+    /// The notification with the receipts of the first attempt.
     package let notification: V1Notification
     let receipt: AppReceipt?
 }

@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-/// The form of V1 notifications in a year. Apple changed it twice, and kept adding types.
+/// The form of version 1 notifications in a year. Apple changed the form twice, and added types
+/// several times.
 package enum V1Era: String, Hashable, Sendable, CaseIterable {
     /// The latest transaction, as a receipt from before iOS 7.
     case year2018 = "2018"
@@ -13,8 +14,8 @@ package enum V1Era: String, Hashable, Sendable, CaseIterable {
 
     var hasUnifiedReceipt: Bool { self != .year2018 }
 
-    /// The types that were sent then. Those of 2018 are the types of notifications published in
-    /// that year; renewals on time were not notified.
+    /// The types that were sent in the era. The types of 2018 are those of notifications published
+    /// in that year; no notification was sent for a renewal on time.
     var types: Set<V1NotificationType> {
         let first: Set<V1NotificationType> = [
             .initialBuy, .cancel, .renewal, .interactiveRenewal, .didChangeRenewalPref,
@@ -37,7 +38,7 @@ package enum V1Era: String, Hashable, Sendable, CaseIterable {
         .interactiveRenewal, .cancel, .refund,
     ]
 
-    /// The types that are sent about family members.
+    /// The types that are sent about a family member's shared purchase.
     static let familyTypes: Set<V1NotificationType> = [
         .didChangeRenewalPref, .didChangeRenewalStatus, .didFailToRenew, .didRecover, .didRenew,
         .interactiveRenewal, .revoke,

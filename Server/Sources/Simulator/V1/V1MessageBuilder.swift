@@ -1,17 +1,18 @@
 import AppStoreFormats
 
-/// What the V1 notifications about one event have in common.
+/// What the version 1 notifications about one event have in common.
 struct V1MessageBuilder {
     let world: World
     let authority: ReceiptAuthority
     let owner: Account.Key
     let transaction: TransactionPayload
-    /// Nil if the purchase is not a subscription.
+    /// The renewal info. Nil if the purchase is not a subscription.
     let renewal: RenewalPayload?
     let now: AppStoreDate
 
-    /// When Apple deprecated version 1, and how its notifications have stated that since.
+    /// When Apple deprecated version 1.
     private static let deprecated = AppStoreDate(milliseconds: 1_685_923_200_000)
+    /// The time of the deprecation, as notifications have stated it since.
     private static let deprecation = "Mon, 05 Jun 2023 00:00:00 GMT"
 
     private var era: V1Era { world.settings.v1Era }
@@ -47,7 +48,8 @@ struct V1MessageBuilder {
         return V1Message(type: type, notification: notification, receipt: receipt)
     }
 
-    /// What a cancellation is about: the refunded transaction, or the one that an upgrade replaced.
+    /// The transaction that a cancellation is about: the refunded one, or the one that an upgrade
+    /// replaced.
     private var cancelled: TransactionPayload? {
         if transaction.revocationDate != nil { return transaction }
         let chain = world.subscriptions[transaction.originalTransactionId ?? ""]
@@ -57,8 +59,8 @@ struct V1MessageBuilder {
         }.last { $0.revocationDate != nil }
     }
 
-    /// Writes the latest transaction, in the form used before iOS 7; under other keys if it is
-    /// over.
+    /// Writes the latest transaction in the form used before iOS 7. If the transaction is over, its
+    /// fields have other names.
     private func writeLatest(into notification: inout V1Notification) throws(SigningFailure) {
         let subject = notification.notificationType == .cancel ? cancelled : nil
         let receipt = LegacyTransaction(payload: subject ?? transaction).receipt(
@@ -98,8 +100,8 @@ struct V1MessageBuilder {
 }
 
 extension V1Message {
-    /// The body to post at a moment. From the second attempt on, the receipt is a new one, so that
-    /// two copies differ, as Apple's do.
+    /// The body to post at a moment. From the second attempt on, it contains a new receipt, so that
+    /// two copies differ, as at Apple.
     func body(
         attempt: Int, at now: AppStoreDate, by authority: ReceiptAuthority, digest: ReceiptDigest
     ) throws(SigningFailure) -> [UInt8] {
@@ -114,8 +116,8 @@ extension V1Message {
 extension AppReceipt {
     private static let opaqueBytes = 54
 
-    /// The same receipt created again: with another creation date and another opaque value, so that
-    /// two copies of the same moment also differ.
+    /// The receipt of another attempt, with a new creation date and opaque value, so that two
+    /// copies made at the same moment differ, too.
     fileprivate func copied(_ attempt: Int, at now: AppStoreDate) -> AppReceipt {
         var copy = self
         let changed = [Field.created.rawValue, Field.opaque7.rawValue]

@@ -1,15 +1,15 @@
 import AppStoreFormats
 
-/// Maps a V2 notification to V1 notifications, in order: often none, sometimes two.
+/// Maps a version 2 notification to version 1 notifications, in order: often none, sometimes two.
 ///
-/// Apple's own table covers most rows. The rest is derived from published notifications.
+/// Apple's own table covers most rows. The other rows are derived from published notifications.
 struct V1Translation {
     let era: V1Era
     let type: NotificationType
     let subtype: NotificationSubtype?
     let transaction: TransactionPayload
     let environment: SimulatedEnvironment
-    /// The previous product. Nil if this is the chain's first transaction.
+    /// The product of the previous transaction. Nil if this is the chain's first transaction.
     let previous: StoreKitProduct?
     let product: StoreKitProduct
     /// Whether renewal was switched on or off since the last notification.

@@ -1,13 +1,13 @@
 import AppStoreFormats
 import Crypto
 
-// The API faults as they appear in verifyReceipt: the HTTP status is always 200, so they show only
-// in the body's status.
+// The API faults in verifyReceipt. The HTTP status is always 200, so a fault shows only in the
+// body's status.
 
 extension APIFault {
     /// The verifyReceipt response that corresponds to an API fault. Nil if the fault does not
-    /// apply, uses an earlier response, or only delays. The documentation of verifyReceipt has no
-    /// rate limit: a client that exceeds it gets "temporarily unavailable".
+    /// apply, returns an earlier response, or only delays. The documentation of verifyReceipt names
+    /// no rate limit: a client that exceeds it gets "temporarily unavailable".
     fileprivate func receiptResponse(at environment: SimulatedEnvironment) -> VerifyReceiptResponse?
     {
         switch self {
@@ -24,7 +24,7 @@ extension APIFault {
 }
 
 extension AppStoreSimulator {
-    /// The response that faults cause. Nil if the true one is to be sent.
+    /// The response that faults cause. Nil if the true response is to be sent.
     func faultyResponse(
         toReceipt body: [UInt8], at environment: SimulatedEnvironment
     ) async -> JSON? {
@@ -55,7 +55,7 @@ extension AppStoreSimulator {
         return nil
     }
 
-    /// Stores a successful response for as long as a stale one may be needed.
+    /// Stores a successful response for as long as the fault `stale` may return it.
     func remember(
         _ answer: JSON, toReceipt body: [UInt8], at environment: SimulatedEnvironment
     ) {
@@ -66,7 +66,7 @@ extension AppStoreSimulator {
     private static func requestKey(
         _ body: [UInt8], _ environment: SimulatedEnvironment
     ) -> String {
-        // A digest, because receipts are long and there are many responses.
+        // A digest of the body, because receipts are long and there are many responses.
         let digest = SHA256.hash(data: body).map { String($0, radix: 16) }.joined(separator: " ")
         return "\(environment.rawValue) verifyReceipt \(digest)"
     }

@@ -2,9 +2,9 @@ import AppStoreFormats
 
 /// The deprecated verifyReceipt endpoint: computes the response to a request's body.
 ///
-/// It checks in this order: whether the body can be parsed, whether the receipt is genuine, whether
-/// it was sent to the right environment, whether the secret is right, and whether the account is
-/// known. The response contains the decoded receipt, and the current state of the account.
+/// The checks are, in this order: the body can be parsed, the receipt is genuine and was sent to
+/// the right environment, the secret is right, and the account is known. The response contains the
+/// decoded receipt, and the current state of the account.
 struct VerifyReceiptResponder: Sendable {
     let world: World
     let authority: ReceiptAuthority
@@ -100,7 +100,8 @@ extension VerifyReceiptResponder {
         return answer
     }
 
-    /// The same response as for a deleted account: the transactions are of another world.
+    /// The response for a receipt whose transactions are of another world: the same as for a
+    /// deleted account.
     private var unknownAccount: VerifyReceiptResponse {
         var answer = VerifyReceiptResponse(
             .unknownAccount, environment: environment.storeEnvironment)
@@ -108,7 +109,8 @@ extension VerifyReceiptResponder {
         return answer
     }
 
-    /// Rows are oldest first. Purchases that do not renew are omitted.
+    /// The newest row of each subscription. `rows` must be oldest first. Purchases that do not
+    /// renew are omitted.
     private static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         var seen: Set<String?> = []
         let newest = rows.reversed().filter { row in
@@ -132,7 +134,8 @@ extension AppReceipt {
 // MARK: - About transaction receipts
 
 extension VerifyReceiptResponder {
-    /// The form of iOS 6: the transaction, and its subscription's latest one.
+    /// The response in the form of iOS 6: the transaction, and its subscription's latest
+    /// transaction.
     private func response(about receipt: TransactionReceipt) throws(SigningFailure) -> JSON {
         guard let id = receipt.transactionID, let owner = world.owner(of: id) else {
             return unknownAccount.json

@@ -2,14 +2,14 @@ import AppStoreFormats
 import HTTPTypes
 import Hummingbird
 
-// Apple's own paths, and the route that orders their responses.
+// Apple's own paths, and the route that sets the next responses there.
 
-/// A response that verifyReceipt is to give once, whatever the request.
+/// A response that verifyReceipt returns once, whatever the request.
 struct OrderedStatus: Hashable, Sendable {
     let status: VerifyReceiptStatus
     let isRetryable: Bool?
 
-    /// Maximum number of ordered responses.
+    /// Maximum number of responses that are set in advance.
     static let countMax = 1000
 
     func response(at environment: SimulatedEnvironment) -> VerifyReceiptResponse {
@@ -58,10 +58,11 @@ extension AppStoreSimulator {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.bytes)))
     }
 
-    /// The response of verifyReceipt in one environment to a request's body. Without ordered
-    /// responses it is idempotent.
+    /// The response of verifyReceipt in one environment to a request's body. Idempotent unless
+    /// responses are set in advance.
     ///
-    /// Ordered responses come first, then faults of the API, then the true response.
+    /// Responses that are set in advance come first, then faults of the API, then the true
+    /// response.
     package func verifyReceipt(
         _ body: [UInt8], at environment: SimulatedEnvironment
     ) async throws -> JSON {
@@ -77,13 +78,13 @@ extension AppStoreSimulator {
         return answer
     }
 
-    /// Orders the next responses of verifyReceipt, a number of times.
+    /// Sets the next responses of verifyReceipt: the same status for a number of requests.
     func order(_ status: OrderedStatus, times: Int64) throws(SimulatorProblem) {
         let room = OrderedStatus.countMax - orderedStatuses.count
         guard times > 0, times <= room else {
             throw .badRequest(
                 "times must be between 1 and \(room), not \(times).",
-                remedy: "Order 1 to \(room), or call verifyReceipt first.")
+                remedy: "Send times from 1 to \(room), or call verifyReceipt first.")
         }
         for _ in 0..<times { orderedStatuses.append(status) }
     }
@@ -93,7 +94,7 @@ extension SimulatorRoute {
     static let verifyReceiptRoutes = [
         post(
             "/_sim/verify-receipt",
-            "Orders the next responses of verifyReceipt, whatever the request.",
+            "Sets the next responses of verifyReceipt, whatever the request.",
             [
                 Field("status", "integer", "Such as 21005, or 21100 to 21199."),
                 Field("is_retryable", "boolean", "Goes with 21100 to 21199."),

@@ -28,7 +28,7 @@ struct Account: Sendable {
     }
 
     let key: Key
-    /// Unique for each pair of account and app.
+    /// Identifies the pair of account and app.
     let appTransactionID: String
     /// When the account first downloaded the app.
     let downloaded: AppStoreDate
@@ -36,9 +36,9 @@ struct Account: Sendable {
     var chains: [String: String] = [:]
     /// Ids of all other purchases, in order of purchase.
     var oneTimePurchases: [String] = []
-    /// Groups whose introductory offer was used, even if that purchase was refunded.
+    /// Groups in which the introductory offer was used, even if that purchase was refunded.
     var introductoryOffersUsed: Set<String> = []
-    /// Redeemed code offers as `PRODUCT/OFFER`. A customer can redeem each one once.
+    /// Redeemed code offers as `PRODUCT/OFFER`. A customer can redeem each code once.
     var codesRedeemed: Set<String> = []
     /// Chains shared by other family members, oldest first.
     var sharedChains: [String] = []
@@ -58,9 +58,10 @@ struct Device: Sendable {
     let id: String
     var account: Account.Key
     var storefront: Storefront
-    /// Used for purchases that do not name a token themselves.
+    /// The app account token of purchases that do not name a token.
     let appAccountToken: String?
-    /// The newest id when the account was signed in. What is newer is announced on the device.
+    /// The newest id when the account was signed in. Transactions with newer ids are announced on
+    /// the device.
     var joined = ""
     /// How fast subscriptions bought on this device renew.
     var pace = Pace.realTime

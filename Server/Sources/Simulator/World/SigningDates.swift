@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// When documents about each purchase were signed last.
+/// The latest signing date of the documents about each purchase.
 struct SigningDates: Sendable {
-    /// Milliseconds, by original transaction id.
+    /// The last signing date in milliseconds since 1970, by original transaction id.
     private var last: [String: Int64] = [:]
 
     /// Reserves signing dates, a millisecond apart, for documents about one purchase, and returns
-    /// the first. It is now, or later than all earlier ones, so that of two documents the later
-    /// signed is the newer.
+    /// the first. The first date is now, or later than all dates reserved before. So of two
+    /// documents, the one with the later date is always the newer one.
     mutating func reserve(
         _ count: Int64 = 1, for originalTransactionID: String, at now: AppStoreDate
     ) -> AppStoreDate {

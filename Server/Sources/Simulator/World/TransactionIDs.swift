@@ -8,7 +8,7 @@ struct TransactionIDs: Sendable {
     /// Other ids of a transaction, each with the canonical id.
     private var canonicalIDs: [String: String] = [:]
 
-    /// How many ids of subscriptions' transactions there are.
+    /// The number of ids of subscriptions' transactions.
     var count: Int { chains.count }
 
     /// The original transaction id of a subscription, given the id of any of its transactions.
@@ -17,16 +17,16 @@ struct TransactionIDs: Sendable {
 
     mutating func add(_ id: String, of chain: String) { chains[id] = chain }
 
-    /// Records that a transaction of a subscription was reported under another id. Requests with
-    /// that id refer to the same purchase.
+    /// Records that a transaction was reported under another id. Requests with that id refer to the
+    /// same purchase.
     mutating func recordAlias(_ id: String, as other: String) {
         let own = canonicalID(of: id)
         canonicalIDs[other] = own
         chains[other] = chains[own]
     }
 
-    /// The id under which a transaction is stored, given that id or another one it was reported
-    /// under.
+    /// The id under which a transaction is stored. `id` is that id, or another id under which the
+    /// transaction was reported.
     func canonicalID(of id: String) -> String { canonicalIDs[id] ?? id }
 
     /// Whether a text has the form of an id.

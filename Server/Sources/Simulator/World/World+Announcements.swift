@@ -12,7 +12,7 @@ package struct ExternalTokenOrder: Hashable, Sendable {
     }
 
     package var occasion = Occasion.unreported
-    /// `SERVICES`, `ACQUISITION` or `CORE_TECHNOLOGY`. If nil, it is omitted.
+    /// `SERVICES`, `ACQUISITION` or `CORE_TECHNOLOGY`. If nil, the field is omitted.
     package var tokenType: String?
 
     package init(_ occasion: Occasion = .unreported, tokenType: String? = nil) {
@@ -32,9 +32,10 @@ package struct AdvancedCommerceChange: Hashable, Sendable {
     package var kind: Kind
     package var displayName: String?
     package var description: String?
-    /// Thousandths of the currency unit; only for ``Kind/priceChange``.
+    /// The new price in thousandths of the currency unit; only for ``Kind/priceChange``.
     package var price: Int64?
-    /// Of the items of the subscription; only for ``Kind/migration``. By default the product's id.
+    /// The SKUs of the subscription's items; only for ``Kind/migration``. By default the product's
+    /// id.
     package var skus: [String]?
 
     package init(
@@ -62,7 +63,7 @@ extension World {
         _ order: ExternalTokenOrder, in environment: SimulatedEnvironment, at now: AppStoreDate
     ) -> NotificationDraft {
         var token = ExternalPurchaseToken()
-        // The id's prefix is the only sign of the environment in the token.
+        // Only the id's prefix shows the environment of the token.
         token.externalPurchaseId = (environment == .sandbox ? "SANDBOX_" : "") + numbers.newUUID()
         token.tokenCreationDate = now
         token.tokenType = order.tokenType
@@ -74,7 +75,7 @@ extension World {
             at: now)
     }
 
-    /// Parents withdraw their consent to a child's use of the app.
+    /// Makes the notification that parents withdrew their consent to a child's use of the app.
     mutating func rescindConsent(
         of account: String, in environment: SimulatedEnvironment, at now: AppStoreDate
     ) throws(SimulatorProblem) -> NotificationDraft {
@@ -126,7 +127,7 @@ extension World {
             part.sku = sku
             part.displayName = product.displayName
             part.description = product.description
-            // The first item costs the whole price.
+            // The first item has the whole price.
             part.price = place == 0 ? subscription.nextPrice : 0
             return part
         }
@@ -147,8 +148,8 @@ extension World {
                 needsConsent: false, announced: now))
     }
 
-    /// Makes the notification about a one-time purchase. Returns none in production if the quirk is
-    /// on that follows Apple's first announcement of June 2025.
+    /// Makes the notification about a one-time purchase. Returns none in production with the quirk
+    /// `oneTimeChargeInSandboxOnly`, which follows Apple's first announcement of June 2025.
     mutating func oneTimeCharge(of transaction: StoreTransaction, at now: AppStoreDate)
         -> [NotificationDraft]
     {

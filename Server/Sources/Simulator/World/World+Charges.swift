@@ -3,16 +3,17 @@ import AppStoreFormats
 // How a period is charged: its length, price and ids.
 
 extension World {
-    /// Renewals in the sandbox after a purchase. Then renewal is switched off.
+    /// The number of renewals in the sandbox after a purchase. After these, renewal is switched
+    /// off.
     static let sandboxRenewalsMax = 12
-    /// Renewals in the sandbox until 2021. Apple's documentation said six; in receipts of 2017 to
-    /// 2020 no chain is longer than six periods including the first.
+    /// The number of renewals in the sandbox until 2021. Apple's documentation said six; in
+    /// receipts of 2017 to 2020 no chain is longer than six periods including the first.
     static let formerSandboxRenewalsMax = 5
-    /// Renewals in TestFlight after a purchase.
+    /// The number of renewals in TestFlight after a purchase.
     static let testFlightRenewalsMax = 6
     /// Days for which a failed payment is retried.
     static let retryDays = 60
-    /// A shorter interruption does not restart `recentSubscriptionStartDate`.
+    /// The longest interruption, in days, that does not restart `recentSubscriptionStartDate`.
     static let gapDays = 60
 
     /// Adds wall-clock days to a moment, or the accelerated equivalent in the sandbox.
@@ -20,7 +21,7 @@ extension World {
         moment(start, plus: pace.length(ofDays: days), orDays: days)
     }
 
-    /// Adds a length in milliseconds to a moment, or calendar days if it is nil.
+    /// Adds a length in milliseconds to a moment, or calendar days if the length is nil.
     func moment(
         _ start: AppStoreDate, plus length: Int64?, orDays days: Int
     ) -> AppStoreDate {
@@ -38,8 +39,7 @@ extension World {
         return AppStoreDate(milliseconds: start.milliseconds + length * Int64(count))
     }
 
-    /// Charges the next period of a chain's next product, under the chain's offer if one is
-    /// running.
+    /// Charges the next period of a chain's next product, with the chain's offer if one applies.
     mutating func renew(_ subscription: inout Subscription, from start: AppStoreDate) {
         subscription.renewalCount += 1
         chargeNext(&subscription, from: start)
@@ -75,7 +75,8 @@ extension World {
         }
     }
 
-    /// Charges a period that the customer bought manually. The chain's dates are counted from here.
+    /// Charges a period that the customer bought manually. The chain's dates are counted from its
+    /// beginning.
     mutating func buy(
         _ subscription: inout Subscription, _ product: StoreKitProduct, offer: StoreKitOffer?,
         device: Device, token: String?, plan: Commitment.Terms? = nil, at now: AppStoreDate
@@ -94,7 +95,7 @@ extension World {
         subscription.pendingOffer = nil
         subscription.commitment = nil
         subscription.runningOffer = offer.map { offer in
-            // Offers of the other kinds are one long period.
+            // An offer of another payment mode is one long period.
             let left = offer.discount == .payAsYouGo ? offer.periodCount - 1 : 0
             return Subscription.RunningOffer(offer: offer, periodsLeft: left)
         }
@@ -156,7 +157,8 @@ extension World {
             transaction.seats = SeatsBought(
                 period: transaction.id, invitations: subscription.invitations, tiers: seats)
         }
-        // Items belong to the product with which they were sold.
+        // Items belong to the product with which they were sold, so a change of product removes
+        // them.
         if let last = subscription.transactions.last, last.product.id != product.value.id {
             subscription.advancedCommerce = nil
         }

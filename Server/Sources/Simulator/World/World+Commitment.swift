@@ -20,7 +20,7 @@ extension World {
     }
 
     /// Charges the next month of a commitment, or the first month of the next commitment. Returns
-    /// false if the commitment is over and the customer has chosen something else.
+    /// false if the commitment is over and another product follows.
     mutating func renewCommitment(
         _ subscription: inout Subscription, from start: AppStoreDate
     ) -> Bool {

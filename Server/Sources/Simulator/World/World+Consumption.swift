@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 // Refund requests: a customer asks for a refund, Apple sends a consumption request to the app, and
-// decides.
+// Apple decides.
 
 /// The app's response to a consumption request.
 package struct ConsumptionReply: Hashable, Sendable {
@@ -11,9 +11,9 @@ package struct ConsumptionReply: Hashable, Sendable {
         case grantProrated = "GRANT_PRORATED"
     }
 
-    /// The app's preferred decision, if it stated one.
+    /// The decision that the app prefers. Nil if it stated none.
     package var preference: Preference?
-    /// How much was consumed, in thousandths of a percent.
+    /// The consumed share, in thousandths of a percent. Nil if the app stated none.
     package var consumedPercentage: Int64?
 
     package init(preference: Preference? = nil, consumedPercentage: Int64? = nil) {
@@ -27,10 +27,10 @@ package struct ReceivedConsumption: Hashable, Sendable {
     package let transactionID: String
     package let at: AppStoreDate
     package let body: JSON
-    /// Whether it was requested, and arrived in time.
+    /// Whether the response was requested and arrived in time.
     package let counts: Bool
 
-    /// Maximum number that is stored; the oldest is removed first.
+    /// Maximum number of stored responses; the oldest is removed first.
     static let countMax = 10_000
 }
 
@@ -41,18 +41,18 @@ package struct RefundRequest: Hashable, Sendable {
         case declined
     }
 
-    /// Hours in which the app may respond.
+    /// The hours in which the app may respond.
     package static let responseHours: Int64 = 12
 
     package let transactionID: String
     package let reason: ConsumptionRequestReason
     package let requested: AppStoreDate
-    /// When Apple decides, if nothing happens before.
+    /// When Apple decides, unless the request is decided before.
     package let decisionDue: AppStoreDate
-    /// Whether the request has switched renewal off.
+    /// Whether the request for a refund has switched renewal off.
     package let switchedRenewalOff: Bool
     package internal(set) var response: ConsumptionReply?
-    /// When the app is asked again, if it has not responded.
+    /// When the app is asked again if it has not responded. Nil if it is not asked again.
     var reminderDue: AppStoreDate?
 }
 
@@ -161,8 +161,8 @@ extension World {
         if counts { refundRequests[transactionID]?.response = answer }
     }
 
-    /// Decides a refund request: as given, else as the app prefers, else in favour of the customer.
-    /// If declined, renewal of the subscription stays off.
+    /// Decides a refund request: as given, otherwise as the app prefers, otherwise in favour of the
+    /// customer. If the request is declined, renewal of the subscription stays off.
     mutating func decideRefund(
         of id: String, _ decision: RefundRequest.Decision? = nil, at now: AppStoreDate
     ) -> [NotificationDraft] {
@@ -191,7 +191,7 @@ extension World {
         do throws(SimulatorProblem) {
             return try refund(request.transactionID, RefundOrder(share), row: row, at: now)
         } catch {
-            // Meanwhile replaced by an upgrade, which refunded the rest.
+            // An upgrade has replaced the period meanwhile, and refunded the rest.
             return []
         }
     }

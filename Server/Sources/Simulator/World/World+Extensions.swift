@@ -5,12 +5,12 @@ import AppStoreFormats
 /// A developer's request to extend a renewal date.
 package struct ExtensionOrder: Hashable, Sendable {
     package var days: Int
-    /// 0 undeclared, 1 satisfaction, 2 other, 3 an outage.
+    /// The reason in Apple's numbers: 0 undeclared, 1 satisfaction, 2 other, 3 an outage.
     package var reason: Int64
-    /// Chosen by the developer.
+    /// The developer's id of the request.
     package var requestID: String
 
-    /// Days in one extension.
+    /// The allowed numbers of days in one extension.
     package static let daysRange = 1...90
     package static let reasonRange: ClosedRange<Int64> = 0...3
     /// Maximum number of extensions of one subscription in ``spanDays``.
@@ -34,7 +34,7 @@ package struct ExtensionResult: Hashable, Sendable {
 
 /// An extension for all subscribers of a product, and its progress.
 package struct MassExtension: Hashable, Sendable {
-    /// Identifies a request. Production and sandbox are separate.
+    /// Identifies a request. The same id can occur in production and in the sandbox.
     struct Key: Hashable, Sendable {
         let requestID: String
         let environment: SimulatedEnvironment
@@ -42,7 +42,7 @@ package struct MassExtension: Hashable, Sendable {
 
     package let order: ExtensionOrder
     package let productID: String
-    /// ISO 3166-1 alpha-3; nil for all.
+    /// The storefronts in ISO 3166-1 alpha-3; nil for all.
     package let storefronts: [String]?
     package let environment: SimulatedEnvironment
     package internal(set) var completed: AppStoreDate?
@@ -148,8 +148,8 @@ extension World {
         }
     }
 
-    /// Requests an extension for every active subscriber of a product. It is carried out some time
-    /// later; ``massExtensions`` holds its progress. Idempotent for the same request.
+    /// Requests an extension for every active subscriber of a product. The extension is carried out
+    /// some time later; ``massExtensions`` contains its progress. Idempotent for the same request.
     mutating func massExtend(_ wish: MassExtension, at now: AppStoreDate) throws(SimulatorProblem) {
         guard massExtensions[wish.key] == nil else { return }
         guard ExtensionOrder.daysRange.contains(wish.order.days) else {

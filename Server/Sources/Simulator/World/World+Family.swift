@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-// Family Sharing. A member has chains and transactions of their own, which follow the purchaser's.
+// Family Sharing. A member has separate chains and transactions, which follow the purchaser's.
 // After each change of a purchase its family is processed next, and each member's copy is updated,
 // with one notification for each change.
 //
 // Sharing ends with a revocation if the purchaser is refunded, a member leaves, sharing is switched
 // off, or the product cannot be shared. If the purchaser's subscription ends by time, the members'
-// expire too.
+// subscriptions expire, too.
 
 extension World {
     /// Whether a purchase may be shared with accounts other than its own.
@@ -36,14 +36,14 @@ extension World {
         guard let source = subscriptions[purchase] else { return [] }
         unseatExcess(of: source, at: now)
         let members = allMembers(concerned: purchase, by: source.account)
-        // A period paid in advance may be shared although the current one is not, or vice versa.
+        // A period paid in advance may be shared although the current period is not, or vice versa.
         if !members.isEmpty, source.latest.purchased > now {
             schedule(.sharing(purchase: purchase), at: source.latest.purchased)
         }
         return members.flatMap { updateMember(source, as: $0, at: now) }
     }
 
-    /// All members who share the purchase now, or did before.
+    /// All members who share the purchase now, or shared it before.
     private func allMembers(concerned purchase: String, by purchaser: Account.Key) -> [Account.Key]
     {
         let family = accounts[purchaser]?.family.flatMap { families[$0] }
@@ -54,7 +54,7 @@ extension World {
     /// Whether a member may share in a purchase, given that the purchase itself is valid.
     func mayShare(_ member: Account.Key, _ transaction: StoreTransaction) -> Bool {
         if sharings[transaction.originalID]?.seated.contains(member) == true { return true }
-        // Apple shares a purchase of one seat only.
+        // Apple shares only purchases of one seat.
         guard transaction.product.isFamilyShareable, transaction.seats == nil,
             let family = accounts[member]?.family,
             family == accounts[transaction.account]?.family
@@ -66,8 +66,9 @@ extension World {
     /// Copies a purchaser's transaction for a member.
     ///
     /// - Parameters:
-    /// - first: when the member's share began, if before this period.
-    /// - reason: a member's share begins as a purchase, whatever the buyer's reason is.
+    /// - first: when the member's share began. Nil if it begins with this period.
+    /// - reason: the reason in the copy. A member's share begins with a purchase, whatever the
+    ///   purchaser's reason is.
     mutating func copy(
         _ transaction: StoreTransaction, id: String, of original: String, for member: Account.Key,
         from start: AppStoreDate, since first: AppStoreDate? = nil,
@@ -131,7 +132,7 @@ extension World {
 // MARK: - Joining and leaving
 
 extension World {
-    /// Adds an account to a family, which is created with its first member. From then on all
+    /// Adds an account to a family. Creates the family with its first member. From then on all
     /// members share their purchases.
     mutating func join(_ name: String, _ account: Account.Key) throws(SimulatorProblem) {
         let key = Family.Key(name: name, environment: account.environment)
@@ -154,8 +155,8 @@ extension World {
         for member in family.members { scheduleSharingOfAll(of: member) }
     }
 
-    /// Removes an account from its family. It loses what the others share, and they lose what it
-    /// shares.
+    /// Removes an account from its family. The account loses what the others share, and they lose
+    /// what the account shares.
     mutating func leave(_ name: String, _ account: Account.Key) throws(SimulatorProblem) {
         let key = Family.Key(name: name, environment: account.environment)
         guard var family = families[key], accounts[account]?.family == key else {
@@ -170,8 +171,8 @@ extension World {
         for member in members { scheduleSharingOfAll(of: member) }
     }
 
-    /// Stops sharing a purchase: completely for the purchaser's id, for one member for a member's
-    /// id.
+    /// Stops sharing a purchase: with all members if `id` is the purchaser's, with one member if it
+    /// is that member's.
     mutating func stopSharing(_ id: String) throws(SimulatorProblem) {
         let source: String
         if let own = oneTimePurchases[id] {

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-// A member's subscription follows the purchaser's: it has its own periods, which end when the
-// purchaser's do, and goes through the same events.
+// A member's subscription follows the purchaser's. It has separate periods, which end when the
+// purchaser's periods end, and goes through the same events.
 
 extension World {
     /// Updates a member's chain to match the purchaser's.
@@ -9,7 +9,7 @@ extension World {
         _ source: Subscription, as member: Account.Key, at now: AppStoreDate
     ) -> [NotificationDraft] {
         // Sharing does not begin while the purchaser only waits for a payment to succeed. A period
-        // paid in advance counts when it begins.
+        // paid in advance is shared when it begins.
         let present = source.transactions.last { $0.covers(now) }
         let isGiven = !source.isOver && mayShare(member, present ?? source.latest)
         guard let id = sharings[source.id]?.shares[member], let own = subscriptions[id] else {
@@ -58,14 +58,15 @@ extension World {
         return draft(.subscribed, .resubscribe, of: chain, at: now)
     }
 
-    /// A period charged in advance follows at once, as a renewal.
+    /// Schedules the sharing of a period that was charged in advance. The member's copy follows at
+    /// once, as a renewal.
     private mutating func scheduleFuturePeriods(
         of source: Subscription, after present: StoreTransaction
     ) {
         if present.id != source.latest.id { scheduleSharing(source.id) }
     }
 
-    /// Adds the purchaser's new periods, or else applies the change of state.
+    /// Adds the purchaser's new periods. Without new periods, applies the change of state.
     private mutating func applyNewPeriods(
         _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
     ) -> [NotificationDraft] {
@@ -134,8 +135,8 @@ extension World {
         return notices + [draft(.revoke, of: chain, at: now)]
     }
 
-    /// Revokes the period in force if it is no longer shared. The next period may be paid in
-    /// advance.
+    /// Revokes the period in force if it is no longer shared. This is needed because the latest
+    /// period may be one that was paid in advance.
     private mutating func revokeUnsharedPeriod(
         _ chain: inout Subscription, with source: Subscription, at now: AppStoreDate
     ) -> [NotificationDraft] {
@@ -148,8 +149,9 @@ extension World {
         return [draft(.revoke, of: chain, transaction: chain.transactions[index], at: now)]
     }
 
-    /// Revokes earlier periods that were refunded with all their seats, and copies their upgrade
-    /// marks. The next period may have been charged before the current one is over.
+    /// Revokes earlier periods that were refunded with all their seats, and copies the mark that a
+    /// period was upgraded. Earlier periods may still run, because the next period may be charged
+    /// in advance.
     private mutating func revokeRefundedPeriods(
         _ chain: inout Subscription, with source: Subscription, at now: AppStoreDate
     ) -> [NotificationDraft] {
@@ -187,7 +189,7 @@ extension World {
 }
 
 extension Subscription {
-    /// A member's chain, updated to the state of this chain.
+    /// A member's chain `part`, updated to the state of this chain.
     fileprivate func followed(as part: Self) -> Self {
         followed(
             by: part.account, id: part.id, transactions: part.transactions,

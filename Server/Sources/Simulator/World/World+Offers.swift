@@ -2,9 +2,9 @@ import AppStoreFormats
 
 /// The offers that one purchase uses.
 struct ChosenOffers {
-    /// Applies at once, or at the next billing of an active subscription.
+    /// The offer that applies at once, or at the next billing of an active subscription.
     var first: StoreKitOffer?
-    /// Applies after the first: a code that follows an introductory offer.
+    /// The offer that applies after ``first``: a code that follows an introductory offer.
     var second: StoreKitOffer?
     /// The nonce of the signature that was verified.
     var nonce: String?
@@ -39,7 +39,7 @@ extension World {
         return ChosenOffers(first: offer, nonce: nonce)
     }
 
-    /// Why a customer may not use an offer. Nil if they may.
+    /// Why a customer may not use an offer. Nil if the customer may use it.
     func refusal(
         of offer: StoreKitOffer, _ product: StoreKitProduct, to account: Account.Key
     ) -> String? {
@@ -57,7 +57,7 @@ extension World {
         }
     }
 
-    /// The code that an order of a one-time product names. Nil if it names none.
+    /// The code that an order of a one-time product names. Nil if the order names none.
     func code(
         for product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device
     ) throws(SimulatorProblem) -> StoreKitOffer? {
@@ -89,7 +89,7 @@ extension World {
         let chain = accounts[account]?.chains[group].flatMap { subscriptions[$0] }
         if chain.map({ !$0.isOver }) == true { return "they are subscribed in the group." }
         let used = accounts[account]?.introductoryOffersUsed.contains(group)
-        // Returning customers are eligible too if they never had one in the group.
+        // Returning customers are eligible, too, if they never had such an offer in the group.
         return used == true ? "they had an introductory offer in the group." : nil
     }
 
@@ -164,15 +164,15 @@ extension World {
 // MARK: - Redeeming without the app
 
 extension World {
-    /// Redeems a code in the App Store, for the product that the subscription will renew as unless
-    /// another is named.
+    /// Redeems a code in the App Store, for the named product or, by default, the product that the
+    /// subscription will renew as.
     mutating func redeemCode(
         _ id: String, offerID: String, productID: String?, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
         try redeemOffer(offerID, .code, for: productID, by: subscription(id), at: now)
     }
 
-    /// Accepts a win-back offer in the App Store: the one named, or the first available.
+    /// Accepts a win-back offer in the App Store: the named one, or the first available.
     mutating func winBack(
         _ id: String, offerID: String?, productID: String?, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
@@ -219,7 +219,8 @@ extension StoreKitOffer.Customers {
 }
 
 extension Subscription {
-    /// The offer of the next period. It does not carry over to another product.
+    /// The offer of the next period. Nil if the next product is another one, because an offer does
+    /// not carry over.
     var nextOffer: RunningOffer? {
         let upcoming = boxedNextProduct.value.id
         if let runningOffer, runningOffer.periodsLeft > 0,
@@ -233,7 +234,7 @@ extension Subscription {
             offer: pending.offer, periodsLeft: isRepeated ? pending.offer.periodCount : 1)
     }
 
-    /// The offer of the next period, reduced by that period.
+    /// Returns the offer of the next period, and counts that period as used.
     mutating func consumeNextOffer() -> RunningOffer? {
         var next = nextOffer
         if next == nil || next?.offer == pendingOffer?.value.offer { pendingOffer = nil }
@@ -241,8 +242,8 @@ extension Subscription {
         return next
     }
 
-    /// The commitment that begins with the next period, if any; it is removed. It does not carry
-    /// over to another product.
+    /// Removes and returns the commitment that begins with the next period. Returns nil if none is
+    /// planned, if an offer comes first, or if the next product is another one.
     mutating func consumePlannedCommitment() -> Commitment.Terms? {
         guard plannedCommitment != nil, nextOffer == nil else { return nil }
         defer { plannedCommitment = nil }

@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-// The world's state in Apple's document formats, each with its signing date.
+// The world's state in the form of Apple's documents, each with its signing date.
 
-/// What every document about one account needs besides the purchase.
+/// The values besides the purchase that every document about one account needs.
 struct DocumentContext: Sendable {
     let settings: Box<SimulatorSettings>
     let appTransactionID: String?
@@ -79,7 +79,7 @@ extension StoreTransaction {
         payload.price = shownPrice
         payload.currency = storefront.currency
         payload.appTransactionId = letterhead.appTransactionID
-        // Apple includes it only if it is true.
+        // Apple includes the field only if it is true.
         payload.isUpgraded = isUpgraded ? true : nil
         if !isUpgraded || settings.upgradeSetsRevocationDate || isTakenBack {
             write(revocation, into: &payload)
@@ -90,14 +90,14 @@ extension StoreTransaction {
         if let advancedCommerce {
             payload.advancedCommerceInfo = advancedCommerce.value
             if payload.revocationType != .familyRevoke { moveRefundToItems(in: &payload) }
-            // Every such subscription was migrated and has kept its id.
+            // Every Advanced Commerce subscription was migrated here and has kept its id.
             payload.previousOriginalTransactionId = originalID
         }
         return payload
     }
 
-    /// In an Advanced Commerce transaction the refunded amount is given per item. There is one item
-    /// here.
+    /// Moves the refunded amount to the items, where an Advanced Commerce transaction has it. There
+    /// is one item here.
     private func moveRefundToItems(in payload: inout TransactionPayload) {
         guard let type = payload.revocationType, let date = payload.revocationDate else { return }
         (payload.revocationType, payload.revocationPercentage) = (nil, nil)
@@ -117,7 +117,7 @@ extension StoreTransaction {
         payload.advancedCommerceInfo?.items = items
     }
 
-    /// Whether another account paid, and no longer shares it.
+    /// Whether another account paid for the transaction, and no longer shares it.
     private var isTakenBack: Bool {
         [.familyRevoke, .assignmentRevoke].contains(revocation?.type)
     }
@@ -225,7 +225,7 @@ extension Subscription {
         if let plannedCommitment, boxedNextProduct.value.id == latest.product.id {
             return plannedCommitment.monthlyPrice
         }
-        // A price rise is shown once it is announced, agreed or not.
+        // A price rise is shown once it is announced, whether the customer has agreed or not.
         if let rise = announcedRise, rise.from <= paidUntil { return rise.price }
         return regularPrice(of: boxedNextProduct.value, from: paidUntil)
     }
@@ -242,11 +242,11 @@ extension Subscription {
 extension World {
     /// Apple's id for the version of the app that every device runs.
     static let versionExternalIdentifier: Int64 = 860_000_001
-    /// When every sandbox account first had every app: 2013-08-01T07:00:00Z.
+    /// When every sandbox account first obtained every app: 2013-08-01T07:00:00Z.
     private static let sandboxOrigin = AppStoreDate(milliseconds: 1_375_340_400_000)
 
-    /// The version of the app that an account had first, which in the sandbox is always 1.0. Older
-    /// and newer documents agree.
+    /// The version of the app that an account obtained first, which in the sandbox is always 1.0.
+    /// The older and the newer documents contain the same version.
     func originalVersion(of key: Account.Key) -> String {
         switch key.environment {
         case .production: originalVersions[key] ?? Self.bundleVersion
@@ -254,7 +254,7 @@ extension World {
         }
     }
 
-    /// Since when an account has had the app (Apple's page "originalPurchaseDate").
+    /// When an account first obtained the app (Apple's page "originalPurchaseDate").
     static func firstDownloaded(
         _ downloaded: AppStoreDate, in environment: SimulatedEnvironment
     ) -> AppStoreDate {

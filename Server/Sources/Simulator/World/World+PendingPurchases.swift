@@ -7,7 +7,8 @@ struct PendingPurchase: Hashable, Sendable {
         case interrupted
     }
 
-    /// The id by which it is approved, declined or resolved. Its transaction will have another id.
+    /// The id by which the purchase is approved, declined or resolved. The transaction of an
+    /// approved purchase has a different id.
     let id: String
     let order: PurchaseOrder
     let deviceID: String
@@ -22,7 +23,7 @@ enum OrderResult: Sendable {
     case purchased(StoreTransaction)
     case pending(PendingPurchase)
     case cancelled
-    /// With StoreKit's name for the error.
+    /// The order failed. The value is StoreKit's name for the error.
     case failed(String)
 }
 
@@ -32,8 +33,8 @@ extension World {
     /// Maximum number of pending purchases in one world.
     static let pendingMax = 10_000
 
-    /// Processes an order like the App Store's payment sheet: it is paid, pending, cancelled or
-    /// fails. An order that could not be bought at all is refused before anyone is asked.
+    /// Processes an order as the App Store's payment sheet does: it is paid, pending, cancelled or
+    /// fails. An order that can never be bought is refused before anyone is asked.
     mutating func place(
         _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
     ) throws(SimulatorProblem) -> (OrderResult, [NotificationDraft]) {
@@ -69,13 +70,13 @@ extension World {
 
     /// Approves, declines or resolves a pending purchase.
     ///
-    /// - Returns: the transaction, if the purchase is made.
+    /// - Returns: the transaction; nil if no purchase is made.
     mutating func resolve(
         pending id: String, _ verb: PendingVerb, at now: AppStoreDate
     ) throws(SimulatorProblem) -> (StoreTransaction?, [NotificationDraft]) {
         guard let pending = pendingPurchases[id] else {
             if verb == .resolve, let chain = transactionIDs.chain(of: id) {
-                // As in SKTestSession: the issue is the payment that is being retried.
+                // As in SKTestSession, the issue of a chain is the payment that is being retried.
                 let notices = try recoverBilling(chain, at: now)
                 return (try subscription(chain).latest, notices)
             }
@@ -94,7 +95,8 @@ extension World {
             pendingPurchases[id] = nil
             return (nil, [])
         }
-        // The buyer is who asked, even if somebody else is signed in on the device by now.
+        // The buyer is the account that asked, even if another account is signed in on the device
+        // by now.
         var buyer = try device(pending.deviceID)
         buyer.account = pending.account
         buyer.storefront = pending.storefront

@@ -5,11 +5,11 @@ import AppStoreFormats
 extension PriceRise {
     /// A developer's request in App Store Connect.
     package struct Order: Hashable, Sendable {
-        /// Thousandths of the currency unit.
+        /// The new price in thousandths of the currency unit.
         package var price: Int64
         /// Whether the customer has to agree.
         package var needsConsent: Bool
-        /// The first renewal date with the new price. Nil for the next renewal that is not yet due.
+        /// The first renewal date with the new price. Nil for the next renewal that is not due yet.
         package var from: AppStoreDate?
 
         package init(price: Int64, needsConsent: Bool, from: AppStoreDate? = nil) {
@@ -21,8 +21,8 @@ extension PriceRise {
 }
 
 extension World {
-    /// Tells a subscriber that the price rises. If consent is needed and not given by the first
-    /// renewal at the new price, the subscription ends there.
+    /// Announces a price rise to a subscriber. If consent is needed and not given by the first
+    /// renewal at the new price, the subscription ends at that renewal.
     mutating func raisePrice(
         _ id: String, _ order: PriceRise.Order, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
@@ -43,7 +43,7 @@ extension World {
             throw .wrongState(
                 "The price of a commitment is fixed.", remedy: "Raise it after the last month.")
         }
-        // If a payment is being retried, the paid time ended before now. In grace, what is owed
+        // If a payment is being retried, the paid time ended before now. In grace, the amount due
         // keeps its price.
         let from = order.from ?? max(subscription.paidUntil, now)
         guard from >= now else {
@@ -95,7 +95,7 @@ extension World {
     }
 
     /// A product that can be bought, with its price in a storefront. A buyer keeps that price until
-    /// told of another.
+    /// a price rise is announced.
     func productForSale(
         _ id: String, in storefront: Storefront, at now: AppStoreDate
     ) throws(SimulatorProblem) -> StoreKitProduct {

@@ -42,7 +42,7 @@ extension World {
             $0.product.id == product.id && $0.revocation == nil && $0.sharedFrom == nil
         }
         if product.type == .nonConsumable, let old {
-            // A non-consumable that is already owned: the store delivers it again without a charge.
+            // The account owns this non-consumable: the store delivers it again without a charge.
             return (old, [])
         }
         let id = numbers.newID()
@@ -93,7 +93,7 @@ extension World {
         return (subscription.latest, notices)
     }
 
-    /// Begins a chain that is new or was over.
+    /// Begins a chain that is new or that was over.
     private mutating func begin(
         _ subscription: inout Subscription, _ product: StoreKitProduct, _ offers: ChosenOffers,
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
@@ -154,8 +154,8 @@ extension World {
             chain.id, to: product.id, device: device, token: token, seats: seats, at: now)
     }
 
-    /// Redeems an offer on an active subscription. It begins at once if it upgrades, or if a
-    /// payment is being retried, which the new purchase replaces; otherwise with the next billing.
+    /// Redeems an offer on an active subscription. The offer begins at once if it upgrades, or if a
+    /// payment is being retried, which the new purchase replaces; otherwise at the next billing.
     private mutating func redeem(
         _ offers: ChosenOffers, _ product: StoreKitProduct, in chain: Subscription,
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
@@ -180,7 +180,7 @@ extension World {
             chain.renews = true
             chain.nextProduct = try productForSale(
                 product.id, in: chain.latest.storefront, at: now)
-            // It replaces an offer that is running.
+            // The new offer replaces one that is running.
             chain.runningOffer = nil
             chain.pendingOffer = Box(.init(offer: offer, productID: product.id))
             notices = [
@@ -211,8 +211,8 @@ extension World {
 }
 
 extension StoreKitProduct {
-    /// Whether a change to another product of the group begins at once: a higher level, or the same
-    /// level with the same period.
+    /// Whether a change to another product of the group begins at once: the other product has a
+    /// higher level, or the same level and the same period.
     func isReplacedAtOnce(by other: Self) -> Bool {
         guard let present = subscription, let chosen = other.subscription, id != other.id else {
             return false

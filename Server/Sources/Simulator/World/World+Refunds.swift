@@ -6,7 +6,7 @@ import AppStoreFormats
 package struct RefundOrder: Hashable, Sendable {
     package enum Share: Hashable, Sendable {
         case whole
-        /// Thousandths of a percent. Nil for the unused part of a subscription's period.
+        /// A share in thousandths of a percent. Nil for the unused part of a subscription's period.
         case prorated(Int64?)
     }
 
@@ -20,8 +20,8 @@ package struct RefundOrder: Hashable, Sendable {
 }
 
 extension World {
-    /// Refunds one transaction. Refunding a subscription's latest transaction ends access and
-    /// normally renewal; refunding an earlier one does not.
+    /// Refunds one transaction. A refund of a subscription's latest transaction ends access and,
+    /// normally, renewal. A refund of an earlier transaction ends neither.
     mutating func refund(
         _ id: String, _ order: RefundOrder = RefundOrder(), row: LifecycleRow? = nil,
         at now: AppStoreDate
@@ -86,14 +86,14 @@ extension World {
     }
 
     /// Sets the state of an ended chain according to the dates of a transaction that counts again:
-    /// active until its end, even if the customer had returned and left again meanwhile. The
-    /// transaction then becomes the latest, because it lasts longest.
+    /// the chain is active until the transaction's end, even if the customer had returned and left
+    /// again meanwhile. The transaction becomes the latest, because it lasts longest.
     private func reinstate(
         _ subscription: inout Subscription, by index: Int, at now: AppStoreDate
     ) {
         guard subscription.isOver else { return }
         let isLatest = index == subscription.transactions.count - 1
-        // Also for a period that was charged early and has not begun.
+        // Also applies to a period that was charged early and has not begun.
         if subscription.transactions[index].expires.map({ now < $0 }) == true {
             let restored = subscription.transactions[index]
             let parts = subscription.transactions.filter { $0.isPart(ofPeriodOf: restored) }
@@ -105,8 +105,8 @@ extension World {
         }
     }
 
-    /// The transaction of a chain that a request without a transaction id refers to: the latest
-    /// that is, or is not, refunded.
+    /// The transaction of a chain that a request without a transaction id refers to: the latest one
+    /// that is refunded or, if `isRefunded` is false, that is not refunded.
     func refundable(_ id: String, isRefunded: Bool) throws(SimulatorProblem) -> String {
         let subscription = try subscription(id)
         let found = subscription.transactions.last {

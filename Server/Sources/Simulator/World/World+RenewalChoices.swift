@@ -1,10 +1,10 @@
 import AppStoreFormats
 
-// What customers do with a subscription that they have.
+// What customers do with an existing subscription.
 
 extension World {
     /// Switches renewal off. While a payment is being retried, this ends the subscription at once.
-    /// Within a commitment, it ends after the last month.
+    /// Within a commitment, the subscription ends after the last month.
     mutating func cancel(_ id: String, at now: AppStoreDate) throws(SimulatorProblem)
         -> [NotificationDraft]
     {
@@ -96,8 +96,8 @@ extension World {
                     "The subscription will already renew as \(productID).",
                     remedy: "Choose another product of the group.")
             }
-            // A later change is charged in the storefront of the current period, wherever it was
-            // chosen.
+            // A change that begins later is charged in the storefront of the current period,
+            // wherever it was chosen.
             let later = try productForSale(
                 productID, in: subscription.latest.storefront, at: now)
             notices = choose(later, for: &subscription, at: now)
@@ -125,7 +125,7 @@ extension World {
         return [draft(.didChangeRenewalPref, subtype, of: subscription, at: now)]
     }
 
-    /// Begins another product at once, under an offer if one is redeemed with it.
+    /// Begins another product at once, with an offer if one is redeemed with the product.
     mutating func upgrade(
         _ subscription: inout Subscription, to product: StoreKitProduct,
         offer: StoreKitOffer? = nil, device: Device?, token: String?, at now: AppStoreDate
@@ -148,8 +148,8 @@ extension World {
         return [draft(type, .upgrade, of: subscription, at: now)]
     }
 
-    /// Marks what is paid beyond now as replaced and refunds it: the current period, and one that
-    /// was charged early.
+    /// Marks the paid time after now as replaced and refunds it: the rest of the current period,
+    /// and a period that was charged early.
     func markRemainderReplaced(of subscription: inout Subscription, at now: AppStoreDate) {
         for index in subscription.transactions.indices {
             let transaction = subscription.transactions[index]
@@ -166,7 +166,7 @@ extension World {
 }
 
 extension StoreTransaction {
-    /// The unused part of a period, in thousandths of a percent. All of it if the period has not
+    /// The unused part of a period, in thousandths of a percent. The whole if the period has not
     /// begun or has no end.
     func unusedPercentage(at now: AppStoreDate) -> Int64 {
         guard let expires else { return RefundPercentage.whole }

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// What happens to a subscription by itself, at the end of the paid time and after.
+// What happens to a subscription without a request, at the end of the paid time and after it.
 
 extension World {
     /// Processes what is due now on a chain.
@@ -17,7 +17,7 @@ extension World {
             subscription.commitment = nil
             return expire(&subscription, .billingError, at: now)
         case .revoked:
-            // Renewal stayed on after the refund.
+            // Renewal has stayed on after the refund.
             subscription.phase = .active
             return processActivePeriod(&subscription, at: now)
         case .ended: return []
@@ -41,7 +41,7 @@ extension World {
         return [renewOnTime(&subscription, at: now)]
     }
 
-    /// Why nothing is charged, even if payments succeed. Nil if nothing prevents it.
+    /// Why nothing is charged, even if payments succeed. Nil if the renewal can be charged.
     private func renewalObstacle(
         to subscription: Subscription, from start: AppStoreDate
     ) -> ExpirationIntent? {
@@ -51,7 +51,7 @@ extension World {
         return subscription.pendingRise(at: start).map { _ in .noConsentToPriceIncrease }
     }
 
-    /// Renews a chain. Even if the charge comes early, the period begins when the old one ends.
+    /// Renews a chain. If the charge comes early, the period still begins when the old one ends.
     private mutating func renewOnTime(
         _ subscription: inout Subscription, at now: AppStoreDate
     ) -> NotificationDraft {
@@ -80,7 +80,7 @@ extension World {
     }
 
     /// The end of the grace period that a chain would have. Nil if it gets none: in a commitment,
-    /// or after a free period if grace is for paid ones only.
+    /// or after a free period if grace is given only after paid periods.
     private func graceEnd(of subscription: Subscription) -> AppStoreDate? {
         let period =
             subscription.boxedNextProduct.value.subscription?.period ?? BillingPeriod(1, .month)
@@ -102,12 +102,12 @@ extension World {
         case .billingError: break
         default: subscription.renews = false
         }
-        // An end without a known cause is notified in any case.
+        // The end is always notified if its cause is unknown.
         if settings.has(.expiredNeverSent), intent != .other { return [] }
         return [draft(.expired, intent.subtype, of: subscription, at: now)]
     }
 
-    /// Payments fail from now on. No notification is sent until a renewal fails.
+    /// Makes payments fail from now on. No notification is sent until a renewal fails.
     mutating func failBilling(_ id: String) throws(SimulatorProblem) -> [NotificationDraft] {
         var subscription = try running(id)
         subscription.paymentFails = true
@@ -115,8 +115,8 @@ extension World {
         return []
     }
 
-    /// Payments succeed again. In grace, the billing date stays; later, the chain's dates are
-    /// counted from now.
+    /// Makes payments succeed again. In grace, the billing date stays; after grace, the chain's
+    /// dates are counted from now.
     mutating func recoverBilling(_ id: String, at now: AppStoreDate) throws(SimulatorProblem)
         -> [NotificationDraft]
     {
@@ -141,7 +141,7 @@ extension World {
         return [draft(.didRenew, .billingRecovery, of: subscription, at: now)]
     }
 
-    /// Charges the next period now. It begins when the current one ends.
+    /// Charges the next period now. The period begins when the current one ends.
     mutating func renewNow(_ id: String, at now: AppStoreDate) throws(SimulatorProblem)
         -> [NotificationDraft]
     {
@@ -159,7 +159,7 @@ extension World {
         return notices
     }
 
-    /// Ends a subscription now for a reason not of the customer's. Its last period is cut short.
+    /// Ends a subscription now, for a reason that is not the customer's. Shortens its last period.
     mutating func expire(_ id: String, at now: AppStoreDate) throws(SimulatorProblem)
         -> [NotificationDraft]
     {
@@ -192,7 +192,7 @@ extension World {
 }
 
 extension ExpirationIntent {
-    /// The subtype of EXPIRED.
+    /// The subtype of the EXPIRED notification.
     var subtype: NotificationSubtype? {
         switch self {
         case .cancelled: .voluntary

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// The transactions that restores made of one non-consumable (Apple's page "transactionId": it also
-/// identifies a restored purchase). They are the same purchase: bought once, refunded once.
+/// identifies a restored purchase). All of them are the same purchase, so a refund applies to all.
 struct RestoredTransactions: Hashable, Sendable {
     struct Copy: Hashable, Sendable {
         let id: String
@@ -9,7 +9,8 @@ struct RestoredTransactions: Hashable, Sendable {
     }
 
     var copies: [Copy] = []
-    /// The id that the notification about the present refund named. Its reversal names it, too.
+    /// The id that the notification about the present refund named. The notification of the
+    /// reversal names the same id.
     var refundedID: String?
 }
 
@@ -17,8 +18,8 @@ extension World {
     /// Maximum number of transactions that restores make of one purchase.
     private static let restoresMax = 100
 
-    /// Restores the purchases of an account: each non-consumable that is not refunded gets a
-    /// transaction of its own, if the App Store is set to do so.
+    /// Restores the purchases of an account: each non-consumable that is not refunded gets a new
+    /// transaction, if the quirk ``Quirk/restoreMakesTransaction`` is on.
     mutating func restore(_ account: Account.Key, at now: AppStoreDate) {
         guard settings.has(.restoreMakesTransaction) else { return }
         for id in accounts[account]?.oneTimePurchases ?? [] {
@@ -32,8 +33,8 @@ extension World {
         }
     }
 
-    /// The transactions of an account as devices and receipts have them: after a restore, with the
-    /// numbers that it made.
+    /// The transactions of an account as devices and receipts show them. A restored purchase has
+    /// the id and date of the last restore.
     func shownTransactions(of key: Account.Key) -> [StoreTransaction] {
         let all = transactions(of: key)
         guard !restores.isEmpty else { return all }
@@ -42,8 +43,8 @@ extension World {
         }.sorted { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
     }
 
-    /// The transaction that a notification about a refund, or its reversal, names: that of the
-    /// purchase, or one that a restore made of it.
+    /// The transaction that a notification about a refund or its reversal names: that of the
+    /// purchase, or one that a restore made of the purchase.
     mutating func named(_ bought: StoreTransaction, isRefund: Bool) -> StoreTransaction {
         guard let known = restores[bought.id] else { return bought }
         if isRefund {

@@ -28,7 +28,7 @@ extension World {
         return found
     }
 
-    /// The account of an id of any kind: a transaction, an original transaction or an app
+    /// The account of an id of any kind: that of a transaction, an original transaction or an app
     /// transaction.
     func account(
         ofAny id: String, in environment: SimulatedEnvironment
@@ -68,8 +68,8 @@ extension World {
         return payloads
     }
 
-    /// Sets the app account token of a purchase. It is set on every transaction of the purchase and
-    /// carries over to its renewals.
+    /// Sets the app account token of a purchase, on all its transactions. Later renewals get the
+    /// same token.
     mutating func setAppAccountToken(_ token: String, of transaction: StoreTransaction) {
         guard var subscription = subscriptions[transaction.originalID] else {
             oneTimePurchases[transaction.id]?.appAccountToken = token
@@ -95,7 +95,8 @@ enum OrderID {
         return "M" + String(repeating: "0", count: max(0, digits - number.count)) + number
     }
 
-    /// Returns nil if the text does not have the form of an order id.
+    /// The transaction id in an order id. Returns nil if the text does not have the form of an
+    /// order id.
     static func transactionID(_ text: String) -> String? {
         guard text.count == digits + 1, text.uppercased().hasPrefix("M") else { return nil }
         return Int64(text.dropFirst(), radix: radix).map { String($0) }

@@ -1,8 +1,9 @@
-/// The ids and random numbers of a world. A seed and a district always give the same ones.
+/// The ids and random numbers of a world. The same seed and district always give the same ids and
+/// numbers.
 struct WorldNumbers: Sendable {
-    // Blocks of a thousand million numbers, one for each seed. Worlds of different seeds (below
-    // 700,000) never share an id, so a database that outlives a reset never sees an id twice. All
-    // ids have 15 digits.
+    // A thousand million numbers for each seed. Worlds of different seeds (below 700,000) never
+    // share an id, so a database that is kept after a reset never sees an id twice. All ids have 15
+    // digits.
     private static let idsPerSeed: Int64 = 1_000_000_000
     private static let idsPerDistrict: Int64 = 1_000_000
     private static let firstID: Int64 = 200_000_000_000_000
@@ -24,7 +25,7 @@ struct WorldNumbers: Sendable {
         return lastID
     }
 
-    /// The newest id. All ids have the same length, so ids that are newer compare as greater.
+    /// The newest id. All ids have the same length, so newer ids compare as greater.
     var lastID: String { String(counter) }
 
     mutating func newUUID() -> String { random.uuid() }
