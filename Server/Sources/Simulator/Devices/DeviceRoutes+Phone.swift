@@ -60,7 +60,7 @@ extension SimulatorRoute {
             return .json(try await simulator.appTransactionJSON(on: id))
         },
         post(
-            "/_sim/devices/{id}/errors", "Sets errors of StoreKit's calls, until they are set to null.",
+            "/_sim/devices/{id}/errors", "Sets errors of StoreKit's calls, until set to null.",
             errorFields, gives: .json("DeviceErrors")
         ) { simulator, call in
             let id = try call.parameter("id")

@@ -41,7 +41,7 @@ extension SimulatorRoute {
             post(
                 "/_sim/devices/{id}/redeem-code", "The customer enters an offer code.",
                 [
-                    Field("code", "string", "The code's reference name. If absent, the customer cancels."),
+                    Field("code", "string", "The code's reference name. Default: cancel."),
                     Field("product_id", "string", "By default the first product with such a code."),
                 ], gives: .json("PurchaseOutcome")
             ) { simulator, call in

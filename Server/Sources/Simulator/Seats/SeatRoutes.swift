@@ -13,7 +13,7 @@ extension SimulatorRoute {
         post(
             "/_sim/seats", "Changes what App Store Connect says about seats.",
             [
-                Field("invitations", "string", "Who invites members of new groups: apple, developer."),
+                Field("invitations", "string", "Who invites to new groups: apple, developer."),
                 Field("sold", "object", "{product: false}: whether more seats are sold."),
             ], gives: .json("SeatSettings")
         ) { simulator, call in
