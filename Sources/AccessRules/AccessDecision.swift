@@ -3,21 +3,21 @@ package import PerennialContract
 /// Whether one entitlement is open, and by which rule.
 package struct AccessDecision: Hashable, Sendable {
     package var isActive: Bool
-    /// False until there is any evidence.
+    /// Whether there is any evidence about the entitlement.
     package var isKnown: Bool
-    /// One of the states that the server reports, or `never` or `unknown`.
+    /// A state that the server can report, or `never` or `unknown`.
     package var state: AccessState
     package var until: Timestamp?
     package var willRenew: Bool?
     package var productID: String?
     package var basis: Basis
-    /// When the evidence was signed.
+    /// When the evidence was signed. Nil without evidence.
     package var asOf: Timestamp?
     /// The number of the rule that decided.
     package var rule: Int
-    /// When the decision will change without new evidence. Nil if it will not.
+    /// When the decision will change without new evidence. Nil if it will not change.
     package var changesAt: Timestamp?
-    /// The evidence that was considered, one line each, for a person to read.
+    /// The considered evidence, one line each, for people to read.
     package var steps: [Step]
 
     package init(
@@ -38,8 +38,8 @@ package struct AccessDecision: Hashable, Sendable {
         self.steps = steps
     }
 
-    /// The evidence that the decision rests on. If several say the same, the strongest counts; it
-    /// comes first here.
+    /// The evidence on which the decision is based, strongest first. If several kinds of evidence
+    /// agree, the strongest counts.
     package enum Basis: Int, Hashable, Sendable {
         case server, token, store, held, none
     }
@@ -48,7 +48,7 @@ package struct AccessDecision: Hashable, Sendable {
         package var rule: Int
         package var basis: Basis
         package var originalTransactionID: String?
-        /// One sentence.
+        /// What the evidence says, in one sentence.
         package var text: String
 
         package init(rule: Int, basis: Basis, originalTransactionID: String?, text: String) {

@@ -1,12 +1,12 @@
 internal import PerennialContract
 
-/// One entitlement of one customer, and all evidence about it. The time is a parameter: the next
-/// change is found by evaluating each moment at which something ends.
+/// One entitlement of one customer, and all evidence about it. The time is a parameter of the
+/// functions: the next change is found by an evaluation of each moment at which something ends.
 struct AccessEvaluation {
     private let entitlement: String
     private let store: SortedEvidence
     private let server: ServerEntitlement?
-    /// The store's documents that count for this customer, by purchase.
+    /// The store's documents that count for this customer, grouped by purchase.
     private let documents: [(id: String, documents: [StoreTransaction])]
 
     private var evidence: Evidence { store.evidence }
@@ -64,10 +64,10 @@ struct AccessEvaluation {
 
     // MARK: - At one moment
 
-    /// The findings of every purchase and of the server, the deciding one first.
+    /// What every purchase and the server say, the deciding finding first.
     private func findings(at now: Timestamp) -> [Finding] {
         var findings = documents.compactMap { finding(about: $0, at: now) }
-        // The store on this device knows the purchases of one account only.
+        // The App Store on this device knows only the purchases of one store account.
         let storeKnows =
             server?.right?.originalTransactionID.map { id in
                 evidence.store.statuses[id] != nil
@@ -90,14 +90,14 @@ struct AccessEvaluation {
             asOf: best.asOf, rule: best.rule)
     }
 
-    /// Whether an entitlement that nothing opens can be shut. The App Store on a device knows one
-    /// store account only. Only the server knows purchases by another account, grants, and
-    /// purchases on the web.
+    /// Whether an entitlement that nothing opens can be shut. The App Store on a device knows only
+    /// one store account. Only the server knows purchases of another account, grants, and purchases
+    /// on the web.
     private func mayShut(at now: Timestamp) -> Bool {
         reason(notToShutAt: now) == nil
     }
 
-    /// Why an entitlement that nothing opens may still be open. Nil if it is shut.
+    /// Why an entitlement that nothing opens may still be open. Nil if it can be shut.
     private func reason(notToShutAt now: Timestamp) -> String? {
         if evidence.server == nil, !evidence.isStoreAlone {
             return "The server has not said anything about this customer yet."

@@ -1,28 +1,28 @@
 internal import PerennialContract
 
-/// Decides about a period of a renewing subscription that is over, when no later period is known.
+/// Decides about a period of a renewing subscription that is over, if no later period is known.
 struct EndedPeriod {
     /// The end of the period.
     var end: Timestamp
     /// What the App Store on this device reported about that end. Nil if it reported nothing.
     var status: StoreStatus?
-    /// False if renewal is known to be off.
+    /// Whether the subscription may renew. False if renewal is known to be off.
     var mayRenew: Bool
-    /// How long access stays open after the end.
+    /// How long access stays open after the end while the renewal is not confirmed.
     var hold: HoldTime
 
     /// How long before the end of a period the App Store begins to charge for the next one, in
-    /// milliseconds. A status from before that time is about an earlier end.
+    /// milliseconds. A status that was signed earlier is about an earlier end.
     static let collectedAheadMax: Int64 = 86_400_000
 
-    /// A finding without its purchase.
+    /// What a finding says, without the purchase that it is about.
     struct Outcome {
         var isOpen: Bool
         var state: AccessState
         var until: Timestamp
         var rule: Int
         var text: () -> String
-        /// Whether the App Store's status decided the outcome.
+        /// Whether the status of the App Store decided the outcome.
         var isByStatus: Bool
         /// Whether neither the server nor the store has answered since the end, so that the
         /// subscription may have renewed.

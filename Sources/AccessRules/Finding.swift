@@ -4,7 +4,8 @@ internal import PerennialContract
 struct Finding {
     var isOpen: Bool
     var state: AccessState
-    /// If open: the end, or nil if it never ends. If shut: since when, or nil if that is unknown.
+    /// If the finding is open: when access ends, or nil if it never ends. If it is shut: when
+    /// access ended, or nil if that is unknown.
     var until: Timestamp?
     var willRenew: Bool?
     var productID: String?
@@ -12,10 +13,10 @@ struct Finding {
     var asOf: Timestamp
     var rule: Int
     var originalTransactionID: String?
-    /// Makes one sentence for people. It is a function, because most findings are never shown.
+    /// Returns one sentence for people. A function, because most findings are never shown.
     var text: () -> String
-    /// Whether it is closed only because neither the server nor the store has answered for too
-    /// long. It may be open in fact.
+    /// Whether the finding is shut only because neither the server nor the store has answered for
+    /// too long. The entitlement may be open in fact.
     var isSilent = false
 
     /// Whether this finding outranks another. Open outranks shut. Of two open findings the one that
@@ -49,12 +50,12 @@ extension Timestamp {
 
 extension StoreStatus {
     /// When the evidence was signed. A lapse is the device's own conclusion, so it counts as signed
-    /// when it was first seen.
+    /// when the device first saw it.
     var saidAt: Timestamp {
         guard state == .expired, let firstLapse else { return signedAt }
         return max(signedAt, firstLapse.seenAt)
     }
 
-    /// A lapse that was seen only once proves nothing.
+    /// Whether the status proves something. A lapse that was seen only once proves nothing.
     var isReliable: Bool { state != .expired || isConfirmed }
 }

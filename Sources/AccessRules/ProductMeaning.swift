@@ -1,6 +1,6 @@
 package import PerennialContract
 
-/// The entitlements that a product gives, by the signed offerings or the bundled file.
+/// The entitlements that a product gives according to the signed offerings or the bundled file.
 package struct ProductMeaning: Hashable, Sendable {
     package var entitlements: Set<String>
 
@@ -9,20 +9,22 @@ package struct ProductMeaning: Hashable, Sendable {
 
 /// All evidence about one customer on one device, at one moment.
 package struct Evidence: Hashable, Sendable {
-    /// The id of the customer. Nil if the customer is anonymous.
+    /// The customer's id. Nil if the customer is anonymous.
     package var person: String?
     package var server: ServerEvidence?
     package var store: StoreEvidence
-    /// Verdicts that were stored from earlier answers, by original transaction id.
+    /// The stored verdicts of earlier answers, by original transaction id.
     package var keptVerdicts: [String: Verdict]
-    /// By product id. Empty before the offerings were read.
+    /// The entitlements that each product gives, by product id. Empty before the offerings were
+    /// read.
     package var meanings: [String: ProductMeaning]
     /// Whether the server has sent or confirmed ``meanings`` since the launch. If not, a product
-    /// may now give more than the offerings of an earlier launch or of the app's bundle say.
+    /// may give more by now than the offerings of an earlier launch or of the app's bundle say.
     package var areMeaningsCurrent: Bool
-    /// Ends of terms that do not renew, computed from the offerings, by transaction id.
+    /// The ends of terms, which do not renew, by transaction id. They are computed from the
+    /// offerings.
     package var termEnds: [String: Timestamp]
-    /// When the server last answered what the customer may use. Nil if it never did.
+    /// When the server last answered what the customer may use. Nil if it has never answered.
     package var serverAnsweredAt: Timestamp?
     /// Whether the store was asked since the launch, even if it did not answer.
     package var isStoreRead: Bool
@@ -63,10 +65,10 @@ package struct Evidence: Hashable, Sendable {
 
     /// How long an entitlement stays open after its end while its renewal is not confirmed.
     package struct HoldTimes: Hashable, Sendable {
-        /// The hold while the server or the store answers. Milliseconds.
+        /// The hold while the server or the store answers, in milliseconds.
         package var answered: Int64
-        /// The hold while neither the server nor the store has answered since the end.
-        /// Milliseconds.
+        /// The hold while neither the server nor the store has answered since the end, in
+        /// milliseconds.
         package var silent: Int64
 
         package init(answered: Int64 = 24 * 3_600_000, silent: Int64 = 7 * 24 * 3_600_000) {
@@ -86,7 +88,8 @@ extension Evidence {
             : HoldTime(milliseconds: holdTimes.silent, isSilent: true)
     }
 
-    /// When the server, or the store, last answered.
+    /// When the server last answered or, if `ofStoreToo` is true, when the server or the store last
+    /// answered.
     private func lastAnswer(ofStoreToo: Bool) -> Timestamp? {
         let store = ofStoreToo && store.isTrusted ? store.answeredAt : nil
         return [serverAnsweredAt, store].compactMap(\.self).max()
@@ -96,6 +99,6 @@ extension Evidence {
 /// How long an entitlement stays open after its end while its renewal is not confirmed.
 struct HoldTime: Hashable {
     var milliseconds: Int64
-    /// Whether neither the server nor the store has answered since that end.
+    /// Whether neither the server nor the store has answered since the entitlement's end.
     var isSilent: Bool
 }

@@ -1,15 +1,15 @@
 package import PerennialContract
 
-/// The time as far as it is proven. A user can set the device's clock, so that clock counts only
-/// after a restart, and only until the next signed time arrives.
+/// The time as far as signed times prove it. A user can set the device's clock, so that clock
+/// counts only after a restart, and only until the next signed time arrives.
 ///
 /// While the device runs, the time is the anchor plus the time that a monotonic clock has counted
-/// since. The monotonic clock must also count while the device sleeps.
+/// since then. The monotonic clock must also count while the device sleeps.
 package struct ReckonedClock: Hashable, Sendable {
-    /// Nil until the first signed time.
+    /// The latest signed time. Nil until one arrives.
     package private(set) var anchor: Anchor?
-    /// False while the anchor may be forged. Then the later of the reckoned time and the device's
-    /// clock counts, because a forged anchor must not open anything.
+    /// False while the anchor may be forged. The later of the reckoned time and the device's clock
+    /// then counts, because a forged anchor must not open anything.
     package private(set) var isProven: Bool
 
     package init(anchor: Anchor? = nil, isProven: Bool = true) {
@@ -19,10 +19,10 @@ package struct ReckonedClock: Hashable, Sendable {
     /// A signed time, and when it was received.
     package struct Anchor: Hashable, Sendable {
         package var signed: Timestamp
-        /// Milliseconds since the device started.
+        /// The milliseconds since the device started.
         package var monotonic: Int64
-        /// Identifies the boot of the device. Empty if the signed time is only a lower limit. Then
-        /// no time is counted from it.
+        /// Identifies the period since the device was started. Empty if the signed time is only a
+        /// lower limit, from which no time is counted.
         package var bootID: String
 
         package init(signed: Timestamp, monotonic: Int64, bootID: String) {
@@ -31,7 +31,8 @@ package struct ReckonedClock: Hashable, Sendable {
             self.bootID = bootID
         }
 
-        /// Nil if the device was restarted since the anchor was set.
+        /// The time that is counted from the anchor. Nil if the device was restarted since the
+        /// anchor was set.
         fileprivate func now(monotonic: Int64, bootID: String) -> Timestamp? {
             guard bootID == self.bootID, !bootID.isEmpty else { return nil }
             let passed = max(0, monotonic - self.monotonic)
@@ -39,7 +40,7 @@ package struct ReckonedClock: Hashable, Sendable {
         }
     }
 
-    /// The reckoned time. Never before the anchor.
+    /// The reckoned time, which is never before the anchor.
     ///
     /// - Parameters:
     ///   - deviceClock: what the device shows.
@@ -63,7 +64,7 @@ package struct ReckonedClock: Hashable, Sendable {
     /// Records that the anchor cannot be proven. It stays as a lower limit, and no time is counted
     /// from it.
     package mutating func distrust() {
-        // A signed response has replaced the anchor since.
+        // A signed response has replaced the anchor meanwhile.
         guard !isProven else { return }
         anchor?.bootID = ""
         isProven = true
@@ -71,8 +72,8 @@ package struct ReckonedClock: Hashable, Sendable {
 
     /// Records a signed time.
     ///
-    /// - Parameter isContact: true if it was signed just now, such as the server's time in a
-    ///   response. Then it replaces the anchor, even with an earlier time. Any other signed time is
+    /// - Parameter isContact: whether the time was signed just now, such as the server's time in a
+    ///   response. Such a time replaces the anchor, even if it is earlier. Any other signed time is
     ///   only known to be in the past, so it can only move the reckoned time forward.
     package mutating func anchor(
         signed: Timestamp, monotonic: Int64, bootID: String, isContact: Bool

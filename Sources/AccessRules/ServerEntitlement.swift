@@ -1,6 +1,6 @@
 internal import PerennialContract
 
-/// What the server says about one entitlement, and which evidence of the store it replaces.
+/// What the server says about one entitlement, and which evidence of the store that replaces.
 struct ServerEntitlement {
     var evidence: ServerEvidence
     var right: ServerEvidence.Right?
@@ -56,14 +56,15 @@ struct ServerEntitlement {
         return right.originalTransactionID == nil && until > limit
     }
 
-    /// Whether the server's answer replaces earlier evidence of the store about a purchase that it
-    /// knows.
+    /// Whether the server's answer replaces the store's evidence about a purchase, because the
+    /// answer is later and knows the purchase.
     func replaces(_ purchase: String, at now: Timestamp) -> Bool {
         if let right, right.isActive, isOverthrown(at: now) || isSilent(at: now) { return false }
         return evidence.verdicts[purchase] == .theirs || right?.originalTransactionID == purchase
     }
 
-    /// Returns nil if the server's evidence does not name the entitlement.
+    /// What the server's evidence says about the entitlement. Returns nil if the evidence does not
+    /// name the entitlement.
     func finding(at now: Timestamp, hold: (Timestamp) -> HoldTime) -> Finding? {
         guard let right else { return nil }
         if isOverthrown(at: now) { return revoked }
@@ -117,8 +118,8 @@ struct ServerEntitlement {
         return finding
     }
 
-    /// The finding that the store revoked the purchase. If the store has documents about the
-    /// purchase, their findings say more.
+    /// The finding that the store has revoked the purchase. Nil if the store's status does not say
+    /// so. If the store has documents about the purchase, their findings say more.
     private var revoked: Finding? {
         guard let status, status.state == .revoked else { return nil }
         var finding = finding(
@@ -160,7 +161,7 @@ struct ServerEntitlement {
 }
 
 extension StoreStatus {
-    /// Whether the status says whether a due payment was collected.
+    /// Whether the status says if a due payment was collected.
     fileprivate var isDecisive: Bool {
         switch state {
         case .subscribed: false
@@ -193,7 +194,7 @@ extension ServerEvidence.Right {
         }
     }
 
-    /// Whether ``until`` is the end of a wait for a payment, and not of a paid period.
+    /// Whether ``until`` ends a wait for a payment, instead of a paid period.
     var isCollecting: Bool { state == .grace || state == .unconfirmed }
 }
 

@@ -4,13 +4,13 @@ package import PerennialContract
 package struct ServerEvidence: Hashable, Sendable {
     /// The moment that the answer or token describes, by the server's clock.
     package var asOf: Timestamp
-    /// True for an answer that this process has received, false for a stored token.
+    /// Whether this process has received the evidence as an answer. False for a stored token.
     package var isLive: Bool
-    /// How long an offline device may rely on an entitlement that has no expiry, or that only the
-    /// server grants. Nil if the server signs no tokens. Then the device may rely on it until the
+    /// How long an offline device may rely on an entitlement that has no end, or that only the
+    /// server grants. Nil if the server signs no tokens: the device may then rely on it until the
     /// process ends.
     package var offlineUntil: Timestamp?
-    /// By entitlement. A token contains only the active ones.
+    /// What the customer may use, by entitlement. A token contains only active entitlements.
     package var rights: [String: Right]
     /// The owner of each purchase, by original transaction id.
     package var verdicts: [String: Verdict]
@@ -34,11 +34,11 @@ package struct ServerEvidence: Hashable, Sendable {
         /// whose renewal is not known to be off. Only such an entitlement is held open after its
         /// end.
         package var mayRenew: Bool
-        /// Nil if the App Store has not said.
+        /// Whether the subscription renews. Nil if the App Store has not said.
         package var willRenew: Bool?
-        /// Nil for a grant, and in a token.
+        /// The product that gives the entitlement. Nil for a grant, and in a token.
         package var productID: String?
-        /// Nil for a grant.
+        /// The purchase that gives the entitlement. Nil for a grant.
         package var originalTransactionID: String?
 
         package init(
@@ -56,7 +56,7 @@ package struct ServerEvidence: Hashable, Sendable {
     }
 }
 
-/// The owner of a purchase, as the server says.
+/// The owner of a purchase according to the server.
 package enum Verdict: Hashable, Sendable {
     /// The purchase belongs to the customer, alone or with others.
     case theirs

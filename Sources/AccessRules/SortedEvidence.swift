@@ -3,14 +3,14 @@ internal import PerennialContract
 /// The evidence, with the store's documents sorted into purchases, and each purchase's owner.
 struct SortedEvidence {
     let evidence: Evidence
-    /// The documents by purchase. A purchase's id is the original transaction id, or for a term its
-    /// own transaction id. Documents are sorted by time of purchase.
+    /// The documents by purchase, sorted by time of purchase. A purchase's id is the original
+    /// transaction id; for a term, it is the term's own transaction id.
     let purchases: [(id: String, documents: [StoreTransaction])]
-    /// Purchases whose documents count for this customer.
+    /// The ids of purchases whose documents count for this customer.
     private let owned: Set<String>
-    /// The latest end of purchases that may give the entitlement although no evidence says so. For
-    /// such a purchase the offerings are not read or not current, and the server has not decided.
-    /// Nil if there is no such purchase.
+    /// The latest end of the purchases that may give the entitlement although no evidence says so:
+    /// for them, the offerings are missing or outdated, and the server has not decided. Nil if
+    /// there is no such purchase.
     let undecidedEnd: StorePurchase.End?
 
     init(_ evidence: Evidence) {
@@ -58,8 +58,8 @@ extension Evidence {
         return keptVerdicts.merging(named) { $1 }.merging(server.verdicts) { $1 }
     }
 
-    /// Without a verdict, a purchase counts for the customer for whom this device first saw it. If
-    /// that customer was anonymous, it counts for everybody.
+    /// Whether a purchase counts for the customer. Without a verdict, it counts for the customer
+    /// for whom this device first saw it; if that customer was anonymous, for everybody.
     fileprivate func isTheirs(_ documents: [StoreTransaction], by verdict: Verdict?) -> Bool {
         switch verdict {
         case .theirs, .anonymous: true
@@ -70,9 +70,9 @@ extension Evidence {
 }
 
 extension Evidence {
-    /// Until when a purchase may give an entitlement although no evidence says so. Nil if the
-    /// purchase's product is known, or if the purchase no longer gives access, whatever the product
-    /// is.
+    /// The time until which a purchase may give an entitlement although no evidence says so. Nil if
+    /// the purchase's product is known, or if the purchase gives no access any more, whatever its
+    /// product.
     ///
     /// Evidence that is not trusted also counts here: it opens nothing, but it keeps an entitlement
     /// from being reported as shut.
@@ -100,7 +100,7 @@ extension Evidence {
         isStoreAlone ? meanings[document.productID] == nil : !areMeaningsCurrent
     }
 
-    /// Until when a subscription may be open after the last known end.
+    /// The time until which a subscription may be open after its last known end.
     private func lapseEnd(after end: Timestamp, _ status: StoreStatus?) -> StorePurchase.End {
         if let status, status.isReliable,
             status.saidAt >= end.adding(-EndedPeriod.collectedAheadMax)
@@ -114,7 +114,7 @@ extension Evidence {
 }
 
 extension ServerEvidence {
-    /// Whether the server knew that the purchase was the customer's when it said this.
+    /// Whether the server knew, when it said this, that the purchase was the customer's.
     fileprivate func knows(_ purchase: String) -> Bool {
         verdicts[purchase] == .theirs
             || rights.values.contains { $0.isActive && $0.originalTransactionID == purchase }

@@ -1,8 +1,8 @@
 package import PerennialContract
 
 extension StoreEvidence {
-    /// Records a document about one transaction. Of two documents the one that was signed last
-    /// counts. If both were signed at the same time, a refund counts.
+    /// Records a document about one transaction. Of two documents about it, the one that was signed
+    /// last counts. If both were signed at the same time, a refund counts.
     ///
     /// Idempotent. Independent of the order of documents, with one exception: a purchase stays with
     /// the customer for whom its first document was recorded.
@@ -62,8 +62,8 @@ extension StoreEvidence {
     }
 
     /// Records which purchases the App Store lists as current. An empty list is ignored. A purchase
-    /// that is not listed counts as absent if it is still not listed 30 seconds
-    /// later, or in another launch.
+    /// that is not listed counts as absent if it is still not listed 30 seconds later, or in
+    /// another launch.
     ///
     /// - Parameters:
     ///   - currentIDs: the original transaction ids of all current entitlements.
@@ -89,7 +89,7 @@ extension StoreEvidence {
 }
 
 extension Sighting {
-    /// How long a device may report a false state while it renews a subscription.
+    /// How many milliseconds a device may report a false state while it renews a subscription.
     package static let confirmationMilliseconds: Int64 = 30_000
 
     fileprivate func isConfirmed(at now: Timestamp, launch: Int) -> Bool {
@@ -99,8 +99,8 @@ extension Sighting {
 }
 
 extension StoreTransaction {
-    /// Whether two documents mean the same to the server. StoreKit signs the same content again
-    /// from time to time.
+    /// Whether two documents mean the same to the server. StoreKit occasionally signs the same
+    /// content again.
     package func hasSameContent(as other: Self) -> Bool {
         expiresAt == other.expiresAt && revokedAt == other.revokedAt
             && isUpgraded == other.isUpgraded && seats == other.seats

@@ -7,27 +7,29 @@ package struct StoreTransaction: Hashable, Sendable {
     package var productID: String
     package var kind: Kind
     package var purchasedAt: Timestamp
-    /// Nil if the purchase does not end by itself.
+    /// When the paid time ends. Nil if the purchase has no end.
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
-    /// Whether it was revoked because Family Sharing or an assignment ended, not by a refund.
+    /// Whether the transaction was revoked because Family Sharing or an assignment ended, not by a
+    /// refund.
     package var isRevokedByFamily: Bool
     package var isUpgraded: Bool
     package var isFamilyShared: Bool
-    /// How many units were bought at once.
+    /// The number of units that were bought at once.
     package var quantity: Int
-    /// Nil unless the customer bought several seats. Nil for a member's transaction too, because it
-    /// only repeats the purchaser's numbers.
+    /// The seats of the transaction. Nil unless the customer bought several seats. Also nil for a
+    /// member's transaction, because it only repeats the purchaser's numbers.
     package var seats: Seats?
     package var offer: Offer
     /// When the App Store signed this document.
     package var signedAt: Timestamp
-    /// True while only the purchase call has returned it, and the store's lists do not contain it
-    /// yet.
+    /// Whether only the purchase call has returned the transaction, and the store's lists do not
+    /// contain it yet.
     package var isHeld: Bool
     /// Whether the server has confirmed that it recorded this document.
     package var isAcknowledged: Bool
-    /// The customer for whom this device first saw it; nil if that customer was anonymous.
+    /// The customer for whom this device first saw the transaction. Nil if that customer was
+    /// anonymous.
     package var firstSeenFor: String?
     package var details: Details
 
@@ -76,7 +78,7 @@ package struct StoreTransaction: Hashable, Sendable {
     /// it.
     package struct Seats: Hashable, Sendable {
         package var bought: Int
-        /// How many of the seats a refund revoked.
+        /// The number of seats that a refund revoked.
         package var revoked: Int
 
         package init(bought: Int, revoked: Int = 0) {
@@ -85,21 +87,24 @@ package struct StoreTransaction: Hashable, Sendable {
         }
     }
 
-    /// Values that no rule uses, and that an app may want to show. They are Apple's values; new
-    /// ones are possible.
+    /// Values that no rule uses, but that an app may want to show. The words are Apple's, and Apple
+    /// may add words.
     package struct Details: Hashable, Sendable {
-        /// 1 introductory, 2 promotional, 3 code, 4 win-back. Nil without an offer.
+        /// The kind of the offer in Apple's numbers: 1 introductory, 2 promotional, 3 code, 4
+        /// win-back. Nil without an offer.
         package var offerType: Int?
         package var offerID: String?
-        /// Such as `FREE_TRIAL`.
+        /// How the offer is paid, such as `FREE_TRIAL`. Nil if the document does not say.
         package var paymentMode: String?
-        /// As ISO 8601 writes it, such as `P1M`.
+        /// The length of the offer's period in ISO 8601, such as `P1M`. Nil if the document does
+        /// not say.
         package var offerPeriod: String?
-        /// Such as `FAMILY_SHARED`. Nil if the document does not say.
+        /// How the customer got the purchase, such as `FAMILY_SHARED`. Nil if the document does not
+        /// say.
         package var ownership: String?
-        /// The product of the bundle that contains the subscription.
+        /// The product of the bundle that contains the subscription. Nil if it is in none.
         package var bundleProductID: String?
-        /// Nil unless the customer has committed to monthly payments for a longer time.
+        /// The commitment to monthly payments for a longer time. Nil without one.
         package var commitment: Commitment?
 
         package init(
@@ -134,7 +139,8 @@ package struct StoreTransaction: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Whether this is a subscription's paid period that includes a moment.
+    /// Whether the transaction is a paid period of a subscription, and a moment is within the
+    /// period.
     package func isRunningSubscription(at now: Timestamp) -> Bool {
         kind == .renewing && revokedAt == nil && !isUpgraded
             && (expiresAt.map { $0 > now } ?? true)
@@ -147,8 +153,8 @@ extension StoreTransaction {
                 && expiresAt == other.expiresAt
     }
 
-    /// The seats of this transaction that are not refunded. One if the transaction is for one
-    /// person.
+    /// The number of seats of this transaction that are not refunded. 1 if the transaction is for
+    /// one person.
     package var seatsLeft: Int {
         guard revokedAt == nil, !isUpgraded else { return 0 }
         return seats.map { max(0, $0.bought - max(0, $0.revoked)) } ?? 1
@@ -156,7 +162,7 @@ extension StoreTransaction {
 }
 
 extension Collection<StoreTransaction> {
-    /// How many seats the period of a transaction has. Nil unless the customer bought seats.
+    /// The number of seats of the period of a transaction. Nil unless the customer bought seats.
     package func seats(inPeriodOf transaction: StoreTransaction) -> Int? {
         let parts = filter { $0.isPart(ofPeriodOf: transaction) }
         guard parts.contains(where: { $0.seats != nil }) else { return nil }
@@ -167,7 +173,7 @@ extension Collection<StoreTransaction> {
     }
 
     /// The document of the subscription's latest period: the first payment for that period that was
-    /// not refunded. If all were refunded, the latest one. Nil if there is none.
+    /// not refunded. If all payments were refunded, the latest one. Nil without documents.
     package var latestPeriod: StoreTransaction? {
         let inOrder = filter { !$0.isUpgraded }.sorted {
             ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id)
@@ -181,19 +187,19 @@ extension Collection<StoreTransaction> {
 package struct StoreStatus: Hashable, Sendable {
     package var originalID: String
     package var state: State
-    /// Nil if the App Store has not said.
+    /// Whether the subscription renews. Nil if the App Store has not said.
     package var willRenew: Bool?
-    /// The product of the next period, if there is one. Nil if the App Store has not said.
+    /// The product of the next period. Nil if no period follows, or if the App Store has not said.
     package var renewsTo: String?
     /// Whether another commitment follows the present one. Nil without a commitment.
     package var commitmentRenews: Bool?
-    /// How many seats are planned for the next period. Nil if the App Store has not said.
+    /// The number of seats that are planned for the next period. Nil if the App Store has not said.
     package var seatsAtRenewal: Int?
     package var graceUntil: Timestamp?
     /// When the renewal info was signed.
     package var signedAt: Timestamp
     /// Whether a lapse was seen again 30 seconds after it was first seen, or at the next launch. An
-    /// unconfirmed lapse proves nothing: devices report one for an instant while they renew.
+    /// unconfirmed lapse proves nothing: devices report a lapse for an instant while they renew.
     package var isConfirmed: Bool
     /// When a lapse was first seen. Nil if the status reports no lapse.
     package var firstLapse: Sighting?
@@ -225,15 +231,15 @@ package struct StoreStatus: Hashable, Sendable {
 }
 
 extension StoreStatus {
-    /// Whether the status was signed after a period began. A status that was signed before
-    /// describes an earlier period.
+    /// Whether the status was signed after a period began. An older status describes an earlier
+    /// period.
     package func isAbout(_ period: StoreTransaction) -> Bool { signedAt >= period.purchasedAt }
 }
 
-/// When the device first saw something that counts only if it is seen again.
+/// When the device first saw something that it must see again before it counts.
 package struct Sighting: Hashable, Sendable {
     package var seenAt: Timestamp
-    /// The launch of the app in which it was seen: a number that differs in each process.
+    /// The launch of the app in which the device saw it: a number that differs in each process.
     package var launch: Int
 
     package init(seenAt: Timestamp, launch: Int) {
@@ -246,17 +252,18 @@ package struct Sighting: Hashable, Sendable {
 package struct StoreEvidence: Hashable, Sendable {
     /// The newest document of each transaction, by transaction id.
     package var transactions: [String: StoreTransaction]
-    /// By original transaction id.
+    /// What the App Store says about the renewal of each subscription, by original transaction id.
     package var statuses: [String: StoreStatus]
-    /// Purchases that were missing twice from lists that were not empty.
+    /// The original transaction ids of purchases that were missing twice from lists that were not
+    /// empty.
     package var absent: Set<String>
-    /// Purchases that were missing from the last list that was not empty, and when that was first
-    /// seen. By original transaction id.
+    /// When each purchase was first missing from the store's lists, by original transaction id.
+    /// Contains only purchases that are missing from the last list that was not empty.
     package var missing: [String: Sighting]
-    /// When the store last returned an answer that was not empty. Nil if it never did.
+    /// When the store last returned an answer that was not empty. Nil if it has never done so.
     package var answeredAt: Timestamp?
-    /// Whether this evidence can be trusted: the store has answered in this process, or nobody but
-    /// this device has changed the file that contains it. Untrusted evidence opens nothing.
+    /// Whether this evidence can be trusted: the store has answered in this process, or only this
+    /// device has changed the file that contains the evidence. Untrusted evidence opens nothing.
     package var isTrusted: Bool
 
     package init(

@@ -1,22 +1,25 @@
 internal import PerennialContract
 
-/// The documents of the App Store on this device about one purchase, and which of them count.
+/// The documents of the App Store on this device about one purchase, and those among them that
+/// count.
 struct StorePurchase {
-    /// The original transaction id; for a term, its own transaction id.
+    /// The id of the purchase: the original transaction id or, for a term, the term's own
+    /// transaction id.
     var id: String
-    /// All documents, sorted by time of purchase. Includes those that the server's answer has
+    /// All documents, sorted by time of purchase, including those that the server's answer has
     /// replaced.
     var all: [StoreTransaction]
     /// The documents that count in addition to the server's answer.
     var counting: [StoreTransaction]
-    /// Nil if there is no status, or if the server's answer has replaced it.
+    /// The store's status of the purchase. Nil if there is none, or if the server's answer has
+    /// replaced it.
     var status: StoreStatus?
     /// Whether the store's lists do not contain the purchase.
     var isAbsent: Bool
-    /// When the absence was first seen.
+    /// When the purchase was first missing from the store's lists. Nil if it is listed.
     var missingSince: Timestamp?
-    /// The end of the same purchase as the server reports it. Nil unless it is later than every end
-    /// here.
+    /// The end of the purchase that the server reports. Nil unless it is later than every end in
+    /// the documents.
     var serverEnd: End?
 
     enum End: Equatable, Comparable {
@@ -56,8 +59,8 @@ struct StorePurchase {
 
     // MARK: - Open
 
-    /// Of the periods that were bought, the first one gives the present state, and the latest end
-    /// counts.
+    /// The finding of the periods that were bought and still run. The first of them gives the
+    /// state, and the latest end counts.
     private func open(
         _ valid: [StoreTransaction], at now: Timestamp, _ ends: [String: Timestamp]
     ) -> Finding? {
@@ -122,8 +125,8 @@ struct StorePurchase {
         return finding(about: latest, ended.outcome(at: now))
     }
 
-    /// The finding if only a grace period was reported after the server's answer, and the documents
-    /// of the period before it are older than that answer.
+    /// The finding if the store has reported only a grace period since the server's answer: the
+    /// documents of the period before it are older than that answer.
     private func graceAlone(
         at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> HoldTime
     ) -> Finding? {
@@ -141,7 +144,8 @@ struct StorePurchase {
         return status.saidAt >= end.adding(-min(EndedPeriod.collectedAheadMax, half))
     }
 
-    /// Closes a finding because the App Store does not list the purchase.
+    /// The finding after it is known that the App Store does not list the purchase: an open one is
+    /// shut.
     private func absent(_ finding: Finding) -> Finding {
         var shut = finding
         if finding.isOpen {
@@ -192,15 +196,15 @@ struct StorePurchase {
 }
 
 extension StorePurchase.End {
-    /// Nil if it never ends.
+    /// The time of the end. Nil if access never ends.
     var time: Timestamp? { if case .at(let time) = self { time } else { nil } }
 
     fileprivate var phrase: String { time.map { "until \($0)" } ?? "for ever" }
 }
 
 extension StoreTransaction {
-    /// When the time that the transaction paid for is over, if nothing is revoked. Nil if it gives
-    /// no access.
+    /// When the time that the transaction paid for is over, if it is not revoked. Nil if the
+    /// transaction gives no access.
     func paidEnd(_ terms: [String: Timestamp]) -> StorePurchase.End? {
         switch kind {
         case .renewing: expiresAt.map { .at($0) } ?? .never

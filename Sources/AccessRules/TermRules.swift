@@ -1,11 +1,11 @@
 package import PerennialContract
 
-/// How long terms last, computed as the server computes it. Terms do not renew, and the App Store
-/// reports no end for them.
+/// How long terms last, computed in the same way as on the server. Terms do not renew, and the App
+/// Store reports no end for them.
 package struct TermRules: Sendable {
     /// The length of each term, by product id.
     package var products: [String: Length]
-    /// The clock that counts the days and months of terms.
+    /// The local time in which the days and months of terms are counted.
     package var clock: WallClock
     /// Whether terms that follow each other without a gap are shown to the customer as one.
     package var isExtending: Bool
@@ -19,7 +19,7 @@ package struct TermRules: Sendable {
     /// The length of one unit of a product, by the calendar.
     package struct Length: Hashable, Sendable {
         package var months: Int
-        /// Whole days in addition to the months, including the bonus.
+        /// The whole days in addition to the months, including the bonus.
         package var days: Int
         /// The name of the chain. Terms of one chain follow each other; terms of different chains
         /// run in parallel.
@@ -37,28 +37,29 @@ package struct TermRules: Sendable {
         package var transactionID: String
         package var productID: String
         package var from: Timestamp
-        /// The end. If the term was refunded, the end is earlier than paid for.
+        /// When the term ends. If the term was refunded, it ends earlier than was paid for.
         package var until: Timestamp
-        /// Whether the term follows the one before it in its chain without a gap.
+        /// Whether the term follows the previous one of its chain without a gap.
         package var continues: Bool
         package var chain: String
     }
 }
 
 extension TermRules {
-    /// The maximum number of terms per chain. Older terms beyond it are ignored.
+    /// The maximum number of terms of a chain. Further, older terms are ignored.
     private static let termsMax = 1_000
-    /// The maximum number of units bought at once. The App Store itself limits it to ten.
+    /// The maximum number of units bought at once. The App Store allows only ten.
     private static let quantityMax = 100
 
     /// All terms of a customer, sorted by start. Transactions of other kinds, and those for
     /// products without a length, are skipped.
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
-    /// end of the term before it. The ends of consecutive terms are counted from the start of the
-    /// first one. So if the first one began on the last day of a month, each of them ends on the
-    /// last day of a month. But no term is shorter than it would be alone. A refunded term ends at
-    /// its refund, and the terms after it move up. A term refunded before it began does not count.
+    /// end of the previous term. The ends of consecutive terms are counted from the start of the
+    /// first term. So if the first term began on the last day of a month, each of the terms ends on
+    /// the last day of a month. But no term is shorter than it would be alone. A refunded term ends
+    /// at its refund, and the later terms begin earlier. A term refunded before it began does not
+    /// count.
     package func terms(of transactions: some Sequence<StoreTransaction>) -> [Term] {
         var chains: [String: [StoreTransaction]] = [:]
         for transaction in transactions where transaction.kind == .nonRenewing {
@@ -116,14 +117,15 @@ extension TermRules {
 private struct Chain {
     let name: String
     var terms: [TermRules.Term] = []
-    /// The start of the current run of terms without a gap, and the length added since that start.
+    /// The start of the current run of terms without a gap. The length since that start is in
+    /// ``months`` and ``days``.
     private var anchor: Timestamp?
     private var months = 0
     private var days = 0
     private var end: Timestamp?
 
-    /// The largest amount by which a term may be too short because clocks skip an hour: its end
-    /// keeps the local time at which the run began. Milliseconds.
+    /// The largest amount, in milliseconds, by which a term may be too short because the clocks
+    /// skip an hour: its end has the local time at which the run began.
     private static let leapMax: Int64 = 12 * 3_600_000
 
     init(name: String) { self.name = name }
@@ -137,8 +139,8 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, months, days) = (from, 0, 0) }
         (months, days) = (months + more.months, days + more.days)
         var paid = clock.moment(months: months, days: days, after: anchor ?? from)
-        // Over a long run, the added days and months may end earlier than this term alone would.
-        // Then the run is counted anew from this term.
+        // In a long run, the added days and months may end earlier than this term alone would. The
+        // run then begins again with this term.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid.adding(Self.leapMax) {
             (paid, anchor, months, days) = (alone, from, more.months, more.days)
@@ -148,7 +150,7 @@ private struct Chain {
             until: paid, continues: end == from, chain: name)
         if let refund = transaction.revokedAt, refund < paid {
             term.until = refund
-            // Later terms are counted from this term.
+            // Later terms are counted from the refund.
             (anchor, months, days) = (refund, 0, 0)
         }
         end = term.until

@@ -1,26 +1,26 @@
 package import PerennialContract
 
-/// The local time of one place. A function returns the offsets, because this module does not read
-/// the device's table of time zones.
+/// The local time of one place. The offsets from UTC are a function's results, because this module
+/// does not read the device's table of time zones.
 package struct WallClock: Sendable {
     package static let utc = WallClock { _ in 0 }
 
     private let seconds: @Sendable (Timestamp) -> Int
 
-    /// - Parameter seconds: how many seconds the place is east of UTC at a moment.
+    /// - Parameter seconds: returns how many seconds the place is east of UTC at a moment.
     package init(seconds: @escaping @Sendable (Timestamp) -> Int) { self.seconds = seconds }
 
-    /// Returns the moment that is a number of calendar months, and then days, after another, at the
-    /// same local time. If the month has no such day, its last day is used. A local time that the
-    /// clocks skip moves later by the skipped interval. If a local time occurs twice, the first one
-    /// is used.
+    /// Returns the moment that is a number of calendar months, and then of days, after another
+    /// moment, at the same local time. If the month has no such day, its last day is used. A local
+    /// time that the clocks skip moves later by the skipped interval. If a local time occurs twice,
+    /// the first one is used.
     package func moment(months: Int, days: Int, after start: Timestamp) -> Timestamp {
         let (day, time) = CivilDate.dayAndRest(of: localMilliseconds(at: start))
         let date = CivilDate(dayNumber: day).adding(months: months)
         return moment(showing: (date.dayNumber + Int64(days)) * CivilDate.dayMilliseconds + time)
     }
 
-    /// Milliseconds since 1970-01-01, as if local time were UTC.
+    /// The local time of a moment in milliseconds since 1970-01-01, as if local time were UTC.
     private func localMilliseconds(at moment: Timestamp) -> Int64 {
         moment.milliseconds + offset(at: moment)
     }
@@ -32,7 +32,7 @@ package struct WallClock: Sendable {
         return candidates.first { localMilliseconds(at: $0) == wall } ?? candidates[0]
     }
 
-    /// No place is further from UTC than this, and no place changes its offset twice within two
+    /// The largest offset from UTC, in milliseconds. No place changes its offset twice within two
     /// days.
     private static let offsetMax: Int64 = 24 * 3_600_000
 

@@ -1,5 +1,5 @@
-/// A member that is left out of an answer if it is nil, although other nil members are written as
-/// null. So answers without this member stay unchanged, byte for byte.
+/// A member that an answer leaves out if it is nil, although other nil members are written as null.
+/// Answers without such a member stay unchanged, byte for byte.
 protocol AbsentIfNil: Encodable {}
 
 extension KeyedEncodingContainer {

@@ -6,9 +6,9 @@
 /// 400 years, which repeat exactly.
 package struct CivilDate: Hashable {
     package var year: Int64
-    /// From 1.
+    /// The month, from 1 to 12.
     package var month: Int64
-    /// From 1.
+    /// The day of the month, from 1.
     package var day: Int64
 
     package static let dayMilliseconds: Int64 = 86_400_000
@@ -19,7 +19,7 @@ package struct CivilDate: Hashable {
         self.day = day
     }
 
-    /// The date of a day counted from 1970-01-01.
+    /// The date that is a number of days after 1970-01-01.
     package init(dayNumber: Int64) {
         let (era, dayOfEra) = Self.floorDivide(dayNumber + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -30,7 +30,7 @@ package struct CivilDate: Hashable {
         day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
     }
 
-    /// Days since 1970-01-01: the inverse calculation.
+    /// The number of days from 1970-01-01 to the date.
     package var dayNumber: Int64 {
         let (era, yearOfEra) = Self.floorDivide(month <= 2 ? year - 1 : year, by: 400)
         let marchMonth = month > 2 ? month - 3 : month + 9
@@ -50,7 +50,8 @@ package struct CivilDate: Hashable {
         return CivilDate(year: first.year, month: first.month, day: min(day, length))
     }
 
-    /// The day and the milliseconds into that day, for a moment in milliseconds since 1970-01-01.
+    /// The day since 1970-01-01, and the milliseconds since its beginning, of a moment in
+    /// milliseconds since 1970-01-01.
     package static func dayAndRest(of milliseconds: Int64) -> (day: Int64, rest: Int64) {
         floorDivide(milliseconds, by: dayMilliseconds)
     }

@@ -3,7 +3,7 @@
 ///
 /// Requests of clients are different: like `JSONEncoder`, they leave out nil members.
 public struct ContractEncoder: Sendable {
-    /// Whether to indent by two spaces for each level, for people.
+    /// Whether to indent each level by two spaces, so that people can read the JSON.
     public var isIndented: Bool
 
     public init(isIndented: Bool = false) { self.isIndented = isIndented }
@@ -82,7 +82,8 @@ extension JSONText {
     }
 }
 
-/// A dictionary that JSON writes as an object. Its own `encode(to:)` has no order.
+/// A dictionary that JSON writes as an object, sorted by key. `Dictionary.encode(to:)` writes the
+/// keys in no fixed order.
 private protocol StringKeyed {
     func write(to text: JSONText) throws
 }

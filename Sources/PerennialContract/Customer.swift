@@ -14,8 +14,8 @@ public struct Customer: Hashable, Sendable, Codable {
     public var nonRenewing: [NonRenewing]
     public var oneTime: [OneTimePurchase]
     public var wallets: [String: Wallet]
-    /// The owner of each purchase: of every purchase that the customer has, except consumables, and
-    /// of every purchase that the request posted.
+    /// The owner of each purchase that the customer has, except consumables, and of each purchase
+    /// that the request posted.
     public var purchases: [PurchaseVerdict]
     /// Products of the customer's purchases that the server's configuration does not list. They
     /// give no access, although the customer may have paid for them. Nil if there are none.

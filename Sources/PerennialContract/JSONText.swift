@@ -1,11 +1,11 @@
 /// JSON text that is written value by value, for answers that are sent thousands of times a second.
 ///
-/// A class, because the containers of an encoder share it. No other code has a reference to it, and
-/// no call that it makes while it changes leads back to it. So exclusive access need not be checked
-/// at run time, which would take about as long as the rest.
+/// A class, because the containers of an encoder share it. Only they refer to it, and none of its
+/// methods calls them back while it changes. So exclusive access need not be checked at run time,
+/// which would take about as long as the rest of the encoding.
 final class JSONText {
-    /// The size of an answer about a customer with two purchases. The memory grows if more is
-    /// written.
+    /// The initial size: that of an answer about a customer with two purchases. The memory grows if
+    /// more is written.
     private static let usualBytes = 2048
 
     @exclusivity(unchecked) private var start = UnsafeMutableRawPointer.allocate(
@@ -28,8 +28,8 @@ final class JSONText {
     /// The bytes that have been written.
     var bytes: [UInt8] { Array(UnsafeRawBufferPointer(start: start, count: count)) }
 
-    /// Opens an object or an array at a depth, unless the value at that depth has opened one
-    /// already.
+    /// Opens an object or an array at a depth. If the value at that depth has opened one already,
+    /// closes what is open within it instead.
     func open(_ bracket: Bracket, below depth: Int) {
         if brackets.count > depth { return close(to: depth + 1) }
         writeByte(bracket == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
@@ -53,7 +53,7 @@ final class JSONText {
         isFirst = false
     }
 
-    /// Writes a key of the object at a depth; its value follows.
+    /// Writes a key of the object at a depth. The caller then writes its value.
     func key(_ key: String, at depth: Int) {
         element(at: depth)
         string(key)
@@ -86,8 +86,8 @@ final class JSONText {
         writeByte(UInt8(ascii: "\""))
     }
 
-    /// Whether no byte has to be escaped. Written without a branch, so that many bytes are compared
-    /// at once.
+    /// Whether no byte needs an escape. Written without a branch, so that the processor compares
+    /// many bytes at once.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var odd: UInt8 = 0
         for byte in bytes {

@@ -3,7 +3,7 @@ public struct Paths: Sendable {
     private init() {}
 
     public static let notifications = "/apple/notifications"
-    /// Replacements for Apple's verifyReceipt endpoints. This one replaces production's, and
+    /// The path that replaces Apple's verifyReceipt endpoint of production.
     /// ``sandboxVerifyReceipt`` replaces the sandbox's.
     public static let verifyReceipt = "/verifyReceipt"
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
@@ -106,8 +106,8 @@ public struct Paths: Sendable {
         "/v1/content/\(percentEncoded(content))/file"
     }
 
-    /// Encodes everything except RFC 3986's unreserved characters, so that an id can contain any
-    /// character, including a slash.
+    /// Percent-encodes everything except RFC 3986's unreserved characters, so that an id can
+    /// contain any character, including a slash.
     public static func percentEncoded(_ segment: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []

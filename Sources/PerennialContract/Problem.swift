@@ -6,18 +6,18 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var title: String
     /// The HTTP status.
     public var status: Int
-    /// Details of what was found, if they help the client.
+    /// Details of what was found. Nil if none would help the client.
     public var detail: String?
     /// The code, for programs. A code never changes its meaning.
     public var code: ProblemCode
-    /// What to do about it.
+    /// What the client or the operator can do.
     public var remedy: String
-    /// Identifies this request in the server's logs.
+    /// The id of the request in the server's logs.
     public var requestID: String?
-    /// The result for each document of a posting that was refused.
+    /// The result for each document of a posting that was refused. Nil for other problems.
     public var outcomes: [DocumentOutcome]?
-    /// The customer after a posting, if some purchase stays with another customer. The facts in the
-    /// documents are recorded nevertheless.
+    /// The customer after a posting that left a purchase with another customer. The facts in the
+    /// documents are recorded nevertheless. Nil for other problems.
     public var customer: Customer?
     /// The server's time when it answered. Nil in responses of earlier versions.
     public var serverTime: Timestamp?

@@ -62,7 +62,7 @@ public struct VisibleText: Sendable {
     // MARK: - Parts
 
     private static let bracket = UInt8(ascii: "[")
-    /// No character's number has more digits than this.
+    /// The maximum number of digits of a character's number.
     private static let digitsMax = 6
 
     private static func isHidden(
@@ -78,8 +78,8 @@ public struct VisibleText: Sendable {
         return last.isASCII || isInvisible(last) && !(0xFE00...0xFE0F).contains(last.value)
     }
 
-    /// The character that a number in brackets stands for, if one begins here, and the length of
-    /// the number in characters.
+    /// The character whose number in brackets begins here, and the length of the text from bracket
+    /// to bracket in characters. Nil if none begins here.
     private static func beginsNumber(
         _ scalars: ArraySlice<Unicode.Scalar>
     ) -> (scalar: Unicode.Scalar, count: Int)? {

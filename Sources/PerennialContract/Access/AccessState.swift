@@ -31,7 +31,7 @@ public struct StoreEnvironment: ContractWord {
     public static let known: [Self] = [production, sandbox]
 }
 
-/// Who paid.
+/// Who paid for a purchase.
 public struct Ownership: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -43,7 +43,7 @@ public struct Ownership: ContractWord {
     public static let known: [Self] = [purchased, familyShared, assigned]
 }
 
-/// The store that sold it.
+/// The store that sold a purchase.
 public struct StoreName: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

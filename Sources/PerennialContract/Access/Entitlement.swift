@@ -1,19 +1,20 @@
 /// An entitlement that products give, such as `pro`: whether it is active, until when, and why.
 public struct Entitlement: Hashable, Sendable, Codable {
     public var active: Bool
-    /// If active, when it ends if nothing else happens; nil if it never ends. If not active, when
-    /// it ended.
+    /// If the entitlement is active: when it ends if nothing else happens; nil if it never ends. If
+    /// it is not active: when it ended.
     public var until: Timestamp?
     public var state: AccessState
-    /// One sentence for people.
+    /// Why the entitlement is active or not, in one sentence for people.
     public var reason: String
-    /// Whether it stays active after `until` if the payment succeeds. False if the subscription
-    /// renews as a product that does not give this entitlement. Nil if the App Store has not said.
+    /// Whether the entitlement stays active after ``until`` if the payment succeeds. False if the
+    /// subscription renews as a product that does not give it. Nil if the App Store has not said.
     public var willRenew: Bool?
-    /// Nil if it was granted manually. The same is true of ``purchaseID``.
+    /// The product that gives the entitlement. Nil if it was granted manually; ``purchaseID`` is
+    /// nil, too, then.
     public var productID: String?
     public var purchaseID: String?
-    /// Nil if a purchase gives it.
+    /// The grant that gives the entitlement. Nil if a purchase gives it.
     public var grantID: String?
 
     public init(

@@ -1,9 +1,9 @@
 /// The response of `GET /.well-known/jwks.json` (RFC 7517): the keys for verifying tokens.
 public struct TokenKeySet: Hashable, Sendable, Codable {
     public var keys: [Key]
-    /// The introductions that lead from an old key to the present one, oldest first: compact JWS.
-    /// Each is signed by a key and contains the key that followed it as `key`. Nil from a server of
-    /// an earlier version.
+    /// Signed introductions that lead from an old key to the present one, oldest first, each a
+    /// compact JWS. An introduction is signed by one key and contains the next key as `key`. Nil in
+    /// responses of servers of an earlier version.
     public var chain: [String]?
 
     public init(keys: [Key], chain: [String]? = nil) {
@@ -19,7 +19,7 @@ public struct TokenKeySet: Hashable, Sendable, Codable {
         public var curve = "P-256"
         public var algorithm = "ES256"
         public var use = "sig"
-        /// The point's coordinates, each as Base64url of 32 bytes.
+        /// The point's coordinates, each 32 bytes in Base64url.
         public var x: String
         public var y: String
 

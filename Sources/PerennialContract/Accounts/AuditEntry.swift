@@ -16,18 +16,19 @@ public struct AuditList: Hashable, Sendable, Codable {
     }
 }
 
-/// One action of an operator. Its result is added right after the action. After that the entry
-/// never changes, except for the id of a customer who is erased.
+/// One action of an operator. Its result is added when the action ends. After that, the entry never
+/// changes, except for the id of a customer who is erased.
 public struct AuditEntry: Hashable, Sendable, Codable {
     public var auditID: String
     public var at: Timestamp
     /// The name of the operator.
     public var author: String
-    /// For example `customers.grants` or `webhooks.pause`: docs/dashboard.md lists them.
+    /// The name of the action, such as `customers.grants` or `webhooks.pause`: docs/dashboard.md
+    /// lists all.
     public var act: String
-    /// Nil if the action was not about one environment.
+    /// The environment of the action. Nil if the action was not about one environment.
     public var environment: StoreEnvironment?
-    /// The customer whom the action was about. Nil if it was about none.
+    /// The customer whom the action was about. Nil if it was about no customer.
     public var customerID: String?
     /// The object of the action, such as the id of a webhook.
     public var subject: String?

@@ -1,6 +1,6 @@
 /// The response of `GET /v1/ping`: the kind of a key, and its app.
 public struct Ping: Hashable, Sendable, Codable {
-    /// `app` or `secret`.
+    /// The kind of the key: `app` or `secret`.
     public var keyKind: String
     /// The app's name in the server's configuration.
     public var app: String
@@ -9,10 +9,10 @@ public struct Ping: Hashable, Sendable, Codable {
     public var simulated: Bool
     /// The environments whose purchases the server accepts.
     public var environments: [StoreEnvironment]
-    /// Products that the server's configuration names and the app's `.storekit` file does not have.
-    /// Nil if no such file is configured.
+    /// Products that the server's configuration names but that the app's `.storekit` file does not
+    /// contain. Nil if no such file is configured.
     public var unknownProductIDs: [String]?
-    /// Products that were bought and that the server's configuration does not list. Nil in
+    /// Products that were bought but that the server's configuration does not list. Nil in
     /// responses of earlier versions.
     public var unlistedProducts: [UnlistedProduct]?
     public var serverVersion: String

@@ -1,14 +1,14 @@
 /// The body of `PUT /v1/customers/{id}/consumption`: what the server may report to Apple if the
 /// customer asks the App Store for a refund. Idempotent.
 public struct ConsumptionRequest: Hashable, Sendable, Codable {
-    /// Whether the customer consented to sharing this information. Without consent, nothing is sent
-    /// to Apple.
+    /// Whether the customer consented to sharing this information with Apple. Without consent,
+    /// nothing is sent to Apple.
     public var consented: Bool
     /// Whether the customer could try the product before buying it. If nil, the configured value
     /// applies.
     public var sampleContentProvided: Bool?
-    /// Delivery and use of single purchases. For purchases that are left out, earlier reports stay
-    /// valid.
+    /// How single purchases were delivered and used. Earlier reports about purchases that are left
+    /// out stay valid.
     public var purchases: [PurchaseUse]?
 
     public init(
@@ -30,9 +30,11 @@ public struct ConsumptionRequest: Hashable, Sendable, Codable {
 public struct PurchaseUse: Hashable, Sendable, Codable {
     /// The id of the purchase's transaction.
     public var transactionID: String
-    /// One of `delivered`, `quality_issue`, `wrong_product`, `server_outage`, `other`.
+    /// How the delivery went: `delivered`, `quality_issue`, `wrong_product`, `server_outage` or
+    /// `other`.
     public var delivery: String
-    /// 0 to 100. If nil, the server uses its own data.
+    /// The used share of the purchase in percent, from 0 to 100. If nil, the server uses its own
+    /// data.
     public var usedPercent: Double?
 
     public init(transactionID: String, delivery: String, usedPercent: Double?) {
@@ -50,13 +52,14 @@ public struct PurchaseUse: Hashable, Sendable, Codable {
 
 /// What was reported about a customer, Apple's consumption requests, and the responses to them.
 public struct ConsumptionOverview: Hashable, Sendable, Codable {
-    /// Nil if consent was never reported.
+    /// Whether the customer consented when this was last reported. Nil if consent was never
+    /// reported.
     public var consented: Bool?
-    /// When consent was last reported. Nil if never.
+    /// When consent was last reported. Nil if that never happened.
     public var consentedAt: Timestamp?
     public var sampleContentProvided: Bool?
     public var purchases: [PurchaseUse]
-    /// In the order in which Apple asked.
+    /// Apple's consumption requests, in the order in which Apple sent them.
     public var requests: [ConsumptionQuestion]
 
     public init(
@@ -83,18 +86,18 @@ public struct ConsumptionOverview: Hashable, Sendable, Codable {
 public struct ConsumptionQuestion: Hashable, Sendable, Codable {
     public var transactionID: String
     public var productID: String
-    /// Apple's word, such as `UNINTENDED_PURCHASE`.
+    /// Why the customer asked for a refund, in Apple's word, such as `UNINTENDED_PURCHASE`.
     public var reason: String?
     public var askedAt: Timestamp
-    /// The deadline. Apple accepts no response after it.
+    /// The time after which Apple accepts no response.
     public var answerUntil: Timestamp
-    /// One of `waiting`, `answered`, `withheld`, `given_up`.
+    /// The state of the request: `waiting`, `answered`, `withheld` or `given_up`.
     public var state: String
     /// The number of attempts to send a response.
     public var attempts: Int
-    /// When it was answered, withheld, or given up. Nil while it waits.
+    /// When the request was answered, withheld or given up. Nil while it waits.
     public var endedAt: Timestamp?
-    /// Why no response was sent, or why not yet.
+    /// Why no response was sent, or why none was sent yet.
     public var trouble: String?
     /// The response that was sent to Apple. Nil if none was sent.
     public var answer: ConsumptionAnswer?
@@ -133,10 +136,10 @@ public struct ConsumptionQuestion: Hashable, Sendable, Codable {
 /// The consumption information that was sent to Apple.
 public struct ConsumptionAnswer: Hashable, Sendable, Codable {
     public var delivery: String
-    /// Nil for subscriptions, and if the use is unknown.
+    /// The used share of the purchase in percent. Nil for subscriptions, and if the use is unknown.
     public var usedPercent: Double?
     public var sampleContentProvided: Bool
-    /// One of `decline`, `grant_full`, `grant_prorated`.
+    /// The decision that the server asked Apple for: `decline`, `grant_full` or `grant_prorated`.
     public var refundPreference: String?
 
     public init(

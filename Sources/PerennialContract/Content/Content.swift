@@ -15,9 +15,9 @@ public struct Content: Hashable, Sendable, Codable {
     public var reason: String
     /// Products that each give access to this content.
     public var productIDs: [String]
-    /// The path on this server of the content's file. It needs no key and is valid until
-    /// ``urlUntil``. Nil if the customer may not read it, if it has no file, or if the request is
-    /// for the sandbox, which opens no files.
+    /// The path on this server from which the content's file can be loaded. It needs no key and is
+    /// valid until ``urlUntil``. Nil if the customer may not read the content, if the content has
+    /// no file, or if the request is for the sandbox, which opens no files.
     public var url: String?
     public var urlUntil: Timestamp?
 

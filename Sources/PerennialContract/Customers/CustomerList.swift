@@ -4,7 +4,7 @@ public struct CustomerList: Hashable, Sendable, Codable {
     /// Whether the App Store was also asked.
     public var appStore: AppStore
     /// The original transaction ids of the purchases that the App Store knows under the number. Nil
-    /// if it was not asked, or has not answered.
+    /// if the App Store was not asked, or has not answered.
     public var originalTransactionIDs: [String]?
 
     public init(
@@ -39,10 +39,10 @@ public struct CustomerList: Hashable, Sendable, Codable {
 
     /// One customer or purchase that was found.
     public struct Found: Hashable, Sendable, Codable {
-        /// Nil if the purchase that was found belongs to no customer.
+        /// The customer. Nil if the purchase that was found belongs to no customer.
         public var customerID: String?
         public var aliases: [String]
-        /// What matched: `id`, `transaction_id`, `order_id`, `claim_id`.
+        /// The kind of id that matched: `id`, `transaction_id`, `order_id` or `claim_id`.
         public var by: String
         public var purchaseID: String?
 

@@ -17,14 +17,14 @@ public struct History: Hashable, Sendable, Codable {
     /// One line of a history.
     public struct Line: Hashable, Sendable, Codable {
         public var at: Timestamp
-        /// One of `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`, `credit`,
-        /// `consumption`, `event`. New kinds may be added.
+        /// The kind of the line: `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`,
+        /// `credit`, `consumption` or `event`. Later versions may add kinds.
         public var kind: String
-        /// One sentence for people.
+        /// What happened, in one sentence for people.
         public var sentence: String
         public var purchaseID: String?
         public var documentID: String?
-        /// The id of the transfer, grant, debit, manual credit, or event.
+        /// The id of the transfer, grant, debit, manual credit or event. Nil for other lines.
         public var reference: String?
 
         public init(

@@ -18,22 +18,22 @@ public struct ForwardList: Hashable, Sendable, Codable {
 
 /// One notification, and one address to which it is forwarded.
 public struct Forward: Hashable, Sendable, Codable {
-    /// Identifies the signed document, like ``Event/Cause/documentID``.
+    /// The id of the signed document, like ``Event/Cause/documentID``.
     public var documentID: String
-    /// Scheme, host and port of the address. If the app has several addresses there, some digits
-    /// distinguish them: `https://old.example.com#1a2b`. The path and the query are left out,
-    /// because they may contain a secret.
+    /// The scheme, host and port of the address. If the app has several addresses there, some
+    /// digits distinguish them: `https://old.example.com#1a2b`. The path and the query are left
+    /// out, because they may contain a secret.
     public var url: String
     public var environment: StoreEnvironment
     public var state: State
     public var createdAt: Timestamp
     public var attempts: Int
     public var lastAttemptAt: Timestamp?
-    /// The HTTP status of the last response. Nil if there was none.
+    /// The HTTP status of the last response. Nil if no response arrived.
     public var lastStatus: Int?
-    /// Why there was no response.
+    /// Why no response arrived. Nil if one arrived.
     public var lastTrouble: String?
-    /// Nil if there is no further attempt.
+    /// When the next attempt is due. Nil if there is no further attempt.
     public var nextAttemptAt: Timestamp?
     public var acceptedAt: Timestamp?
 

@@ -1,21 +1,21 @@
-/// The response of `GET /v1/notifications`: the recorded notifications of the App Store, the one
-/// that was signed last first.
+/// The response of `GET /v1/notifications`: the recorded notifications of the App Store, latest
+/// signature first.
 public struct NotificationList: Hashable, Sendable, Codable {
     public var items: [Line]
-    /// The cursor of the page with older notifications. Nil on the last page. Any other page may
-    /// have fewer items than were requested.
+    /// The cursor of the page with older notifications. Nil on the last page. Every page but the
+    /// last may have fewer items than were requested.
     public var nextCursor: String?
 
     /// One notification.
     public struct Line: Hashable, Sendable, Codable {
-        /// Identifies the signed document, like ``Event/Cause/documentID``.
+        /// The id of the signed document, like ``Event/Cause/documentID``.
         public var documentID: String
-        /// Apple's word, such as `DID_RENEW`. Empty if the stored document is damaged.
+        /// The type in Apple's word, such as `DID_RENEW`. Empty if the stored document is damaged.
         public var type: String
         public var subtype: String?
         public var environment: StoreEnvironment
-        /// How it arrived: `notification` if Apple sent it, `reconciliation` if the server
-        /// requested it from Apple, `import`, or `device`.
+        /// How the notification arrived: `notification` if Apple sent it, `reconciliation` if the
+        /// server requested it from Apple, `import`, or `device`.
         public var source: String
         public var signedAt: Timestamp
         public var receivedAt: Timestamp
@@ -24,9 +24,10 @@ public struct NotificationList: Hashable, Sendable, Codable {
         public var customerID: String?
         /// The first transaction of the purchase that the notification is about.
         public var originalTransactionID: String?
-        /// How many of the addresses to which it is forwarded have accepted it.
+        /// How many of the addresses to which the notification is forwarded have accepted it.
         public var forwardsAccepted: Int
-        /// How many of those addresses have not accepted it yet.
+        /// How many of the addresses to which the notification is forwarded have not accepted it
+        /// yet.
         public var forwardsWaiting: Int
 
         public init(
@@ -79,27 +80,29 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     public var environment: StoreEnvironment
     public var from: Timestamp
     public var until: Timestamp
-    /// False if there were so many that only the latest of them were counted.
+    /// False if there were so many notifications that only the latest ones were counted.
     public var complete: Bool
     public var received: Int
-    /// How many of them the server had to request from the App Store, because they had not arrived.
+    /// How many notifications the server had to request from the App Store because they had not
+    /// arrived.
     public var backfilled: Int
-    /// The median time from signature to arrival, in milliseconds. Nil if there were none.
+    /// The median time from signature to arrival, in milliseconds. Nil if there were no
+    /// notifications.
     public var medianDelayMilliseconds: Int?
     /// The time in milliseconds within which 99 of 100 notifications arrived after their signature.
     public var slowDelayMilliseconds: Int?
-    /// One item for each hour, by time of signature, oldest first. The last hour is not over.
+    /// The counts for each hour, by time of signature, oldest first. The last hour is not over.
     public var hours: [Hour]
-    /// Notifications that arrived more than once, and those that were refused, since this server
-    /// started.
+    /// The number of notifications that arrived more than once since this server started.
     public var repeated: Int
+    /// The number of notifications that were refused since this server started.
     public var refused: Int
 
-    /// One hour.
+    /// The counts of one hour.
     public struct Hour: Hashable, Sendable, Codable {
         public var from: Timestamp
         public var received: Int
-        /// How many of them the server had to request from the App Store.
+        /// How many notifications of the hour the server had to request from the App Store.
         public var backfilled: Int
 
         public init(from: Timestamp, received: Int = 0, backfilled: Int = 0) {

@@ -16,19 +16,20 @@ public struct WebhookList: Hashable, Sendable, Codable {
 /// An address to which the events of an app are posted.
 public struct Webhook: Hashable, Sendable, Codable {
     public var webhookID: String
-    /// Scheme, host and port of the address. The path and the query are left out, because they may
-    /// contain a secret.
+    /// The scheme, host and port of the address. The path and the query are left out, because they
+    /// may contain a secret.
     public var url: String
-    /// Only events of these types. Nil means all.
+    /// The types of events that are delivered. Nil means all.
     public var types: [EventType]?
-    /// Only events of these products. Nil means all.
+    /// The products whose events are delivered. Nil means all.
     public var products: [String]?
-    /// Only events of these environments. Nil means all.
+    /// The environments whose events are delivered. Nil means all.
     public var environments: [StoreEnvironment]?
     public var format: Format
-    /// Whether the header `Authorization` is sent. Its value is never shown.
+    /// Whether requests have the header `Authorization`. Its value is never shown.
     public var hasAuthorization: Bool
-    /// Whether the webhook is in perennial.yaml. Then a request can only pause it.
+    /// Whether the webhook is in perennial.yaml. If so, a request can pause it, but not change or
+    /// remove it.
     public var isConfigured: Bool
     public var isPaused: Bool
     /// Why the webhook is paused: `asked` if a request paused it, or `gone` if the receiver
@@ -37,7 +38,8 @@ public struct Webhook: Hashable, Sendable, Codable {
     public var createdAt: Timestamp
     /// When the first failure since the last success occurred. Nil if the last attempt succeeded.
     public var failingSince: Timestamp?
-    /// The secret. It is shown only once: when the webhook was added, or its secret was rotated.
+    /// The secret. It is shown only once: in the response that adds the webhook or rotates its
+    /// secret.
     public var secret: String?
 
     /// The form of the body.
@@ -47,8 +49,7 @@ public struct Webhook: Hashable, Sendable, Codable {
 
         /// The form of ``WebhookMessage``.
         public static let perennial = Self(rawValue: "perennial")
-        /// The form of RevenueCat's webhooks. For one event, none, one or several webhooks are
-        /// sent.
+        /// The form of RevenueCat's webhooks. One event can cause no webhook, one or several.
         public static let revenueCat = Self(rawValue: "revenuecat")
 
         /// All formats that this version of the server has.
@@ -96,14 +97,14 @@ public struct Webhook: Hashable, Sendable, Codable {
 /// The body of `POST /v1/webhooks`.
 public struct WebhookRequest: Hashable, Sendable, Codable {
     public var url: String
-    /// Only events of these types. An empty list means all, as nil does for a new webhook.
+    /// The types of events to deliver. An empty list means all, as nil does for a new webhook.
     public var types: [String]?
     public var products: [String]?
     public var environments: [String]?
     public var format: String?
     /// The value of the header `Authorization`. An empty text means none.
     public var authorization: String?
-    /// `whsec_` and the base64 of 24 to 64 bytes. If nil, the server creates a secret.
+    /// The secret: `whsec_` and the Base64 of 24 to 64 bytes. If nil, the server creates one.
     public var secret: String?
     public var paused: Bool?
 
@@ -137,7 +138,7 @@ public struct WebhookRequest: Hashable, Sendable, Codable {
 /// The body of `PATCH /v1/webhooks/{webhook_id}`. A nil member leaves the value unchanged.
 public struct WebhookChangeRequest: Hashable, Sendable, Codable {
     public var url: String?
-    /// Only events of these types. An empty list means all, as nil does for a new webhook.
+    /// The types of events to deliver. An empty list means all; nil changes nothing.
     public var types: [String]?
     public var products: [String]?
     public var environments: [String]?
@@ -175,7 +176,7 @@ public struct WebhookChangeRequest: Hashable, Sendable, Codable {
 public struct WebhookSecretRequest: Hashable, Sendable, Codable {
     /// The new secret. If nil, the server creates one.
     public var secret: String?
-    /// For how many hours the former secret also signs. If nil, for a day.
+    /// For how many hours the former secret also signs. If nil, 24 hours.
     public var overlapHours: Int?
 
     public init(
@@ -191,20 +192,20 @@ public struct WebhookSecretRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `POST /v1/webhooks/{webhook_id}/replay`: it selects the events that are delivered
-/// once more. A nil member does not restrict them.
+/// The body of `POST /v1/webhooks/{webhook_id}/replay`, which selects the events that are delivered
+/// once more. A nil member does not restrict the selection.
 public struct WebhookReplayRequest: Hashable, Sendable, Codable {
-    /// The cursor after which the events begin.
+    /// The cursor after which the selection begins.
     public var after: String?
     /// The cursor of the last event.
     public var until: String?
-    /// Only events that the server learned of at this time or later.
+    /// Selects only events that the server learned of at this time or later.
     public var from: Timestamp?
-    /// Only events that the server learned of before this time.
+    /// Selects only events that the server learned of before this time.
     public var to: Timestamp?
-    /// Only this event.
+    /// The id of the only event to deliver.
     public var eventID: String?
-    /// Only events of this customer.
+    /// Selects only events of this customer.
     public var customerID: String?
 
     public init(
@@ -231,9 +232,10 @@ public struct WebhookReplayRequest: Hashable, Sendable, Codable {
 
 /// The response of `POST /v1/webhooks/{webhook_id}/replay`.
 public struct WebhookReplayResult: Hashable, Sendable, Codable {
-    /// How many events are delivered once more.
+    /// The number of events that are delivered once more.
     public var count: Int
-    /// If not nil, there are more events: send it as `after`, with the other members unchanged.
+    /// The cursor of the last selected event if there are more events: send it as `after`, with the
+    /// other members unchanged. Nil if there are no more.
     public var nextCursor: String?
 
     public init(

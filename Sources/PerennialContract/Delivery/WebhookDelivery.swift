@@ -17,9 +17,9 @@ public struct WebhookDeliveryList: Hashable, Sendable, Codable {
     }
 }
 
-/// One event for one webhook.
+/// The delivery of one event to one webhook.
 public struct WebhookDelivery: Hashable, Sendable, Codable {
-    /// The value of `webhook-id`, the same for every attempt.
+    /// The value of the header `webhook-id`, the same for every attempt.
     public var deliveryID: String
     /// The type of the event, or `test`.
     public var type: String
@@ -29,15 +29,15 @@ public struct WebhookDelivery: Hashable, Sendable, Codable {
     public var createdAt: Timestamp
     public var attempts: Int
     public var lastAttemptAt: Timestamp?
-    /// The HTTP status of the last answer. Nil if there was none.
+    /// The HTTP status of the last answer. Nil if no answer arrived.
     public var lastStatus: Int?
-    /// Why there was no answer.
+    /// Why no answer arrived. Nil if one arrived.
     public var lastTrouble: String?
     /// When the next attempt is due. Nil if there is none, or if the delivery waits for an earlier
-    /// one of the same customer.
+    /// delivery of the same customer.
     public var nextAttemptAt: Timestamp?
     public var endedAt: Timestamp?
-    /// Every attempt. Nil in lists.
+    /// Every attempt of the delivery. Nil in lists.
     public var log: [WebhookAttempt]?
 
     /// The state of a delivery.
@@ -95,9 +95,9 @@ public struct WebhookAttempt: Hashable, Sendable, Codable {
     public var at: Timestamp
     /// How long the attempt took, in milliseconds.
     public var milliseconds: Int64
-    /// The HTTP status of the answer. Nil if there was none.
+    /// The HTTP status of the answer. Nil if no answer arrived.
     public var status: Int?
-    /// Why there was no answer.
+    /// Why no answer arrived. Nil if one arrived.
     public var trouble: String?
     /// The first 4 KiB of the answer, without the secrets of the webhook.
     public var answer: String?
@@ -126,13 +126,13 @@ public struct WebhookAttempt: Hashable, Sendable, Codable {
 public struct WebhookMessage: Hashable, Sendable, Codable {
     /// The type of the event, or `test`.
     public var type: EventType
-    /// When the server learned of it.
+    /// When the server learned of the event.
     public var timestamp: Timestamp
     public var data: Content
 
     /// An event and its customer.
     public struct Content: Hashable, Sendable, Codable {
-        /// Nil for a test.
+        /// The event. Nil for a test.
         public var event: Event?
         /// The customer after the event. Later events may already be included. Nil if the event has
         /// no customer.

@@ -2,58 +2,58 @@
 ///
 /// Later versions may add types and words. Tolerate values that you do not know, and read `after`.
 public struct Event: Hashable, Sendable, Codable {
-    /// Stays the same each time the event is delivered. Use it to detect duplicates.
+    /// The event's id, the same each time the event is delivered. Use it to detect duplicates.
     public var id: String
     /// The event's position in the app's log: from 1, without gaps.
     public var sequence: Int64
     public var type: EventType
-    /// When it happened, according to the App Store.
+    /// When the change happened, according to the App Store.
     public var at: Timestamp
-    /// When the server learned of it.
+    /// When the server learned of the change.
     public var knownAt: Timestamp
-    /// Nil while the purchase belongs to no customer.
+    /// The customer. Nil while the purchase belongs to no customer.
     public var customerID: String?
     /// The event's position among the customer's events: from 1, without gaps.
     public var customerSequence: Int64?
     /// Another customer id: the previous owner of the purchase, the customer that was merged into
     /// this one, or the new alias.
     public var otherCustomerID: String?
-    /// The `appAccountToken` that the app set at the purchase, while the purchase belongs to no
+    /// The `appAccountToken` that the app set at the purchase. Nil once the purchase belongs to a
     /// customer.
     public var accountToken: String?
-    /// Nil if the event is about the customer alone. Then all following properties except ``cause``
-    /// are nil too.
+    /// The purchase that the event is about. Nil if the event is about the customer alone, as that
+    /// of a grant: then the other properties of a purchase are nil, too.
     public var purchaseID: String?
     public var originalTransactionID: String?
     public var environment: StoreEnvironment?
-    /// The product this event is about. The product the customer has now is in `after`.
+    /// The product that the event is about. ``after`` contains the product of the present period.
     public var productID: String?
     public var transactionID: String?
     public var ownership: Ownership?
-    /// The purchase's state as last reported. Nil if nothing was known.
+    /// The purchase's state as reported before the event. Nil if nothing was reported.
     public var before: PurchaseCondition?
-    /// The purchase's state from now on.
+    /// The purchase's state after the event.
     public var after: PurchaseCondition?
-    /// The amount paid, or, if negative, refunded. The sum over all events of a purchase is the
-    /// seller's revenue from it, before Apple's commission and taxes.
+    /// The amount paid or, if negative, refunded. The sum over all events of a purchase is the
+    /// seller's revenue from the purchase, before Apple's commission and taxes.
     public var money: Money?
     /// Why the purchase expired and no period follows.
     public var why: String?
     /// The offer applied to the purchase, or to the next period.
     public var offer: RedeemedOffer?
-    /// The product of the next period, if that is the change.
+    /// The product of the next period, if the event is a change of that product.
     public var nextProductID: String?
     public var nextPrice: Money?
-    /// The grant that was made manually, or that ended. Then the event is about no purchase.
+    /// The grant that was made manually, or that ended. Such an event is about no purchase.
     public var grant: Grant?
     /// The non-renewing term that ends soon. Set for `term_ending` only.
     public var term: TermEnding?
     /// The change of a wallet's balance.
     public var wallet: WalletMovement?
-    /// The seat claim that began or ended. Left out of other events.
+    /// The seat claim that began or ended. Other events do not contain the member.
     public var seat: SeatChange?
-    /// How many events the purchase had while it belonged to no customer. They now come before this
-    /// event in the customer's history. Set for `linked` only.
+    /// How many events the purchase had while it belonged to no customer. In the customer's
+    /// history, these now come before this event. Set for `linked` only.
     public var earlierEvents: Int?
     public var cause: Cause
 
@@ -61,9 +61,10 @@ public struct Event: Hashable, Sendable, Codable {
     public struct Cause: Hashable, Sendable, Codable {
         /// One of `document`, `time`, `request`, `rebuild`.
         public var kind: String
-        /// Identifies the signed document: the SHA-256 of its signed part, in hexadecimal.
+        /// The id of the signed document: the SHA-256 of its signed part, in hexadecimal. Nil if no
+        /// document caused the event.
         public var documentID: String?
-        /// The author of the request that caused it. Nil if no request did.
+        /// The author of the request that caused the event. Nil if no request caused it.
         public var author: Author?
 
         public init(kind: String, documentID: String? = nil, author: Author? = nil) {
@@ -80,7 +81,7 @@ public struct Event: Hashable, Sendable, Codable {
 
         /// The key of a request, and the person for whom a server sent it.
         public struct Author: Hashable, Sendable, Codable {
-            /// The name of the key; may be empty.
+            /// The name of the key. It may be empty.
             public var keyName: String
             /// The first hexadecimal digits of the key's hash, as `perennial keys list` shows them.
             public var keyDigits: String
@@ -175,16 +176,16 @@ public struct Event: Hashable, Sendable, Codable {
     }
 }
 
-/// A short form of the state of a purchase.
+/// The state of a purchase, in a short form.
 public struct PurchaseCondition: Hashable, Sendable, Codable {
     public var productID: String
     public var active: Bool
-    /// Nil for purchases that give no access by time or ownership, such as consumables.
+    /// The state of the access. Nil for purchases that give no access, such as consumables.
     public var state: AccessState?
-    /// If active, when it ends if nothing else happens; nil if it never ends. Also nil if it is not
+    /// When access ends if nothing else happens. Nil if it never ends, or if the purchase is not
     /// active.
     public var until: Timestamp?
-    /// Nil if the App Store has not said.
+    /// Whether the subscription renews. Nil if the App Store has not said.
     public var willRenew: Bool?
 
     public init(
@@ -213,7 +214,7 @@ public struct TermEnding: Hashable, Sendable, Codable {
     /// When the first of these terms begins.
     public var from: Timestamp
     public var until: Timestamp
-    /// The number of days before ``until`` for which the reminder is configured.
+    /// How many days before ``until`` the reminder is configured.
     public var daysBefore: Int
 
     public init(chain: String, from: Timestamp, until: Timestamp, daysBefore: Int) {

@@ -2,9 +2,9 @@
 /// `Idempotency-Key`.
 public struct GrantRequest: Hashable, Sendable, Codable {
     public var entitlement: String
-    /// When the grant ends. If nil, it lasts until it is withdrawn.
+    /// When the grant ends. If nil, the grant lasts until it is withdrawn.
     public var until: Timestamp?
-    /// For support staff. It is not shown to the customer.
+    /// Why the grant is made, for support staff. The customer does not see it.
     public var reason: String
 
     public init(entitlement: String, until: Timestamp? = nil, reason: String) {
@@ -21,7 +21,7 @@ public struct Grant: Hashable, Sendable, Codable {
     public var from: Timestamp
     public var until: Timestamp?
     public var reason: String
-    /// When the grant was withdrawn. Nil if it was not.
+    /// When the grant was withdrawn. Nil if that has not happened.
     public var withdrawnAt: Timestamp?
 
     public init(
@@ -55,7 +55,7 @@ public struct GrantList: Hashable, Sendable, Codable {
 
 /// The result of `DELETE /v1/customers/{id}`.
 public struct Erasure: Hashable, Sendable, Codable {
-    /// How many purchases now belong to no customer.
+    /// The number of purchases that now belong to no customer.
     public var unlinkedPurchases: Int
 
     public init(unlinkedPurchases: Int) { self.unlinkedPurchases = unlinkedPurchases }

@@ -1,8 +1,9 @@
 /// An amount as exact decimal text, with its currency. Amounts of different currencies are never
 /// added.
 public struct Money: Hashable, Sendable, Codable {
-    /// For example `9.99`. It has as many decimal places as the currency has, such as none for yen
-    /// and two for euros. It has more, up to three, only if they are not zero.
+    /// The amount as decimal text, such as `9.99`. It has as many decimal places as the currency,
+    /// such as none for yen and two for euros; it has more, up to three, only if these are not
+    /// zero.
     public var amount: String
     /// The currency code according to ISO 4217.
     public var currency: String

@@ -3,36 +3,38 @@ public struct Report: Hashable, Sendable, Codable {
     /// A name that is unique among all definitions, such as `perennial.mrr` or `revenuecat.mrr`.
     public var id: String
     public var name: String
-    /// Changes with the definition. Numbers of different versions cannot be compared.
+    /// The version of the definition. Do not compare numbers of different versions.
     public var version: Int
-    /// `revenuecat` or `apphud` if the report uses that service's definition; nil if it uses ours.
+    /// The service whose definition the report uses: `revenuecat` or `apphud`. Nil for Perennial's
+    /// definition.
     public var profile: String?
     public var title: String
     /// The question that the report answers.
     public var sentence: String
     public var environment: StoreEnvironment
-    /// The first and the last day, such as `2026-11-21`, in the time zone.
+    /// The first and the last day of the report in its time zone, such as `2026-11-21`.
     public var from: String
     public var to: String
-    /// `day`, `week`, `month`, `quarter`, or `year`.
+    /// The length of a row's period: `day`, `week`, `month`, `quarter` or `year`.
     public var by: String
     public var timeZone: String
-    /// How the rows are divided: by `product`, `group`, `country`, `offer`, or `price`.
+    /// The property by which rows are divided: `product`, `group`, `country`, `offer` or `price`.
+    /// Nil if they are not divided.
     public var segment: String?
-    /// The currency that amounts are converted to; nil if each currency is shown separately.
+    /// The currency to which amounts are converted. Nil if each currency is shown separately.
     public var currency: String?
-    /// The days of the first and the last exchange rate that was used.
+    /// The days of the first and the last exchange rate that was used. Nil if none was used.
     public var ratesFrom: String?
     public var ratesTo: String?
     /// Currencies without a rate. Their rows are not converted.
     public var unconverted: [String]
-    /// The earlier moment as of which the report shows what was known. Nil if it shows the present
-    /// knowledge.
+    /// The past moment as of whose knowledge the report was made. Nil if it was made with the
+    /// present knowledge.
     public var asKnownAt: Timestamp?
     /// Whether refunds that were reversed are left out, as if they had never been given. Nil in
     /// responses of earlier versions.
     public var isRestated: Bool?
-    /// Whether rows of earlier purchases are still being derived. Then the numbers are too small.
+    /// Whether rows of earlier purchases are still being derived. If so, the numbers are too small.
     public var isFilling: Bool
     public var columns: [Column]
     public var rows: [Row]
@@ -95,10 +97,11 @@ public struct Report: Hashable, Sendable, Codable {
     /// The meaning of the values at one position of each row.
     public struct Column: Hashable, Sendable, Codable {
         public var name: String
-        /// `money`: a decimal number in the row's currency. `count`: a whole number. `percent`.
+        /// The unit of the values: `money` (a decimal number in the row's currency), `count` (a
+        /// whole number) or `percent`.
         public var unit: String
         public var sentence: String
-        /// Whether `/transactions` lists the movements of the number.
+        /// Whether `/transactions` lists the movements behind a number of the column.
         public var opens: Bool
 
         public init(name: String, unit: String, sentence: String, opens: Bool) {
@@ -118,17 +121,18 @@ public struct Report: Hashable, Sendable, Codable {
 
     /// The values of one period, in one currency and one part of the division.
     public struct Row: Hashable, Sendable, Codable {
-        /// The first and the last day.
+        /// The first and the last day of the period.
         public var from: String
         public var to: String
         /// Whether the period is not over, so that its values may still change.
         public var isIncomplete: Bool
         /// The currency. Nil in reports that only count, and for purchases without a known price.
         public var currency: String?
-        /// The part of the division. Nil if there is no division, or if the documents do not say.
+        /// The row's part of the division, such as a product. Nil if rows are not divided, or if
+        /// the documents do not say.
         public var part: String?
-        /// Decimal numbers as text, in the order of the columns. An empty text means no value, such
-        /// as a percentage of nothing.
+        /// Decimal numbers as text, in the order of the columns. An empty text means that the row
+        /// has no value, such as a percentage of zero.
         public var values: [String]
 
         public init(

@@ -11,7 +11,8 @@ public struct ReportList: Hashable, Sendable, Codable {
         public var id: String
         public var name: String
         public var version: Int
-        /// `revenuecat` or `apphud` if the definition is theirs; nil if it is ours.
+        /// The service whose definition the report uses: `revenuecat` or `apphud`. Nil for
+        /// Perennial's definition.
         public var profile: String?
         public var title: String
         public var sentence: String

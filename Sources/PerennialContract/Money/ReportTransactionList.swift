@@ -1,7 +1,7 @@
 /// The movements of a report's number: `GET /v1/reports/{name}/transactions`. The values of all
 /// pages add up to the number.
 public struct ReportTransactionList: Hashable, Sendable, Codable {
-    /// The column that the numbers belong to.
+    /// The column of the number whose movements are listed.
     public var column: String
     public var items: [Source]
     /// The cursor to send as `after` for the next page. Nil on the last page.
@@ -19,22 +19,22 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
         case nextCursor = "next_cursor"
     }
 
-    /// One movement. If the number describes the state at a period's end, one purchase with the sum
-    /// of its movements.
+    /// One movement of the number. If the number describes the state at a period's end, one
+    /// purchase with the sum of its movements.
     public struct Source: Hashable, Sendable, Codable {
         public var at: Timestamp
-        /// The kind of the movement, such as `renewal`. Nil for a purchase.
+        /// The kind of the movement, such as `renewal`. Nil if the item is a purchase.
         public var kind: String?
-        /// Nil if the purchase belongs to no customer.
+        /// The owner of the purchase. Nil if the purchase belongs to no customer.
         public var customerID: String?
         public var originalTransactionID: String
-        /// Nil for a purchase.
+        /// The transaction of the movement. Nil if the item is a purchase.
         public var transactionID: String?
         public var productID: String?
         public var currency: String?
-        /// A decimal number.
+        /// The movement's part of the number, as decimal text.
         public var value: String
-        /// The signed documents from which the movement follows, the latest first; at most ten.
+        /// The signed documents from which the movement follows, at most ten, the latest first.
         public var documentIDs: [String]
 
         public init(

@@ -24,17 +24,17 @@ public struct MetadataValue: Hashable, Sendable {
 
     public var isNull: Bool { form == .null }
 
-    /// Nil unless it is true or false.
+    /// The value, if it is true or false. Nil otherwise.
     public var flag: Bool? {
         if case .flag(let value) = form { value } else { nil }
     }
 
-    /// Nil unless it is a whole number.
+    /// The value, if it is a whole number. Nil otherwise.
     public var integer: Int64? {
         if case .integer(let value) = form { value } else { nil }
     }
 
-    /// The value as a number, whole or not. Nil unless it is a number.
+    /// The value, if it is a number, whole or not. Nil otherwise.
     public var number: Double? {
         switch form {
         case .integer(let value): Double(value)
@@ -43,17 +43,17 @@ public struct MetadataValue: Hashable, Sendable {
         }
     }
 
-    /// Nil unless it is text.
+    /// The value, if it is text. Nil otherwise.
     public var text: String? {
         if case .text(let value) = form { value } else { nil }
     }
 
-    /// Nil unless it is a list.
+    /// The value, if it is a list. Nil otherwise.
     public var list: [MetadataValue]? {
         if case .list(let values) = form { values } else { nil }
     }
 
-    /// Nil unless it is an object.
+    /// The members of the value, if it is an object. Nil otherwise.
     public var members: [String: MetadataValue]? {
         if case .members(let values) = form { values } else { nil }
     }

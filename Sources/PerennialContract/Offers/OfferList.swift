@@ -2,7 +2,8 @@
 /// as far as the server knows. The App Store decides.
 public struct OfferList: Hashable, Sendable, Codable {
     public var items: [Offer]
-    /// The storefront of the request, in three letters (ISO 3166-1). Nil if the request named none.
+    /// The storefront that the request named, in three letters (ISO 3166-1 alpha-3). Nil if it
+    /// named none.
     public var storefront: String?
 
     public init(items: [Offer], storefront: String? = nil) {
@@ -13,17 +14,17 @@ public struct OfferList: Hashable, Sendable, Codable {
     /// One offer, and whether the customer is eligible for it.
     public struct Offer: Hashable, Sendable, Codable {
         public var productID: String
-        /// One of `introductory`, `promotional`, `win_back`, `code`.
+        /// The kind of the offer: `introductory`, `promotional`, `win_back` or `code`.
         public var kind: String
-        /// Nil for an introductory offer, which has no id.
+        /// The offer's id. Nil for an introductory offer, which has none.
         public var offerID: String?
         public var eligible: Bool
-        /// The reason in one word, for programs.
+        /// Why the customer is eligible or not, in one word for programs.
         public var why: String
-        /// The reason in one sentence, for people.
+        /// Why the customer is eligible or not, in one sentence for people.
         public var reason: String
-        /// Whether this is only a guess, because the App Store decides by data that only it has, as
-        /// for win-back offers and codes. Nil in responses of earlier versions.
+        /// Whether the result is only a guess, as for win-back offers and codes: the App Store
+        /// decides with data that the server does not have. Nil in responses of earlier versions.
         public var appleDecides: Bool?
 
         public init(
@@ -55,14 +56,14 @@ public struct OfferList: Hashable, Sendable, Codable {
 public struct OfferSignatureRequest: Hashable, Sendable, Codable {
     public var customerID: String
     public var productID: String
-    /// One of `promotional` (JWS), `promotional_v1` (for StoreKit before iOS 15), `introductory`
-    /// (JWS).
+    /// The kind of signature: `promotional` (JWS), `promotional_v1` (for StoreKit before iOS 15) or
+    /// `introductory` (JWS).
     public var kind: String
-    /// The id of a promotional offer.
+    /// The id of a promotional offer. Nil for an introductory offer.
     public var offerID: String?
-    /// The `appAccountToken` of the coming purchase. Only for `promotional_v1`.
+    /// The `appAccountToken` that the purchase will have. Only for `promotional_v1`.
     public var appAccountToken: String?
-    /// The id of any transaction of the customer, or of the app transaction.
+    /// The id of any transaction of the customer, or of the customer's app transaction.
     public var transactionID: String?
 
     public init(
@@ -90,16 +91,17 @@ public struct OfferSignatureRequest: Hashable, Sendable, Codable {
 /// The signature to pass to StoreKit with a purchase. Valid for one day and one purchase.
 public struct OfferSignature: Hashable, Sendable, Codable {
     public var keyID: String
-    /// A UUID in lower case.
+    /// The nonce of the signature: a UUID in lower case.
     public var nonce: String
-    /// When the offer was signed.
+    /// When the signature was made.
     public var at: Timestamp
-    /// Set only for `promotional_v1`: milliseconds since 1970. ``signature`` is in Base64.
+    /// The time of the signature in milliseconds since 1970, for `promotional_v1` only.
     public var timestamp: Int64?
+    /// The signature in Base64, for `promotional_v1` only.
     public var signature: String?
-    /// Only for `promotional` and `introductory`.
+    /// The signature as a compact JWS, for `promotional` and `introductory` only.
     public var compactJWS: String?
-    /// Only for `introductory`: the value that the JWS contains.
+    /// Whether the JWS allows the introductory offer, for `introductory` only.
     public var allowsIntroductory: Bool?
 
     public init(keyID: String, nonce: String, at: Timestamp) {

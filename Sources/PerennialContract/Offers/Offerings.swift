@@ -1,8 +1,8 @@
 /// The response of `GET /v1/offerings`: the products of an app, what each product gives, and the
 /// rules that an app needs while it cannot reach the server.
 ///
-/// ``jws`` contains the same, signed. Its payload has all members except `jws`, and also `iss`,
-/// `aud` and `iat`, so that this type can be decoded from it.
+/// ``jws`` contains the same members, signed. Its payload has all members except `jws`, and also
+/// `iss`, `aud` and `iat`; so this type can be decoded from the payload.
 public struct Offerings: Hashable, Sendable, Codable {
     /// The app's name in the configuration.
     public var app: String
@@ -13,7 +13,7 @@ public struct Offerings: Hashable, Sendable, Codable {
     public var products: [Product]
     /// The placements, in the order of the configuration. The first one is the default.
     public var placements: [Placement]
-    /// The permissions for each currency, by its name.
+    /// What the app may do with the wallets of each currency, by the currency's name.
     public var wallets: [String: Wallet]
     /// The time zone in which the days and months of terms are counted, such as `Europe/Vienna`.
     public var timeZone: String
@@ -63,13 +63,14 @@ public struct Offerings: Hashable, Sendable, Codable {
     /// The entitlements and credits that one product gives.
     public struct Product: Hashable, Sendable, Codable {
         public var productID: String
-        /// Sorted by name.
+        /// The entitlements that the product gives, sorted by name.
         public var entitlements: [String]
         /// The length of the term. Nil unless the product is a term, which does not renew.
         public var term: Term?
-        /// How much one unit adds to each wallet.
+        /// The amount that one unit of the product adds to each wallet, by currency.
         public var credits: [String: Int64]
-        /// Nil if the configuration names no `.storekit` file with this product.
+        /// Whether the product can be shared by Family Sharing. Nil if the configuration names no
+        /// `.storekit` file with this product.
         public var familyShareable: Bool?
 
         public init(
@@ -95,9 +96,9 @@ public struct Offerings: Hashable, Sendable, Codable {
     /// The length of a term by the calendar: the months first, then the days.
     public struct Term: Hashable, Sendable, Codable {
         public var months: Int
-        /// Whole days, in addition to the months, without the bonus.
+        /// The whole days of the term in addition to the months, without the bonus.
         public var days: Int
-        /// Bonus days in addition to the paid ones.
+        /// The bonus days in addition to the paid time.
         public var bonusDays: Int
         /// The name of the chain. Terms of one chain follow each other; terms of different chains
         /// run in parallel.
@@ -143,10 +144,11 @@ public struct Offerings: Hashable, Sendable, Codable {
 
     /// What an app may do with the wallets of one currency.
     public struct Wallet: Hashable, Sendable, Codable {
-        /// Who may debit a wallet: only a `server` with a secret key, or also the `app`.
+        /// Who may debit a wallet: `server` (only the app's server, with a secret key) or `app`
+        /// (the app, too).
         public var spend: String
-        /// How much the app may spend before the server has confirmed it. Nil if it may spend
-        /// nothing.
+        /// The amount that the app may spend before the server has confirmed it. Nil if the app may
+        /// spend nothing.
         public var maxOffline: Int64?
         /// Whether spending may make the balance negative.
         public var allowsDebt: Bool

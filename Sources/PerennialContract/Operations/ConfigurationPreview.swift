@@ -14,13 +14,13 @@ public struct ConfigurationPreviewRequest: Hashable, Sendable, Codable {
 public struct ConfigurationPreview: Hashable, Sendable, Codable {
     /// One line for each rule that would be removed (`-`) or added (`+`).
     public var differences: [String]
-    /// How many customers were examined.
+    /// The number of customers that were examined.
     public var customers: Int
-    /// False if there was not enough time to examine all customers. Then only those with the first
-    /// ids were examined.
+    /// False if there was not enough time to examine all customers. If so, only the customers with
+    /// the first ids were examined.
     public var complete: Bool
-    /// For each entitlement, how many customers would lose or gain it. Entitlements without a
-    /// change are left out.
+    /// How many customers would lose or gain each entitlement. Entitlements that no customer would
+    /// lose or gain are left out.
     public var entitlements: [Change]
 
     /// How many customers would lose or gain one entitlement.
@@ -29,8 +29,9 @@ public struct ConfigurationPreview: Hashable, Sendable, Codable {
         public var environment: StoreEnvironment
         public var losing: Int
         public var gaining: Int
-        /// The first customers who would lose it, and the first who would gain it: 10 at most.
+        /// The first customers who would lose the entitlement, at most 10.
         public var losingIDs: [String]
+        /// The first customers who would gain the entitlement, at most 10.
         public var gainingIDs: [String]
 
         public init(

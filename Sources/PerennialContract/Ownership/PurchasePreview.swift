@@ -12,8 +12,8 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
     public var appReceipt: String?
     /// The receipt of a single transaction, as apps had it before iOS 7, in Base64.
     public var transactionReceipt: String?
-    /// The device's `identifierForVendor`, or a Mac's network address. If set, the receipt must
-    /// have been issued for that device.
+    /// The device's `identifierForVendor`, or a Mac's network address. If set, receipts of other
+    /// devices are refused.
     public var deviceGUID: String?
     /// The signed app transaction from StoreKit 2 (`AppTransaction.shared`, its
     /// `jwsRepresentation`).
@@ -57,7 +57,7 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
     public var customerID: String
     public var environment: StoreEnvironment
     public var purchases: [Shown]
-    /// Nil if the request named no product.
+    /// Whether to buy the product that the request named. Nil if it named none.
     public var product: Advice?
 
     public init(
@@ -83,19 +83,20 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         public var productID: String?
         /// Whether the purchase gives access now.
         public var active: Bool
-        /// One of `customer`, `another`, `nobody`.
+        /// The owner of the purchase: `customer`, `another` or `nobody`.
         public var owner: String
         /// Whether the owner is a person or an anonymous customer. Nil if there is no owner.
         public var ownerKind: OwnerKind?
-        /// Set only for secret keys, and only if another customer owns the purchase.
+        /// The id of the owner. Set only for secret keys, and only if another customer owns the
+        /// purchase.
         public var ownerID: String?
-        /// A mask of the other customer's mail address, such as `a…@e…`, for the person at the
-        /// device. Nil if none of that customer's ids is a mail address, or if no other customer
-        /// owns the purchase.
+        /// The other customer's mail address with most letters hidden, such as `a…@e…`, for the
+        /// person at the device. Nil if none of that customer's ids is a mail address, or if no
+        /// other customer owns the purchase.
         public var ownerHint: String?
-        /// What posting would do. One of `nothing`, `link`, `move`, `share`, `refuse`.
+        /// What posting would do: `nothing`, `link`, `move`, `share` or `refuse`.
         public var outcome: String
-        /// Why posting would be refused.
+        /// Why posting would be refused. Nil if it would not.
         public var why: String?
 
         public init(
@@ -134,8 +135,8 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
     public struct Advice: Hashable, Sendable, Codable {
         public var productID: String
         public var buy: Bool
-        /// Why the customer should not buy: `term_runs`, `already_had`, `store_account_of_another`.
-        /// Nil if ``buy`` is true.
+        /// Why the customer should not buy: `term_runs`, `already_had` or
+        /// `store_account_of_another`. Nil if ``buy`` is true.
         public var why: String?
 
         public init(productID: String, buy: Bool, why: String?) {
@@ -152,11 +153,11 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of a request that moves a purchase to a customer, or protects it against being moved
-/// away from them.
+/// The body of a request that moves a purchase to a customer, or that protects a customer's
+/// purchase against being moved to another.
 public struct OwnershipRequest: Hashable, Sendable, Codable {
     public var originalTransactionID: String
-    /// For support staff, up to 500 bytes of UTF-8.
+    /// Why the request is made, for support staff: up to 500 bytes of UTF-8.
     public var reason: String
 
     public init(originalTransactionID: String, reason: String) {
@@ -173,20 +174,22 @@ public struct OwnershipRequest: Hashable, Sendable, Codable {
 /// A purchase that was moved to a customer or shared with them, or that support confirmed as
 /// theirs.
 public struct Transfer: Hashable, Sendable, Codable {
-    /// Nil if the purchase stayed with its customer, so there is nothing to undo.
+    /// The id by which the transfer can be undone. Nil if the purchase stayed with its customer, so
+    /// that there is nothing to undo.
     public var transferID: String?
     public var originalTransactionID: String
     public var environment: StoreEnvironment
-    /// `moved` or `shared`. Nil if the purchase stayed with its customer.
+    /// How the customer got the purchase: `moved` or `shared`. Nil if the purchase stayed with its
+    /// customer.
     public var kind: String?
-    /// Nil if the purchase had no owner before, or stayed with its customer.
+    /// The previous owner. Nil if the purchase had no owner before, or stayed with its customer.
     public var from: String?
     public var to: String
-    /// One of `device`, `token`, `support`.
+    /// What proved the claim: `device`, `token` or `support`.
     public var evidence: String?
     public var reason: String?
     public var at: Timestamp?
-    /// When the transfer was undone. Nil if it was not.
+    /// When the transfer was undone. Nil if that has not happened.
     public var undoneAt: Timestamp?
 
     public init(

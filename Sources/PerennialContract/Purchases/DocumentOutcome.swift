@@ -1,10 +1,11 @@
 /// The result for one document of a posting.
 public struct DocumentOutcome: Hashable, Sendable, Codable {
-    /// The member of the request that contains the document, for example `signed_transactions`.
+    /// The member of the request that contains the document, such as `signed_transactions`.
     public var member: String
     /// The document's position in that member, from 0.
     public var index: Int
-    /// Nil if the document could not be verified, or contains no single transaction.
+    /// The id of the document's transaction. Nil if the document could not be verified, or does not
+    /// contain exactly one transaction.
     public var transactionID: String?
     public var outcome: Word
     /// Why the document was not recorded: the code of a problem. Nil if it was recorded.

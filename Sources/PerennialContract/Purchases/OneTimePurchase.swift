@@ -2,7 +2,7 @@
 public struct OneTimePurchase: Hashable, Sendable, Codable {
     public var productID: String
     public var purchasedAt: Timestamp
-    /// When it was revoked, for example by a refund. Nil if it was not.
+    /// When the purchase was revoked, for example by a refund. Nil if that has not happened.
     public var revokedAt: Timestamp?
 
     public init(productID: String, purchasedAt: Timestamp, revokedAt: Timestamp?) {
@@ -18,14 +18,14 @@ public struct OneTimePurchase: Hashable, Sendable, Codable {
     }
 }
 
-/// A non-renewing subscription. The app, not the App Store, defines its duration; `until` is nil if
-/// no duration is configured. If it was revoked, it ended at the revocation.
+/// A non-renewing subscription, whose duration the app defines, not the App Store. `until` is nil
+/// if no duration is configured. A revoked purchase ends at its revocation.
 public struct NonRenewing: Hashable, Sendable, Codable {
     public var productID: String
     public var from: Timestamp
     public var until: Timestamp?
-    /// Days until the term ends, in the app's time zone. 0 if it has ended, nil if the end is
-    /// unknown.
+    /// The days until the term ends, in the app's time zone. 0 if the term has ended, nil if its
+    /// end is unknown.
     public var daysRemaining: Int?
 
     public init(productID: String, from: Timestamp, until: Timestamp?, daysRemaining: Int?) {

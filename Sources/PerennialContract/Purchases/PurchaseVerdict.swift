@@ -1,14 +1,15 @@
-/// The owner of a purchase, from the view of the customer whom a response is about.
+/// The owner of a purchase, as seen from the customer of the response.
 public struct PurchaseVerdict: Hashable, Sendable, Codable {
     public var purchaseID: String
     public var originalTransactionID: String
     public var verdict: Word
-    /// Why the customer does not get the purchase: see `why` of a preview.
+    /// Why the customer does not get the purchase: see ``PurchasePreview/Shown/why``. Nil if the
+    /// customer gets it.
     public var why: String?
     /// Whether the owner is a person or an anonymous customer. Nil if there is no owner.
     public var owner: OwnerKind?
-    /// The purchase's product, if the server's configuration does not list it. Then the purchase
-    /// gives no access. See `unlisted_products` of the customer.
+    /// The purchase's product, if the server's configuration does not list it: the purchase gives
+    /// no access then. See ``Customer/unlistedProducts``.
     public var unlistedProductID: String?
 
     public init(

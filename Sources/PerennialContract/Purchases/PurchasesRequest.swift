@@ -2,7 +2,8 @@
 /// posted. Idempotent.
 public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var customerID: String
-    /// Why the app posts. If set, the other documents are recorded even if one is refused.
+    /// Why the app posts. If set, a refused document does not prevent the other documents from
+    /// being recorded.
     public var intent: PurchaseIntent?
     /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
@@ -12,19 +13,20 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var appReceipt: String?
     /// The receipt of a single transaction, as apps had it before iOS 7, in Base64.
     public var transactionReceipt: String?
-    /// The device's `identifierForVendor`, or a Mac's network address. If set, the receipt must
-    /// have been issued for that device.
+    /// The device's `identifierForVendor`, or a Mac's network address. If set, receipts of other
+    /// devices are refused.
     public var deviceGUID: String?
     /// The signed app transaction from StoreKit 2 (`AppTransaction.shared`, its
     /// `jwsRepresentation`). It may be posted alone, before the first purchase.
     public var signedAppTransaction: String?
-    /// The placement at which the customer bought. Stored with the signed transactions if the
-    /// intent is `purchase`, like ``sdk`` and ``storefront``. None of these three affects access.
-    /// Each is cut after 100 characters.
+    /// The placement at which the customer bought. If the intent is `purchase`, it is stored with
+    /// the signed transactions, as are ``sdk`` and ``storefront``. None of these three affects
+    /// access. Each is truncated to 100 characters.
     public var placement: String?
     /// The library that posts, with its version, such as `perennial-swift/0.1.0`.
     public var sdk: String?
-    /// The country of the store account: three letters, as StoreKit's `Storefront.countryCode`.
+    /// The country of the store account in three letters, as in StoreKit's
+    /// `Storefront.countryCode`.
     public var storefront: String?
 
     public init(
@@ -69,8 +71,9 @@ public struct PurchaseIntent: ContractWord {
     public static let purchase = Self(rawValue: "purchase")
     /// The customer asked for a restore.
     public static let restore = Self(rawValue: "restore")
-    /// The app has found the documents by itself, for example at launch. Takes nothing from another
-    /// customer, and never fails with `purchase_belongs_to_another_customer`.
+    /// The app found the documents without a request by the customer, for example at launch. Such a
+    /// posting takes nothing from another customer, and never fails with
+    /// `purchase_belongs_to_another_customer`.
     public static let sync = Self(rawValue: "sync")
 
     public static let known: [Self] = [purchase, restore, sync]

@@ -1,21 +1,22 @@
 /// The response of `GET /v1/documents/{document_id}`: a document that Apple signed, in its original
 /// form and decoded.
 public struct SignedDocument: Hashable, Sendable, Codable {
-    /// A SHA-256 in hexadecimal, like ``Event/Cause/documentID``.
+    /// The id of the document: a SHA-256 in hexadecimal, like ``Event/Cause/documentID``.
     public var documentID: String
-    /// `notification`, `transaction`, `renewal`, `app_transaction`, `app_receipt`, …
+    /// The kind of the document: `notification`, `transaction`, `renewal`, `app_transaction`,
+    /// `app_receipt`, …
     public var kind: String
     public var environment: StoreEnvironment
-    /// How it arrived: `notification`, `device`, `reconciliation` (an answer of the App Store), or
-    /// `import` (a file of the operator).
+    /// How the document arrived: `notification`, `device`, `reconciliation` (an answer of the App
+    /// Store), or `import` (a file of the operator).
     public var source: String
     public var signedAt: Timestamp
     public var receivedAt: Timestamp
-    /// A customer who has one of the purchases. Nil if there is none.
+    /// A customer who has one of the document's purchases. Nil if there is none.
     public var customerID: String?
     /// The first transactions of the purchases about which the document contains facts.
     public var originalTransactionIDs: [String]
-    /// Why the document would not be accepted now, judged by the time of its arrival. Nil if it
+    /// Why the document would not be accepted now, judged as of the time of its arrival. Nil if it
     /// would be accepted.
     public var refusal: Refusal?
     /// The decoded payload. Documents inside it are replaced by their payloads. Nil for a receipt,
@@ -27,7 +28,7 @@ public struct SignedDocument: Hashable, Sendable, Codable {
     /// Why a document is not trusted.
     public struct Refusal: Hashable, Sendable, Codable {
         public var code: ProblemCode
-        /// One sentence for people.
+        /// Why the document is not trusted, in one sentence for people.
         public var title: String
 
         public init(code: ProblemCode, title: String) {
@@ -79,14 +80,15 @@ public struct DocumentList: Hashable, Sendable, Codable {
 
     /// One document, without its content.
     public struct Line: Hashable, Sendable, Codable {
-        /// A SHA-256 in hexadecimal. This and the other members are as in ``SignedDocument``.
+        /// The id of the document: a SHA-256 in hexadecimal. The members have the same meaning as
+        /// those of ``SignedDocument``.
         public var documentID: String
         public var kind: String
         public var environment: StoreEnvironment
         public var source: String
         public var signedAt: Timestamp
         public var receivedAt: Timestamp
-        /// The first transactions of those purchases in the list about which the document contains
+        /// The first transactions of those listed purchases about which the document contains
         /// facts.
         public var originalTransactionIDs: [String]
 

@@ -1,36 +1,37 @@
-/// A chain of renewals, with the period that counts at the time of the response.
+/// A chain of renewals, with its period at the time of the response.
 public struct Subscription: Hashable, Sendable, Codable {
-    /// The id of the purchase. If the customer is a member of a group that the app invited, the id
-    /// of the claim: see ``seat``. A member does not learn which purchase pays.
+    /// The id of the purchase. For a member of a group that the app invited, the id of the claim:
+    /// see ``seat``. Members are not told which purchase pays.
     public var purchaseID: String
     public var productID: String
-    /// The id of the first transaction. If the customer is a member, the id of the claim: see
-    /// ``purchaseID``.
+    /// The id of the first transaction. For a member of a group that the app invited, the id of the
+    /// claim: see ``purchaseID``.
     public var originalTransactionID: String
     public var state: AccessState
     public var period: Period
-    /// Nil if the App Store has not said.
+    /// Whether the subscription renews. Nil if the App Store has not said.
     public var willRenew: Bool?
-    /// The product of the next period. Nil if there will be none, or if the App Store has not said.
+    /// The product of the next period. Nil if no period follows, or if the App Store has not said.
     public var renewsTo: String?
     /// The end of the grace period, in which the App Store grants access although the renewal could
-    /// not be charged. The value stays set after that end, until the next payment. Nil if there was
-    /// no grace period.
+    /// not be charged. The value stays set after the grace period has ended, until the next
+    /// payment. Nil if there was no grace period.
     public var graceUntil: Timestamp?
-    /// Nil if the App Store does not say, for example for a family member's purchase.
+    /// The price of the period. Nil if the App Store does not say, for example for a family
+    /// member's purchase.
     public var price: Money?
-    /// Set if the customer has committed to a number of months and pays monthly.
+    /// The commitment of a customer who has committed to a number of months and pays monthly. Nil
+    /// for others.
     public var commitment: Commitment?
     public var ownership: Ownership
     public var store: StoreName
     public var environment: StoreEnvironment
-    /// The customer's place in another person's group. Left out unless the app invited the
-    /// customer.
+    /// The customer's place in another person's group. Absent unless the app invited the customer.
     public var seat: Seat?
-    /// The number of people that the customer pays for. Left out unless the customer bought seats.
+    /// The number of people for whom the customer pays. Absent unless the customer bought seats.
     public var seats: Seats?
 
-    /// A period of time. Its end is not part of it.
+    /// A period of time. Its end does not belong to it.
     public struct Period: Hashable, Sendable, Codable {
         public var from: Timestamp
         public var until: Timestamp?
@@ -50,7 +51,7 @@ public struct Subscription: Hashable, Sendable, Codable {
     public struct Commitment: Hashable, Sendable, Codable {
         /// The number of the current month, from 1.
         public var month: Int
-        /// How many months the customer has committed to.
+        /// The number of months to which the customer has committed.
         public var months: Int
         /// When the commitment ends.
         public var until: Timestamp?
@@ -72,7 +73,7 @@ public struct Subscription: Hashable, Sendable, Codable {
         }
     }
 
-    /// A place in a group that another person pays for.
+    /// A place in a group for which another person pays.
     public struct Seat: Hashable, Sendable, Codable {
         public var claimID: String
         public var standing: SeatStanding
@@ -88,13 +89,13 @@ public struct Subscription: Hashable, Sendable, Codable {
         }
     }
 
-    /// The number of people that a subscription is paid for, including the purchaser.
+    /// The number of people for whom a subscription is paid, including the purchaser.
     public struct Seats: Hashable, Sendable, Codable {
-        /// The seats of the present period.
+        /// The number of seats of the present period.
         public var count: Int
-        /// The seats of the next period. Nil if the App Store has not said.
+        /// The number of seats of the next period. Nil if the App Store has not said.
         public var atRenewal: Int?
-        /// How many members have joined. Nil unless the app invites them.
+        /// The number of members who have joined. Nil unless the app invites the members.
         public var claimed: Int?
 
         public init(count: Int, atRenewal: Int? = nil, claimed: Int? = nil) {

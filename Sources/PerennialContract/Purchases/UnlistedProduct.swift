@@ -1,11 +1,11 @@
-/// A product that was bought and that the server's configuration does not list. It gives no access
-/// until it is added. After that, earlier purchases also count.
+/// A product that was bought but that the server's configuration does not list. The product gives
+/// no access until it is added. After that, earlier purchases count, too.
 public struct UnlistedProduct: Hashable, Sendable, Codable {
     public var productID: String
     /// The line to add under `products` of the app in the configuration, such as `guide: [pro]`,
-    /// with an entitlement of the app as an example.
+    /// where an entitlement of the app is an example.
     public var line: String
-    /// What to do, in one sentence that contains the line.
+    /// How to list the product, in one sentence that contains ``line``.
     public var remedy: String
 
     public init(productID: String, line: String, remedy: String) {

@@ -1,37 +1,37 @@
 /// The response of `GET /v1/notifications/asked`: the server's requests to the App Store, for
-/// notifications that did not arrive and about purchases.
+/// missing notifications and about purchases.
 public struct StoreInquiries: Hashable, Sendable, Codable {
     public var environment: StoreEnvironment
-    /// How many notifications were recorded in the last seven days. The next member says how many
-    /// of them had to be requested from the App Store.
+    /// The number of notifications that were recorded in the last seven days.
     public var notifications: Int
+    /// The number of those notifications that were requested from the App Store.
     public var backfilled: Int
     /// The longest time from signature to arrival among the requested notifications, in
-    /// milliseconds. Nil if there were none.
+    /// milliseconds. Nil if no notifications were requested.
     public var longestDelayMilliseconds: Int?
-    /// False if there were so many that only the latest of them were counted.
+    /// False if there were so many notifications that only the latest ones were counted.
     public var complete: Bool
-    /// When notifications are requested again. Nil if that is not known yet.
+    /// When the server requests missing notifications again. Nil if that is not known yet.
     public var nextBackfillAt: Timestamp?
     /// Whether the configuration has a key for the App Store Server API.
     public var configured: Bool
     public var respondedAt: Timestamp?
     /// The number of requests that failed since the last response.
     public var failures: Int
-    /// Until when requests are paused. Nil if there is no pause.
+    /// When the pause of requests ends. Nil if requests are not paused.
     public var pausedUntil: Timestamp?
-    /// How many purchases are due for a check now.
+    /// The number of purchases that are due for a check now.
     public var due: Int
-    /// The purchases that are checked next, 20 at most.
+    /// The purchases that are checked next, at most 20.
     public var next: [Check]
 
-    /// When a purchase is checked with the App Store.
+    /// The next check of one purchase with the App Store.
     public struct Check: Hashable, Sendable, Codable {
         /// The first transaction of the purchase.
         public var originalTransactionID: String
         public var dueAt: Timestamp
         public var askedAt: Timestamp?
-        /// How many checks failed since the last answer.
+        /// The number of checks that failed since the last answer.
         public var failures: Int
 
         public init(

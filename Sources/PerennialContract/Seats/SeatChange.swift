@@ -1,7 +1,7 @@
 /// The claim that an event `seat_claimed` or `seat_released` is about.
 public struct SeatChange: Hashable, Sendable, Codable {
     public var claimID: String
-    /// Why it ended. Nil if it began.
+    /// Why the claim ended. Nil if it began.
     public var cause: SeatEnd?
 
     public init(claimID: String, cause: SeatEnd? = nil) {

@@ -1,12 +1,12 @@
-/// One person's place in a group: the access that a seat gives, when it began, and whether there is
-/// a seat for it now.
+/// One person's place in a group: who the member is, when the claim began, and whether there is a
+/// seat for it now.
 public struct SeatClaim: Hashable, Sendable, Codable {
     public var claimID: String
-    /// The member. Nil for an app key if the member has only ids that begin with `anon_`.
+    /// The member's customer id. Nil for an app key if all ids of the member begin with `anon_`.
     public var customerID: String?
     public var standing: SeatStanding
     public var claimedAt: Timestamp
-    /// Nil while the claim is open.
+    /// When the claim ended. Nil while the claim is open.
     public var endedAt: Timestamp?
     /// Why the claim ended. Nil while it is open.
     public var cause: SeatEnd?
@@ -43,14 +43,14 @@ public struct AppleSeatState: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Not reported, because the server's settings exclude it, or because the subscription is not
-    /// active.
+    /// The claim is not reported, because the server's settings exclude it, or because the
+    /// subscription is not active.
     public static let off = Self(rawValue: "off")
-    /// It will be reported to Apple.
+    /// The claim will be reported to Apple.
     public static let due = Self(rawValue: "due")
     /// Apple counts the claim.
     public static let reported = Self(rawValue: "reported")
-    /// Apple does not accept the claim, for example because it counts fewer seats.
+    /// Apple does not accept the claim, for example because Apple counts fewer seats.
     public static let refused = Self(rawValue: "refused")
     /// Apple no longer counts the claim, or never did.
     public static let ended = Self(rawValue: "ended")
@@ -66,9 +66,9 @@ public struct SeatStanding: ContractWord {
     /// There is a seat for the claim: the member has access while the purchase gives it.
     public static let held = Self(rawValue: "held")
     /// There are fewer seats than members, and this member joined later than others. The claim
-    /// gives access again as soon as there is a seat.
+    /// gives access again as soon as there is a seat for it.
     public static let waiting = Self(rawValue: "waiting")
-    /// The claim is over permanently.
+    /// The claim has ended and will not give access again.
     public static let ended = Self(rawValue: "ended")
 
     public static let known: [Self] = [held, waiting, ended]
@@ -79,9 +79,9 @@ public struct SeatEnd: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The member gave it back.
+    /// The member gave the seat back.
     public static let left = Self(rawValue: "left")
-    /// The purchaser or the app's server took it back.
+    /// The purchaser or the app's server took the seat back.
     public static let removed = Self(rawValue: "removed")
     /// The member or the purchaser was erased.
     public static let erased = Self(rawValue: "erased")
@@ -89,8 +89,8 @@ public struct SeatEnd: ContractWord {
     public static let unclaimed = Self(rawValue: "unclaimed")
     /// The subscription had ended and was bought again.
     public static let boughtAgain = Self(rawValue: "bought_again")
-    /// Two ids of one person each had a claim, or the member and the purchaser turned out to be one
-    /// person.
+    /// The claim was merged: two ids of one person had a claim each, or the member and the
+    /// purchaser are the same person.
     public static let joined = Self(rawValue: "joined")
 
     public static let known: [Self] = [left, removed, erased, unclaimed, boughtAgain, joined]
@@ -100,9 +100,9 @@ public struct SeatEnd: ContractWord {
 public struct SeatClaimRequest: Hashable, Sendable, Codable {
     /// The customer who takes the seat.
     public var customerID: String
-    /// The token of an invitation. With an app key it is required.
+    /// The token of an invitation. Required with an app key.
     public var token: String?
-    /// The purchase whose seat is taken. Only with a secret key, and only without a token.
+    /// The purchase whose seat is taken. Allowed only with a secret key, and only without a token.
     public var originalTransactionID: String?
 
     public init(

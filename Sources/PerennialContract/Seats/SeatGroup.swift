@@ -1,30 +1,29 @@
-/// The people who use one subscription, and the number of people it is paid for: the response of
-/// `GET /v1/purchases/{original_transaction_id}/seats`.
+/// The people who use one subscription, and the number of people for whom it is paid: the response
+/// of `GET /v1/purchases/{original_transaction_id}/seats`.
 public struct SeatGroup: Hashable, Sendable, Codable {
     public var originalTransactionID: String
     public var environment: StoreEnvironment
     public var productID: String
     /// Who invites the members.
     public var invitations: SeatHost
-    /// The number of people that the subscription is paid for now, including the purchaser. 0 if it
-    /// is not active.
+    /// The number of people for whom the subscription is paid now, including the purchaser. 0 if
+    /// the subscription is not active.
     public var seats: Int
-    /// The number of people that the next period is for. Nil if the App Store has not said.
+    /// The number of people for whom the next period is. Nil if the App Store has not said.
     public var seatsAtRenewal: Int?
-    /// The number of open claims. Nil unless the app invites the members. The same is true of the
-    /// next three members.
+    /// The number of open claims. Nil unless the app invites the members.
     public var claimed: Int?
-    /// How many more members can join now.
+    /// The number of members who can still join now. Nil unless the app invites the members.
     public var available: Int?
-    /// How many open claims have no seat now.
+    /// The number of open claims that have no seat now. Nil unless the app invites the members.
     public var waiting: Int?
     /// When the next period begins. Nil if the subscription does not renew, or is not active.
     public var renewsAt: Timestamp?
-    /// When the access ends if the next period is not paid. Nil if the subscription is not active.
+    /// When access ends if the next period is not paid. Nil if the subscription is not active.
     public var endsAt: Timestamp?
-    /// Open claims, in the order in which they get seats.
+    /// The open claims, in the order in which they get seats.
     public var claims: [SeatClaim]
-    /// The cursor to send as `after` to get the claims that follow. Nil if there are no more.
+    /// The cursor to send as `after` to get the following claims. Nil if there are no more.
     public var nextCursor: String?
     /// Apple's count of the seats. Nil if Apple was not asked.
     public var apple: AppleSeats?
@@ -73,10 +72,10 @@ public struct SeatGroup: Hashable, Sendable, Codable {
 /// Apple's count of the seats in a group whose members the app invites.
 public struct AppleSeats: Hashable, Sendable, Codable {
     public var seats: Int
-    /// How many more claims Apple accepts.
+    /// The number of further claims that Apple accepts.
     public var available: Int
-    /// How many claims Apple counts that this server does not know. The same number of seats is
-    /// kept free.
+    /// The number of claims that Apple counts but this server does not know. The server keeps the
+    /// same number of seats free.
     public var foreign: Int
     public var askedAt: Timestamp
 

@@ -1,8 +1,8 @@
 /// The body of `POST /v1/purchases/{original_transaction_id}/invitations`.
 public struct SeatInvitationRequest: Hashable, Sendable, Codable {
-    /// The customer who may use the invitation. If nil, any customer who has its token.
+    /// The customer who may use the invitation. If nil, any customer who has the token may use it.
     public var customerID: String?
-    /// How long it can be used, from 60 to 2,592,000 seconds (30 days). If nil, 7 days.
+    /// How long the invitation can be used: 60 to 2,592,000 seconds (30 days). If nil, 7 days.
     public var expiresInSeconds: Int?
 
     public init(customerID: String? = nil, expiresInSeconds: Int? = nil) {
@@ -22,13 +22,13 @@ public struct SeatInvitation: Hashable, Sendable, Codable {
     /// The secret that the invited person sends. Only the response that creates the invitation
     /// contains it.
     public var token: String?
-    /// The customer who may use the invitation. Nil if any customer with the token may.
+    /// The customer who may use the invitation. Nil if any customer who has the token may use it.
     public var customerID: String?
     public var createdAt: Timestamp
     public var expiresAt: Timestamp
-    /// Nil if nobody has used it.
+    /// When the invitation was used. Nil if that has not happened.
     public var usedAt: Timestamp?
-    /// Nil if it was not withdrawn.
+    /// When the invitation was withdrawn. Nil if that has not happened.
     public var withdrawnAt: Timestamp?
 
     public init(

@@ -1,4 +1,4 @@
-/// How much of one consumable currency a customer has.
+/// The amount of one consumable currency that a customer has.
 public struct Wallet: Hashable, Sendable, Codable {
     public var balance: Int64
 
@@ -6,11 +6,11 @@ public struct Wallet: Hashable, Sendable, Codable {
 }
 
 /// The body of `POST /v1/customers/{id}/wallets/{currency}/debits`. Idempotent if the request has
-/// the header `Idempotency-Key`. A request with an app key must have it.
+/// the header `Idempotency-Key`. A request with an app key must have this header.
 public struct DebitRequest: Hashable, Sendable, Codable {
-    /// More than 0.
+    /// The amount to deduct. More than 0.
     public var amount: Int64
-    /// The reason, shown on the statement.
+    /// The reason, which the statement shows.
     public var reason: String
 
     public init(amount: Int64, reason: String) {
@@ -54,9 +54,9 @@ public struct Debit: Hashable, Sendable, Codable {
 /// The body of `POST /v1/customers/{id}/wallets/{currency}/credits`. The request needs the header
 /// `Idempotency-Key`, and is idempotent.
 public struct CreditRequest: Hashable, Sendable, Codable {
-    /// More than 0.
+    /// The amount to add. More than 0.
     public var amount: Int64
-    /// The reason, shown on the statement. Not empty.
+    /// The reason, which the statement shows. Not empty.
     public var reason: String
 
     public init(amount: Int64, reason: String) {
@@ -100,19 +100,18 @@ public struct Credit: Hashable, Sendable, Codable {
 /// A change of a wallet's balance, as reported in an event.
 public struct WalletMovement: Hashable, Sendable, Codable {
     public var currency: String
-    /// Negative if the amount was deducted from the wallet.
+    /// The change of the balance. Negative if the amount was deducted.
     public var amount: Int64
-    /// The balance reported last. 0 if none was reported yet.
+    /// The balance that was reported last. 0 if none was reported yet.
     public var before: Int64
     public var after: Int64
-    /// Set for debits only.
+    /// The id of the debit. Set for debits only.
     public var debitID: String?
-    /// Set for debits and manual credits, like ``idempotencyKey``.
+    /// The reason of the debit or of the manual credit. Nil for other changes.
     public var reason: String?
-    /// The key that the app's server, or the app, sent with the debit or the credit. Nil if it sent
-    /// none.
+    /// The idempotency key of the debit or the manual credit. Nil if the request had none.
     public var idempotencyKey: String?
-    /// Set for manual credits only.
+    /// The id of the manual credit. Set for manual credits only.
     public var creditID: String?
 
     public init(
@@ -168,17 +167,18 @@ public struct WalletStatement: Hashable, Sendable, Codable {
     public struct Line: Hashable, Sendable, Codable {
         public var at: Timestamp
         public var kind: Kind
-        /// Negative if the amount was deducted from the wallet.
+        /// The change of the balance. Negative if the amount was deducted.
         public var amount: Int64
-        /// The balance just after this line.
+        /// The balance just after this change.
         public var balance: Int64
-        /// Set for a purchase and for its refund, like ``productID``.
+        /// The transaction of the purchase. Set for a purchase and for its refund, as is
+        /// ``productID``.
         public var transactionID: String?
         public var productID: String?
         public var debitID: String?
-        /// Set for a debit and for a manual credit.
+        /// The reason of the debit or of the manual credit. Nil for other lines.
         public var reason: String?
-        /// Set for a manual credit.
+        /// The id of the manual credit. Set for manual credits only.
         public var creditID: String?
 
         public init(at: Timestamp, kind: Kind, amount: Int64, balance: Int64) {
@@ -188,7 +188,7 @@ public struct WalletStatement: Hashable, Sendable, Codable {
             self.balance = balance
         }
 
-        /// New kinds may be added. Skip those you do not know.
+        /// The cause of the change. Later versions may add kinds: skip those that you do not know.
         public struct Kind: ContractWord {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
@@ -196,7 +196,7 @@ public struct WalletStatement: Hashable, Sendable, Codable {
             public static let purchase = Self(rawValue: "purchase")
             public static let refund = Self(rawValue: "refund")
             public static let debit = Self(rawValue: "debit")
-            /// A manual credit, without a purchase.
+            /// Somebody added the amount manually, without a purchase.
             public static let credit = Self(rawValue: "credit")
 
             public static let known: [Self] = [purchase, refund, debit, credit]
