@@ -8,34 +8,36 @@ extension Perennial {
         /// An app key: `pk_…`.
         public var key: String
         /// The id of the customer who is already signed in. If nil, the SDK uses the last customer
-        /// of this device, or a new anonymous one. An empty text, or one of more than 255 bytes, is
-        /// not a valid id and counts as nil.
+        /// of this device, or a new anonymous customer. An empty text, or a text of more than 255
+        /// bytes, counts as nil.
         public var customer: String?
-        /// If false, the SDK buys and posts nothing before `identify` is called. For apps that
-        /// always require a log-in.
+        /// Whether the SDK may buy and post before `identify` is called. Set it to false if the app
+        /// always requires a log-in.
         public var allowsAnonymous: Bool
         public var role: Role
-        /// The app group whose folder holds the files, for extensions or widgets that read them.
+        /// The app group whose folder contains the files, so that extensions or widgets can read
+        /// them. If nil, the files are in the app's own folder.
         public var appGroup: String?
         /// Keys that sign tokens and offerings: members of the server's `/.well-known/jwks.json`.
-        /// If empty, the SDK trusts the first keys that the server sends, and after a launch access
-        /// is unknown for some milliseconds longer.
+        /// If empty, the SDK trusts the first keys that the server sends; after a launch, access is
+        /// then unknown for some milliseconds longer.
         public var trustedKeys: [PublicKey]
-        /// A file made by `perennial config export`, for a first launch without a network.
+        /// A file made by `perennial config export`, which the SDK uses at a first launch without a
+        /// network.
         public var bundledOfferings: URL?
         /// Returns a proof from your own log-in system for each request, if the server requires
         /// one.
         public var proof: (@Sendable (_ customer: String) async throws -> String)?
         public var log: LogHandler?
-        /// How long access stays open after a period's end while neither the server nor the App
-        /// Store can be reached. Seconds; the default is 7 days.
+        /// How many seconds access stays open after a period's end while neither the server nor the
+        /// App Store can be reached. The default is 7 days.
         public var silentHold: TimeInterval
-        /// The time limit of one request that a caller waits for. One call may send several
-        /// requests. Seconds; the default is 10.
+        /// The time limit in seconds of one request that a caller waits for. One call may send
+        /// several requests. The default is 10.
         public var patience: TimeInterval
-        /// Whether the SDK keeps one request open while the app runs, so that it learns of a grant,
-        /// a refund or a purchase on the web within a second. If false, it learns of it when the
-        /// app comes to the foreground. A server holds at most 1,000 such requests at a time.
+        /// Whether the SDK keeps one request open while the app runs, to learn of a grant, a refund
+        /// or a purchase on the web within a second. If false, it learns of these when the app
+        /// comes to the foreground. A server holds at most 1,000 such requests at a time.
         public var waitsForChanges: Bool
         /// The folder for the files, instead of the usual one.
         public var folder: URL?
@@ -52,12 +54,12 @@ extension Perennial {
         }
     }
 
-    /// Who finishes transactions.
+    /// Whether Perennial or other code buys and finishes transactions.
     public struct Role: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Perennial buys, and finishes what its server has recorded.
+        /// Perennial buys, and finishes the transactions that its server has recorded.
         public static let seller = Self(rawValue: "seller")
         /// Other code buys and finishes. Perennial only reads the transactions and posts them.
         public static let observer = Self(rawValue: "observer")
@@ -66,7 +68,7 @@ extension Perennial {
     /// A P-256 key that signs tokens: a member of `/.well-known/jwks.json`.
     public struct PublicKey: Hashable, Sendable {
         public var id: String
-        /// The point's coordinates, each as Base64url of 32 bytes.
+        /// The point's coordinates, each 32 bytes in Base64url.
         public var x: String
         public var y: String
 

@@ -4,7 +4,7 @@ extension Perennial {
     /// Signs a customer in. All access of the previous customer is shut at once, even offline.
     /// Returns what is known about the new customer.
     ///
-    /// - Parameter customer: the app's own id of one person, 1 to 255 bytes of UTF-8.
+    /// - Parameter customer: the id of one person in your app, 1 to 255 bytes of UTF-8.
     /// - Throws: `Failure`, such as `customer_id_not_valid`, if the server or this device refuses
     ///   the id. Does not throw if the server cannot be reached: the log-in is sent later.
     @discardableResult
@@ -28,8 +28,8 @@ extension Perennial {
     /// Deletes the account: erases the person on the server and on this device. The purchases stay
     /// with the Apple account. The server requires a proof for a person: see `Configuration.proof`.
     ///
-    /// - Throws: `Failure` if the server has not confirmed the erasure. Then nothing is erased on
-    ///   this device: call it again.
+    /// - Throws: `Failure` if the server has not confirmed the erasure. In that case nothing is
+    ///   erased on this device; call the function again.
     public func eraseCustomer() async throws(Failure) {
         switch part {
         case .script(let script): try await script.erase()
@@ -50,8 +50,8 @@ extension Perennial {
 // MARK: - What is for sale
 
 extension Perennial {
-    /// The products for sale at a placement. Without an argument, those of the first placement.
-    /// Read from memory if the store has answered before.
+    /// The products for sale at a placement; without an argument, at the first placement. Read from
+    /// memory if the store has answered before.
     ///
     /// - Throws: `Failure`: a temporary one if neither the server nor a file in the app has
     ///   provided offerings yet, or if the store cannot be reached; `placement_unknown` if the
@@ -83,7 +83,8 @@ extension Perennial {
         }
     }
 
-    /// Products by their ids, in this order. Products that the store does not know are left out.
+    /// The products with these ids, in this order. Products that the store does not know are left
+    /// out.
     ///
     /// - Throws: `Failure` if the store cannot be asked.
     public func products(_ ids: [ProductID]) async throws(Failure) -> [Product] {
@@ -113,16 +114,16 @@ extension Perennial {
 // MARK: - Wallets and content
 
 extension Perennial {
-    /// The wallet with its balance, including unconfirmed purchases and debits. The balance is zero
-    /// for an unknown wallet, and until the server has answered: see ``Wallet/isKnown``.
+    /// The wallet with its balance, which includes unconfirmed purchases and debits. The balance is
+    /// zero for an unknown wallet, and until the server has answered: see ``Wallet/isKnown``.
     public func wallet(_ id: WalletID) -> Wallet { snapshot[wallet: id] }
 
-    /// Spends from a wallet. Idempotent by `key`. Offline, it spends only as much as the wallet's
-    /// configuration allows.
+    /// Spends from a wallet. Idempotent by `key`. Without the network, the customer can spend only
+    /// as much as the wallet's configuration allows.
     ///
     /// - Parameters:
     ///   - amount: units of the wallet, more than 0.
-    ///   - reason: shown on the statement.
+    /// - reason: the text that the statement shows.
     /// - Throws: `Failure` if nothing was spent, such as `wallet_balance_too_low` or
     ///   `spending_not_allowed`.
     @discardableResult
@@ -136,7 +137,7 @@ extension Perennial {
         }
     }
 
-    /// All publications, the newest first. Each says whether the customer may read it.
+    /// All publications, newest first. Each says whether the customer may read it.
     ///
     /// - Throws: `Failure` if the server cannot be asked.
     public func content() async throws(Failure) -> [Publication] {
@@ -144,7 +145,7 @@ extension Perennial {
         return try await engine.content()
     }
 
-    /// A link to a publication's file. It is valid for some minutes.
+    /// A link to a publication's file. The link is valid for some minutes.
     ///
     /// - Throws: `Failure` if the customer may not read the publication, or if the server cannot be
     ///   asked.
@@ -159,8 +160,7 @@ extension Perennial {
 // MARK: - Words
 
 extension Perennial {
-    /// Why an entitlement is open or shut: each purchase, each rule, each clock. Does not use the
-    /// network.
+    /// Why an entitlement is open or shut: each purchase, each rule, each clock. Uses no network.
     public func explain(_ entitlement: EntitlementID) -> Explanation {
         switch part {
         case .script(let script): script.explain(entitlement)
@@ -168,8 +168,8 @@ extension Perennial {
         }
     }
 
-    /// Finds what is wrong with the set-up: key, products, environment, clock. For developers, and
-    /// for mails to support.
+    /// Finds faults in the set-up: key, products, environment, clock. For developers, and for mails
+    /// to support.
     public func diagnose() async -> Diagnosis {
         guard case .engine(let engine) = part else { return Diagnosis(findings: []) }
         return await engine.diagnose()

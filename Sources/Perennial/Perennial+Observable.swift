@@ -5,7 +5,7 @@ public import Observation
 #endif
 
 /// A view that reads ``snapshot`` or an entitlement is notified of each change on the main actor,
-/// and redraws.
+/// and is drawn again.
 @available(iOS 17, macOS 14, tvOS 17, watchOS 10, *)
 extension Perennial: Observable {}
 

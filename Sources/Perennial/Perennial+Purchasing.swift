@@ -5,8 +5,8 @@ extension Perennial {
     /// Buys a product. A second call while the payment sheet is shown joins the first call. Returns
     /// when it is known which access the purchase gives.
     ///
-    /// A cancelled purchase, or one that waits for a parent's approval, is an outcome and not an
-    /// error.
+    /// A cancelled purchase, or a purchase that waits for a parent's approval, is an outcome, not
+    /// an error.
     /// - Throws: `Failure`; its `charged` says whether the customer may have been charged.
     @discardableResult
     public func purchase(
@@ -37,7 +37,7 @@ extension Perennial {
         }
     }
 
-    /// Whether to sell a product to this customer now, as far as this device knows.
+    /// Whether this device advises to sell a product to this customer now.
     ///
     /// - Parameters:
     ///   - product: the product that the customer would buy.
@@ -75,8 +75,8 @@ extension Perennial {
     }
 
     /// Promoted purchases and win-back offers that the customer chose outside the app. Each is
-    /// saved for three days, until a reader takes it, even if the app ends in the meantime. There
-    /// is one reader at a time: a new stream ends the one before.
+    /// saved until a reader takes it, for at most three days, even if the app ends meanwhile. There
+    /// is one reader at a time: a new stream ends the previous one.
     public var requests: AsyncStream<PurchaseRequest> {
         switch part {
         case .script(let script): return script.requests
@@ -90,9 +90,9 @@ extension Perennial {
         }
     }
 
-    /// Restores the purchases of this Apple account. Asks for a password only if the first attempt
-    /// found nothing. If another customer would lose something, it changes nothing and returns
-    /// `Restoration.Outcome.needsConsent`.
+    /// Restores the purchases of this Apple account. Asks for the account's password only if the
+    /// first attempt found nothing. If another customer would lose something, changes nothing and
+    /// returns `Restoration.Outcome.needsConsent`.
     ///
     /// - Throws: `Failure` if the store or the server cannot be asked. Documents that the server
     ///   has not confirmed are sent again later.

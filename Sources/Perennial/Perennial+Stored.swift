@@ -28,7 +28,7 @@ extension Perennial {
         }
         _ = state.readOfferings(
             bundled: configuration.bundledOfferings, files.catalogue.read())
-        // The app had read the store when it wrote the file.
+        // The app had read the store before it wrote the file.
         state.isStoreRead = true
         let now = state.clock.now(by: clock)
         return state.makeSnapshot(of: state.makeEvidence(at: now)).snapshot

@@ -17,21 +17,21 @@ public final class Perennial: Sendable {
 
     let publisher: SnapshotPublisher
     let part: Part
-    /// Nil if a script replaces the engine.
+    /// The engine. Nil if a script replaces it.
     private let running: RunningEngine?
 
     /// Begins to listen to the store. Reads one small file; uses neither the network nor the
-    /// Keychain before it returns. A second instance for the same server and key shares the first
-    /// one's engine, and its `customer` is ignored: call ``identify(_:)``.
+    /// Keychain before it returns. A second instance for the same server and key shares the engine
+    /// of the first; its `customer` is ignored, so call ``identify(_:)``.
     public convenience init(server: URL, key: String, customer: String? = nil) {
         var configuration = Configuration(server: server, key: key)
         configuration.customer = customer
         self.init(configuration)
     }
 
-    /// Begins to listen to the store. A second instance for the same server and key, in one
-    /// process, shares the first one's engine: it shows and does the same, and its configuration is
-    /// ignored.
+    /// Begins to listen to the store. A second instance for the same server and key, in the same
+    /// process, shares the engine of the first: it shows and does the same, and its configuration
+    /// is ignored.
     public convenience init(_ configuration: Configuration) {
         self.init(RunningEngine.shared(configuration))
     }
@@ -58,7 +58,7 @@ public final class Perennial: Sendable {
         publisher = running.publisher
     }
 
-    /// Creates an instance that a script controls: it never connects, reads and writes no file, and
+    /// Creates an instance that a script controls. It never connects, reads and writes no file, and
     /// does not listen to a store.
     ///
     /// - Parameter snapshot: the snapshot that is shown until ``show(_:)``.
@@ -71,19 +71,19 @@ public final class Perennial: Sendable {
     /// Publishes a script's snapshot. Do not call it on an instance with an engine.
     package func show(_ snapshot: Snapshot) { publisher.show(snapshot) }
 
-    /// Does the same as when the app comes to the foreground. On Apple's systems this happens
-    /// automatically.
+    /// Does what the SDK does when the app comes to the foreground. On Apple's systems the SDK does
+    /// this automatically.
     package func enterForeground() async { await running?.engine.enterForeground() }
 
     /// Stops everything at once, as the end of the process would: nothing more is written, sent or
     /// finished. Unfinished work continues at the next launch.
     package func stop() async { await running?.stop() }
 
-    /// Whether an entitlement is open now. Read from memory, on any thread. Never waits, never
+    /// Whether an entitlement is open now. Read from memory, on any thread. Never waits and never
     /// throws.
     public subscript(_ entitlement: EntitlementID) -> Access { snapshot[entitlement] }
 
-    /// All that is known at one moment.
+    /// Everything that is known at one moment.
     public var snapshot: Snapshot {
         if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) { publisher.registerReading() }
         return publisher.snapshot
@@ -92,8 +92,8 @@ public final class Perennial: Sendable {
     /// The proven time: never before a time that Apple or the server has signed.
     public var now: Date { publisher.now.date }
 
-    /// Each new snapshot, beginning with the present one. Equal snapshots are not repeated, and a
-    /// slow reader skips snapshots in between.
+    /// Each new snapshot, beginning with the present one. Equal snapshots are not repeated. A slow
+    /// reader skips older snapshots.
     public var changes: AsyncStream<Snapshot> { publisher.changes() }
 
     /// Each change of one entitlement, beginning with its present state.
@@ -113,10 +113,10 @@ public final class Perennial: Sendable {
         return stream
     }
 
-    /// Waits until it is known whether an entitlement is open or shut. After the time limit it
-    /// returns the present state in any case: see ``Access/isKnown``.
+    /// Waits until it is known whether an entitlement is open or shut. After the time limit,
+    /// returns the present state: see ``Access/isKnown``.
     ///
-    /// - Parameter seconds: the time limit.
+    /// - Parameter seconds: the time limit in seconds.
     @discardableResult
     public func known(
         _ entitlement: EntitlementID, withinSeconds seconds: TimeInterval = 3
@@ -124,10 +124,10 @@ public final class Perennial: Sendable {
         await first(withinSeconds: seconds) { $0[entitlement].isKnown }[entitlement]
     }
 
-    /// Waits until everything is known. After the time limit it returns the present snapshot in any
-    /// case. Whether one entitlement is open may be known sooner: see ``known(_:withinSeconds:)``.
+    /// Waits until everything is known. After the time limit, returns the present snapshot. Whether
+    /// one entitlement is open may be known sooner: see ``known(_:withinSeconds:)``.
     ///
-    /// - Parameter seconds: the time limit.
+    /// - Parameter seconds: the time limit in seconds.
     @discardableResult
     public func known(withinSeconds seconds: TimeInterval = 3) async -> Snapshot {
         await first(withinSeconds: seconds) { $0.isKnown }
@@ -159,8 +159,8 @@ public final class Perennial: Sendable {
         return found ?? snapshot
     }
 
-    /// Requests the newest state from the server and the store. Usually not needed, because launch,
-    /// foreground, purchases and updates do this.
+    /// Requests the newest state from the server and the store. Usually not needed, because the SDK
+    /// does this at a launch, in the foreground, and after purchases and updates.
     ///
     /// - Throws: `Failure` if the server cannot be asked. The store's answer is recorded even then.
     @discardableResult

@@ -82,15 +82,15 @@ struct Preview: Script {
 }
 
 extension Perennial {
-    /// Creates an instance for previews: it shows the given values, buys without a store, and never
+    /// Creates an instance for previews. It shows the given values, buys without a store, and never
     /// connects. For tests, use `ScriptedStore` of `PerennialTesting`, whose purchases open
     /// entitlements.
     ///
     /// - Parameters:
-    ///   - access: the entitlements that are open. An entitlement that is missing is shut, if
-    ///     `isKnown` is true.
+    /// - access: the entitlements that are open. If `isKnown` is true, every other entitlement is
+    ///   shut.
     ///   - isKnown: false shows the state before anything is known.
-    ///   - offerings: what is for sale. The first one is the default.
+    /// - offerings: the offerings for sale. The first one is the default.
     ///   - wallets: the wallets and their balances.
     ///   - purchase: the outcome of a purchase. A purchase changes no access.
     public static func preview(

@@ -7,7 +7,7 @@ package protocol Script: Sendable {
     func offering(
         _ placement: Perennial.PlacementID?
     ) async throws(Perennial.Failure) -> Perennial.Offering
-    /// Products that are not known are left out.
+    /// The products with these ids. Products that are not known are left out.
     func products(
         _ ids: [Perennial.ProductID]
     ) async throws(Perennial.Failure) -> [Perennial.Product]
@@ -19,7 +19,7 @@ package protocol Script: Sendable {
     var requests: AsyncStream<Perennial.PurchaseRequest> { get }
 
     func previewRestore() async throws(Perennial.Failure) -> Perennial.RestorePreview
-    /// - Parameter shown: the preview that the customer agreed to. Nil if none was shown.
+    /// - Parameter shown: the preview that the customer agreed to. Nil if the app has shown none.
     func restore(
         _ shown: Perennial.RestorePreview?
     ) async throws(Perennial.Failure) -> Perennial.Restoration
@@ -45,7 +45,7 @@ package protocol Script: Sendable {
 }
 
 extension Perennial {
-    /// The source that answers a question.
+    /// The source that the SDK can ask.
     enum Part: Sendable {
         case engine(Engine)
         case script(any Script)

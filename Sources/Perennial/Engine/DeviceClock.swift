@@ -10,7 +10,7 @@ package protocol DeviceClock: Sendable {
     /// The value of ``monotonic()`` on the machine that runs the app. It differs from the device's
     /// value only in tests.
     func machine() -> Int64
-    /// Changes with each start of the device.
+    /// Identifies the period since the device was started: changes with each start.
     func bootID() -> String
     /// Throws when the task is cancelled. May return early if the time is longer than a year.
     func sleep(milliseconds: Int64) async throws

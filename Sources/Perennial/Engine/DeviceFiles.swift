@@ -16,7 +16,7 @@ struct DeviceFiles: Sendable {
         catalogue = CatalogueFile(folder: folder)
     }
 
-    /// The stored state. Nil if there is no usable file. Throws if it cannot be read now, for
+    /// The stored state. Nil if there is no usable file. Throws if the file cannot be read now, for
     /// example before the first unlock.
     func storedState(
         _ configuration: Perennial.Configuration
@@ -31,8 +31,8 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// The app's bundle id. An extension is inside a folder of the app, and also gets the app's id.
-    /// Empty on Linux, where a program has no bundle.
+    /// The app's bundle id. An extension, whose bundle is in a folder of the app, gets the app's
+    /// id, too. Empty on Linux, where a program has no bundle.
     private static var bundleID: String {
         #if canImport(Darwin)
             let bundle = Bundle.main

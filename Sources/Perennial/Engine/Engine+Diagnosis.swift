@@ -9,7 +9,7 @@ extension Engine {
         await open()
         var findings = await serverFindings()
         findings += await productFindings()
-        // Left out if the server has reported the same finding already.
+        // A finding that the server has already reported is left out.
         let known = Set(findings.map(\.text))
         findings += boughtFindings().filter { !known.contains($0.text) }
         findings += await outboxFindings()
@@ -65,8 +65,7 @@ extension Engine {
         return findings + (ping.unlistedProducts ?? []).map { finding(about: $0) }
     }
 
-    /// A product that a customer of the app has bought and that is not listed, as the server
-    /// reports it.
+    /// The finding about a product that was bought but is not listed, as the server reports it.
     private func finding(about product: UnlistedProduct) -> Perennial.Diagnosis.Finding {
         .init(
             isProblem: true, text: Self.unlistedText(product.productID), remedy: product.remedy)
@@ -94,7 +93,8 @@ extension Engine {
             }
     }
 
-    /// Products that this customer has bought and that `perennial.yaml` does not list.
+    /// Findings about products that this customer has bought but that `perennial.yaml` does not
+    /// list.
     private func boughtFindings() -> [Perennial.Diagnosis.Finding] {
         guard let offerings = state.offerings, state.areOfferingsCurrent else {
             return [
@@ -165,8 +165,8 @@ extension SnapshotPublisher {
             } + clockSteps)
     }
 
-    /// A smaller difference between the device's clock and the reckoned time is not reported.
-    /// Milliseconds.
+    /// The largest difference, in milliseconds, between the device's clock and the reckoned time
+    /// that is not reported.
     static let clockTolerance: Int64 = 5 * 60_000
 
     /// The steps about the device's clock. Empty if the clock is right.

@@ -4,13 +4,13 @@ internal import Foundation
 // MARK: - The files
 
 extension Engine {
-    /// Whether this is an app's extension. It only reads the files; the app posts the entries in
-    /// them.
+    /// Whether this process is an app's extension. An extension only reads the files; the app posts
+    /// the entries in them.
     private static let isExtension = Bundle.main.bundlePath.hasSuffix(".appex")
 
-    /// Reads the files that the first answer does not need. Every call that uses files awaits this
-    /// function. If a file cannot be read yet, for example before the first unlock of a device, a
-    /// later call reads it.
+    /// Reads the files that the first snapshot does not need. Every call that uses files awaits
+    /// this function. If a file cannot be read yet, for example before the first unlock of a
+    /// device, a later call reads it.
     func open() async {
         if let attempt = identity.beginReading() {
             opening = Task { await readFiles(attempt) }
@@ -24,7 +24,8 @@ extension Engine {
         if let own = try? Outbox(folder: files.folder), own.isWriter { self.outbox = own }
     }
 
-    /// Reads the waiting entries again if another process writes: it may have sent some of them.
+    /// Reads the waiting entries again if another process is the writer, because it may have sent
+    /// some of them.
     ///
     /// - Returns: whether the entries were read.
     func rereadOutbox() -> Bool {
@@ -71,8 +72,8 @@ extension Engine {
         }
     }
 
-    /// Throws if this device's secrets or its state cannot be read now. Nothing may be written
-    /// until they are read.
+    /// Reads this device's secrets and its state. Throws if either cannot be read now. Nothing may
+    /// be written until both are read.
     private func readState() throws {
         let values = try files.secrets.values(random: Self.randomBytes)
         if stored == nil {
@@ -89,8 +90,8 @@ extension Engine {
         identity.recordKnown()
     }
 
-    /// Restores the App Store's evidence from the file if this device wrote it. Otherwise discards
-    /// that evidence.
+    /// Restores the App Store's evidence from the file if this device wrote the file. Otherwise
+    /// discards that evidence.
     private func prove(by secrets: DeviceSecrets.Values) {
         if let stored,
             !state.prove(
@@ -103,7 +104,7 @@ extension Engine {
         state.device.storeEvidence.isTrusted = true
     }
 
-    /// Becomes this device's anonymous customer, or a new one.
+    /// Makes this device's anonymous customer, or a new one, the present customer.
     private func beAnonymous() {
         guard configuration.allowsAnonymous, let secrets else { return }
         state.device.customerID = secrets.anonymousID

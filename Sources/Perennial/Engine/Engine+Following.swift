@@ -4,10 +4,10 @@ internal import PerennialContract
 // MARK: - Learning of a change when it happens
 
 extension Engine {
-    /// How long the server is asked to hold a request. Seconds.
+    /// How many seconds the server is asked to hold a request.
     static let followSeconds = 25
-    /// If an answer arrives sooner than this, the server does not hold requests, a proxy changes
-    /// tags, or much is changing. Milliseconds.
+    /// The shortest time, in milliseconds, that a held request takes. If an answer arrives sooner,
+    /// the server does not hold requests, a proxy changes tags, or much is changing.
     static let followMin: Int64 = 1_000
 
     /// Asks the server to report changes, if the app wants that. Idempotent.
@@ -19,7 +19,8 @@ extension Engine {
         followTask = Task { await followChanges(of: id) }
     }
 
-    /// Ends when another customer signs in, or when there is no tag to compare with.
+    /// Asks the server for changes in a loop. Ends when another customer signs in, or when there is
+    /// no tag to compare with.
     ///
     /// If an answer arrives at once, the next request waits, whatever the answer is. The wait grows
     /// with each such answer.
@@ -49,8 +50,8 @@ extension Engine {
         followTask = nil
     }
 
-    /// Accepts the next answer. A failure here affects no other request: the server may refuse to
-    /// hold another request and still answer all others.
+    /// Sends one request for the next change, and accepts the answer. A failure here affects no
+    /// other request: the server may refuse to hold another request and still answer all others.
     private func waitForChange(of id: String, since known: String) async throws(ServerError) {
         var query = environmentQuery
         query["wait"] = String(Self.followSeconds)

@@ -5,7 +5,7 @@ internal import PerennialContract
 // MARK: - Who it is
 
 extension Engine {
-    /// Switches to a customer. All access of the customer before is shut before anything is sent.
+    /// Switches to a customer. Shuts all access of the previous customer before anything is sent.
     func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot {
         guard Self.mayIdentify(customer) else { throw Self.meaninglessID }
         await open()
@@ -18,7 +18,7 @@ extension Engine {
             let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
             posting.add(entry)
             await writeUnwritten()
-            // This must be known before the server answers without having seen the log-in.
+            // The unsent log-in must be known before the server answers without having seen it.
             await recordUnsent()
         }
         session.require(.customer)
@@ -38,8 +38,8 @@ extension Engine {
     /// The longest id that the server accepts, in bytes.
     private static let idBytesMax = 255
 
-    /// Whether an id is acceptable. The server refuses more ids that identify no person, such as
-    /// `null`.
+    /// Whether an id has an acceptable form. The server refuses further ids that identify no
+    /// person, such as `null`.
     static func mayIdentify(_ id: String) -> Bool {
         !id.isEmpty && id.utf8.count <= idBytesMax
     }
@@ -52,7 +52,7 @@ extension Engine {
     }
 
     /// Saves the log-ins that could not be saved. If that fails again, for example on a full disk,
-    /// the log-ins are saved again before each post.
+    /// each later post tries again first.
     func writeUnwritten() async {
         guard !posting.unwritten.isEmpty, let outbox, outbox.isWriter else { return }
         let entries = posting.removeUnwritten()
@@ -66,8 +66,8 @@ extension Engine {
     }
 
     /// Leaves the present customer, because the server has refused the id. Purchases made under
-    /// that id are no longer recorded as this customer's. A device that was anonymous before
-    /// becomes the same anonymous customer again.
+    /// that id are no longer posted for it. A device that was anonymous before becomes the same
+    /// anonymous customer again.
     func leaveMeaninglessID(_ id: String) async {
         // Two answers may report the refusal at the same time.
         guard state.device.customerID == id, !state.device.isAnonymous, identity.beginLeaving()
@@ -95,14 +95,15 @@ extension Engine {
         }
     }
 
-    /// Becomes a new anonymous customer. Nothing of the old one is shown or sent from now on.
+    /// Signs out, and begins a new anonymous customer. Nothing of the old customer is shown or sent
+    /// from now on.
     func signOut() async -> Perennial.Snapshot {
         await open()
         renewAnonymousID()
         return await becomeAnonymous()
     }
 
-    /// Becomes the device's anonymous customer.
+    /// Makes the device's anonymous customer the present customer.
     @discardableResult
     private func becomeAnonymous() async -> Perennial.Snapshot {
         let id = configuration.allowsAnonymous ? secrets?.anonymousID : nil
@@ -112,8 +113,8 @@ extension Engine {
         return await publish()
     }
 
-    /// Makes a new anonymous id, so that two people never share one, even if it cannot be saved and
-    /// the next launch makes another.
+    /// Makes a new anonymous id, so that two people never share one. If the id cannot be saved, it
+    /// counts until the next launch, which makes another.
     func renewAnonymousID() {
         do {
             secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
@@ -145,7 +146,7 @@ extension Engine {
         _ = await signOut()
     }
 
-    /// The ids of the entries that wait for a customer.
+    /// The ids of the entries that wait for the server on behalf of a customer.
     private func waiting(for id: String) async -> [String] {
         await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
     }
@@ -185,7 +186,7 @@ extension Engine {
         let answer = try await send(get, isAwaited: isAwaited)
         let customer = try answer.decode(PerennialContract.Customer.self)
         guard customer.isFresh else {
-            // The two may have been joined before, by a request whose answer was lost.
+            // An earlier request, whose answer was lost, may have joined the two.
             await accept(customer, for: person, by: answer.number)
             if state.device.customerID == person { recordUnrestored() }
             return

@@ -4,7 +4,7 @@ internal import PerennialContract
 // MARK: - What is for sale
 
 extension Engine {
-    /// Reads the newest offerings on this device, and the products of the last launch.
+    /// Reads the newest offerings that this device has, and the products of the last launch.
     func readOfferings() {
         let cached = files.catalogue.read()
         for product in cached?.products ?? [] { products[product.id] = StoreProduct(product) }
@@ -37,11 +37,11 @@ extension Engine {
         let environment = state.contractEnvironment
         let answer: ServerAnswer
         do { answer = try await send(request, isAwaited: isAwaited) } catch {
-            // A permanent failure is retried when the app comes to the foreground.
+            // A permanent failure is tried again when the app comes to the foreground.
             if error.failure.isTemporary { session.require(.offerings) }
             return
         }
-        // If the environment has changed in the meantime, the offerings are fetched once more.
+        // If the environment has changed meanwhile, the offerings are fetched once more.
         guard environment == state.contractEnvironment else { return }
         if answer.status == 304 {
             state.areOfferingsCurrent = state.offerings != nil
@@ -106,7 +106,7 @@ extension Engine {
             metadata: (place?.metadata ?? [:]).mapValues(Perennial.MetadataValue.init))
     }
 
-    /// The products in this order, and the ids that the store does not know.
+    /// The products with these ids, in this order, and the ids that the store does not know.
     func products(
         _ ids: [Perennial.ProductID]
     ) async throws(Perennial.Failure) -> (

@@ -7,10 +7,10 @@ internal import PerennialContract
 extension Engine {
     /// The maximum number of batches that one run posts.
     static let batchesMax = 1000
-    /// The delay before an unsaved entry is saved again. Milliseconds.
+    /// How many milliseconds pass before an unsaved entry is saved again.
     static let unwrittenWait: Int64 = 60_000
 
-    /// Sends all entries that are due, the oldest first. Failed entries are retried later.
+    /// Sends all entries that are due, oldest first. Failed entries are sent again later.
     ///
     /// - Parameter isAwaited: whether a caller waits for the run. If not, the run obeys the budget.
     func post(isAwaited: Bool = false) async {
@@ -121,7 +121,7 @@ extension Engine {
     }
 
     /// The store's renewal infos of the documents' subscriptions, as many as fit into one request.
-    /// Nil if there are none.
+    /// Nil if the store has none.
     private func renewalInfos(of documents: [OutboxEntry.Document]) -> [String]? {
         let ids = Set(
             documents.compactMap {
@@ -133,8 +133,8 @@ extension Engine {
         return fitting.isEmpty ? nil : fitting
     }
 
-    /// - Parameter outcomes: nil if the server has recorded every document. A document that has no
-    ///   outcome was not recorded.
+    /// - Parameter outcomes: the server's outcome for each document; a document without an outcome
+    ///   was not recorded. Nil if the server has recorded every document.
     private func apply(_ entries: [OutboxEntry], by outcomes: [DocumentOutcome]?) async {
         var position = 0
         var acknowledged: [OutboxEntry] = []
@@ -153,7 +153,7 @@ extension Engine {
         await acknowledge(acknowledged)
     }
 
-    /// Handles an entry that the server has not recorded.
+    /// Handles an entry that the server has not recorded: a refused document stays unfinished.
     private func leave(_ entry: OutboxEntry, _ outcome: DocumentOutcome?) async {
         guard outcome?.outcome == .refused else {
             let wait = max(RetryPauses.wait(after: entry.attempts + 1), RetryPauses.min)
@@ -166,8 +166,8 @@ extension Engine {
         try? await outbox?.setApart(entry.id, code: code, at: now)
     }
 
-    /// Finishes transactions that the server has recorded. Transactions must never be finished
-    /// before.
+    /// Finishes transactions that the server has recorded. A transaction must never be finished
+    /// before the server has recorded it.
     private func acknowledge(_ entries: [OutboxEntry]) async {
         var finished: [StoreDocument] = []
         for entry in entries {
@@ -196,8 +196,8 @@ extension Engine {
         }
     }
 
-    /// Waiting entries with the same content as these, for the same customer: the store signs a
-    /// transaction anew for each of its lists.
+    /// The waiting entries with the same content as these, for the same customer. They exist
+    /// because the store signs a transaction again for each of its lists.
     private func copies(of entries: [OutboxEntry]) async -> [OutboxEntry] {
         let known = Dictionary(
             entries.compactMap { entry in entry.transaction.map { ($0.id, $0) } },
@@ -210,14 +210,14 @@ extension Engine {
         }
     }
 
-    /// Whether the entry belongs to the present customer. After a log-out the customer's evidence
-    /// is deleted. The server has verified the document nevertheless.
+    /// Whether the entry belongs to the present customer. After a log-out, the customer's evidence
+    /// is deleted, but the server has verified the document.
     private func isOfPresent(_ entry: OutboxEntry) -> Bool {
         entry.customerID == state.device.customerID
     }
 
-    /// Whether this instance may finish a transaction. An observer never does. If the app also
-    /// sells in another way, only our products are finished.
+    /// Whether this instance may finish a transaction. An observer never may. If the app also sells
+    /// in another way, only products of the offerings are finished.
     private func mayFinish(_ payload: TransactionPayload) -> Bool {
         guard configuration.role == .seller else { return false }
         if purchasing.ownTransactions.contains(payload.transactionId) { return true }
@@ -226,8 +226,8 @@ extension Engine {
             || offerings.placements.contains { $0.products.contains(payload.productId) }
     }
 
-    /// Finishes transactions that the server acknowledged before the offerings said whether the
-    /// product is ours.
+    /// Finishes transactions that the server acknowledged before the offerings said whether their
+    /// products are in them.
     func finishAcknowledged(_ unfinished: [StoreDocument]) async {
         let finished = unfinished.filter { document in
             guard document.isVerified, let payload = TransactionPayload(document),
@@ -255,7 +255,7 @@ extension Engine {
         await recordUnsent()
     }
 
-    /// Updates whether any entry waits that may open an entitlement and is not in the store's
+    /// Updates whether an entry waits that may open an entitlement but is not in the store's
     /// evidence.
     func recordUnsent() async {
         let waiting = posting.unwritten + (await outbox?.entries ?? [])
@@ -299,7 +299,7 @@ extension OutboxEntry {
         return document.transactionID
     }
 
-    /// The document's transaction. Nil if it has none.
+    /// The document's transaction. Nil if the document contains none.
     fileprivate var transaction: StoreTransaction? {
         guard case .document(let document) = content, document.kind == .transaction else {
             return nil

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PerennialContract
 
-/// A reader of purchase requests. Only the reader that began last gets requests.
+/// A reader of purchase requests. Only the newest reader gets requests.
 final class RequestReader: Sendable {
     fileprivate let hasBegun = Locked(false)
 }
@@ -16,7 +16,7 @@ extension Engine {
         resumeRequestReader()
     }
 
-    /// Waits for the next request. Nil if another reader has begun, or if the engine has ended.
+    /// Waits for the next request. Nil if a newer reader has begun, or if the engine has ended.
     func nextRequest(for reader: RequestReader) async -> Perennial.PurchaseRequest? {
         await open()
         if reader.hasBegun.withLock({ begun in

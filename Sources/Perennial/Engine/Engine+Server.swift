@@ -5,11 +5,11 @@ internal import PerennialContract
 // MARK: - What the server says
 
 extension Engine {
-    /// The largest amount by which an unsigned time may be later than the signed time and still
-    /// count. A token may have been signed a little before the answer that contains it.
-    /// Milliseconds.
+    /// The largest number of milliseconds by which an unsigned time may be later than the signed
+    /// time and still count. A token may have been signed a little before the answer that contains
+    /// it.
     static let unsignedMax: Int64 = 60_000
-    /// A smaller error of the clock is not logged. Seconds.
+    /// The smallest error of the clock that is logged, in seconds.
     static let clockErrorMin: Int64 = 60
 
     var environmentQuery: [String: String] {
@@ -54,8 +54,8 @@ extension Engine {
         try session.countRequest(isAwaited: isAwaited, at: .init(by: clock))
     }
 
-    /// The time in a header is not signed. A device that knows the server's keys does not set its
-    /// clock by that time: see ``recordTime(of:serverTime:)``.
+    /// Records the time of a header, which is not signed. A device that knows the server's keys
+    /// does not set its clock by that time: see ``recordTime(of:serverTime:)``.
     func recordTime(_ time: Timestamp?) {
         guard let time else { return }
         if state.device.keys.keys.isEmpty { anchor(at: time) }
@@ -87,7 +87,7 @@ extension Engine {
             signed: time, monotonic: clock.monotonic(), bootID: clock.bootID(), isContact: true)
     }
 
-    /// Asks what the customer may use now.
+    /// Requests from the server what the customer may use now.
     func fetchCustomer(
         within timeout: TimeInterval, isAwaited: Bool = true
     ) async throws(Perennial.Failure) {
@@ -100,8 +100,8 @@ extension Engine {
         }
         // This answer is newer than any answer that was dropped.
         session.satisfy(.orderOfAnswers)
-        // The outbox is reread before the request, so that the answer includes the entries that
-        // another process has sent.
+        // The outbox is reread before the request, because another process may have sent some
+        // entries: the answer then includes them.
         let isReread = rereadOutbox()
         do {
             let answer = try await send(request, isAwaited: isAwaited)
@@ -138,8 +138,8 @@ extension Engine {
     /// Accepts an answer about a customer. An older answer, or one about another customer, is
     /// dropped.
     ///
-    /// - Parameter request: the number of the request.
-    /// - Returns: whether it was accepted.
+    /// - Parameter request: the number of the request that was answered.
+    /// - Returns: whether the answer was accepted.
     @discardableResult
     func accept(
         _ customer: PerennialContract.Customer, for id: String, by request: Int
@@ -185,8 +185,8 @@ extension Engine {
         of customer: PerennialContract.Customer, for id: String
     ) async -> CustomerToken? {
         guard let text = customer.token else { return nil }
-        // The clock of a device that was off may be far behind. Only a signature can prove that,
-        // and this token has one.
+        // The clock of a device may be far behind. Only a signature can prove that, and this token
+        // has one.
         let now = max(now, customer.serverTime ?? now)
         if let token = verify(text, for: id, at: now) { return token }
         await fetchKeys()
@@ -243,7 +243,7 @@ struct AnswerOrder: Comparable, Sendable {
 
 extension EngineState {
     /// Stores the owners of purchases, so that the next person on this device does not get the
-    /// purchases of the last one.
+    /// purchases of the previous one.
     mutating func recordOwners(_ verdicts: [PurchaseVerdict]) {
         for verdict in verdicts {
             let id = verdict.originalTransactionID
@@ -290,8 +290,8 @@ extension ServerEvidence {
 }
 
 extension ServerEvidence {
-    /// Limits the evidence to what the signed token opens, so that an attacker between app and
-    /// server cannot add anything.
+    /// Limits the evidence to what the signed token opens, so that an attacker between the app and
+    /// the server cannot add an entitlement.
     fileprivate mutating func restrict(to token: CustomerToken) {
         for (name, right) in rights where right.isActive {
             guard let signed = token.entitlements[name] else {
@@ -323,7 +323,7 @@ extension ServerEvidence.Right {
             originalTransactionID: purchase.map(Self.originalTransactionID))
     }
 
-    /// The last part of `production:2000000123`.
+    /// The part of a purchase's id after the colon, as in `production:2000000123`.
     private static func originalTransactionID(_ purchase: String) -> String {
         purchase.lastIndex(of: ":").map { String(purchase[purchase.index(after: $0)...]) }
             ?? purchase

@@ -24,8 +24,8 @@ extension Engine {
         }
     }
 
-    /// Records the announced documents, reads the store and posts. One run handles all
-    /// announcements that arrive in the meantime, because at a launch StoreKit announces each
+    /// Records the announced documents, reads the store and posts. One run also handles the
+    /// announcements that arrive while it runs, because at a launch StoreKit announces each
     /// unfinished transaction separately.
     func recordAnnounced() {
         guard reader.start() else { return }
@@ -68,10 +68,9 @@ extension Engine {
         await collect(renewals.map(\.transaction), intent: .sync)
     }
 
-    /// Saves in the outbox the transactions of some subscriptions, whose renewal infos are posted
-    /// with them. A subscription is included if its renewal was switched on or off, or if another
-    /// number of seats was planned, since the server's last answer. Each renewal info is saved
-    /// once.
+    /// Saves in the outbox the transactions of subscriptions whose renewal has changed since the
+    /// server's last answer: it was switched on or off, or another number of seats was planned.
+    /// Their renewal infos are posted with them. Each renewal info is saved once.
     private func collectChanged(_ renewals: [StoreRenewal]) async {
         var entries: [OutboxEntry] = []
         for renewal in renewals where renewal.renewalInfo.isVerified {
@@ -99,8 +98,8 @@ extension Engine {
         }
         for status in renewals.compactMap({ $0.makeStatus() }) {
             state.device.storeEvidence.record(status, at: now, launch: launch)
-            // Without a network StoreKit repeats its last state, so the answer counts from that
-            // time.
+            // Without a network StoreKit repeats its last state, so the answer has the time of that
+            // state.
             let answeredAt = min(status.signedAt, now)
             state.device.storeEvidence.answeredAt = max(
                 state.device.storeEvidence.answeredAt ?? answeredAt, answeredAt)
@@ -129,7 +128,8 @@ extension Engine {
             let isWaiting = waiting.contains(payload.transactionId) && isKnown(document, payload)
             removeApproval(by: document, payload)
             let isNews = record(document, payload, isHeld: isHeld, for: buyer)
-            // A purchase made here is posted as a purchase, even if an update recorded it first.
+            // A purchase made on this device is posted as a purchase, even if an update recorded it
+            // first.
             guard isNews || intent == .purchase, !state.isXcode, let customer = buyer.id,
                 intent != .sync || !isWaiting && !ofOthers.contains(payload.transactionId)
             else { continue }
@@ -143,7 +143,7 @@ extension Engine {
         do {
             let additions = try await outbox?.add(entries) ?? []
             if additions.contains(.full) {
-                // The remaining transactions stay unfinished, and are read again when the outbox
+                // The remaining transactions stay unfinished. They are read again when the outbox
                 // has room.
                 posting.recordFull()
             } else {
@@ -154,7 +154,7 @@ extension Engine {
         }
     }
 
-    /// Ends the wait for a parent's approval if the transaction is new to this device.
+    /// Removes the wait for a parent's approval if the transaction is new to this device.
     private func removeApproval(by document: StoreDocument, _ payload: TransactionPayload) {
         guard document.isVerified,
             state.device.storeEvidence.transactions[payload.transactionId] == nil
@@ -172,7 +172,7 @@ extension Engine {
     }
 
     /// The transactions that wait to be posted, of other customers and of the present customer.
-    /// Those of other customers must not be posted for the present customer first.
+    /// Those of other customers must not first be posted for the present customer.
     private func transactionsInOutbox() async -> (ofOthers: Set<String>, waiting: Set<String>) {
         var ofOthers: Set<String> = []
         var waiting: Set<String> = []
@@ -187,8 +187,8 @@ extension Engine {
         return (ofOthers, waiting)
     }
 
-    /// The refused entries that the given entries replace: with a new signature their transactions
-    /// may be accepted.
+    /// The refused entries that the given entries replace: a transaction with a new signature may
+    /// be accepted.
     private func replaced(by entries: [OutboxEntry]) async -> [String] {
         let new = Set(entries.map(\.id))
         let transactions = Set(entries.compactMap(\.transactionID))
@@ -246,7 +246,7 @@ extension Engine {
         }
     }
 
-    /// Switches to an environment. Evidence of one environment does not count in the other.
+    /// Switches to an environment. Evidence of one environment does not count in another.
     private func enter(_ environment: PerennialContract.StoreEnvironment) {
         let before = state.contractEnvironment
         state.device.environment = environment
@@ -275,7 +275,7 @@ extension RenewalPayload {
     }
 }
 
-/// What the engine reads from the signed app transaction.
+/// The fields of the signed app transaction that the engine reads.
 struct AppTransactionPayload: Decodable {
     var receiptType: String?
     var environment: String?

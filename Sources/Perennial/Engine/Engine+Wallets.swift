@@ -31,7 +31,7 @@ extension Engine {
         } catch {
             // A debit that could not be saved is not sent later.
             guard addition == .added || addition == .present else { throw error.failure }
-            // A debit that already waits was allowed when it was added.
+            // A debit that already waits was allowed when it was saved.
             guard addition == .present, error.failure.isTemporary else {
                 try await postponeOrRefuse(error, entry, debit)
                 return await publishWallet(wallet)
@@ -46,7 +46,8 @@ extension Engine {
         return publisher.snapshot[wallet: wallet]
     }
 
-    /// Without the server, the customer may spend as much as the developer allows.
+    /// Saves a debit for later if the customer may spend that much without the server. Otherwise
+    /// throws the error.
     private func postponeOrRefuse(
         _ error: ServerError, _ entry: OutboxEntry, _ debit: OutboxEntry.Debit
     ) async throws(Perennial.Failure) {

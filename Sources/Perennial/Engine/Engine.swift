@@ -13,10 +13,10 @@ actor Engine {
     let files: DeviceFiles
     let log: Log
 
-    /// All known values. Snapshots are computed from them.
+    /// All known values. Snapshots are computed from this state.
     var state: EngineState
 
-    // The parts. Each has a state and decides what must be done, but only the engine acts.
+    // The parts. Each has a state and decides what must be done; the engine does it.
     var identity = Identity()
     var posting = OutboxPosting()
     var reader = StoreReader()
@@ -25,19 +25,19 @@ actor Engine {
 
     // The tasks that the parts have started.
     var opening: Task<Void, Never>?
-    /// Ends when the previous engine has released the files.
+    /// The task that ends when the previous engine has released the files.
     var predecessor: Task<Void, Never>?
-    /// Records what the store has announced.
+    /// The task that records what the store has announced.
     var recording: Task<Void, Never>?
     var fetchingKeys: Task<Void, Never>?
-    /// Waits for the server to report changes of the customer.
+    /// The task that waits for the server to report changes of the customer.
     var followTask: Task<Void, Never>?
     /// The task of each purchase that runs or waits.
     var purchases: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
     var timer: Task<Void, Never>?
-    /// The number of the latest call that sets the timer.
+    /// The number of the latest call that set the timer.
     private var schedulings = 0
-    /// Once this is true, no timer is set.
+    /// Whether the engine was stopped. No timer is set after that.
     private(set) var isOver = false
 
     var outbox: Outbox?
@@ -47,12 +47,12 @@ actor Engine {
     /// The store's products by id, from the last answers.
     var products: [String: StoreProduct] = [:]
     var offeringsETag: String?
-    /// The offerings as the server signed them, for the cache.
+    /// The offerings in the form that the server signed, for the cache.
     var signedOfferings: String?
     var requests: RequestFile
     var requestReader: RequestReader?
-    /// Wakes the reader of requests. This is a closure, because the type of a continuation would
-    /// cost a launch some microseconds.
+    /// Resumes the reader of requests. A closure, because the type of a continuation would cost
+    /// some microseconds at a launch.
     var resumeRequestWaiter: (@Sendable () -> Void)?
 
     init(
@@ -81,15 +81,15 @@ actor Engine {
         if logged.isAnythingKnown { answering.close() }
     }
 
-    /// The state that the file had at the launch. Nil if there was no file, or it could not be
-    /// read.
+    /// The state that the file contained at the launch. Nil if there was no file, or if it could
+    /// not be read.
     var stored: StoredState?
     /// The last snapshot whose changes were logged.
     private var logged: Perennial.Snapshot
     /// Measures the time from the launch to the first evidence. Nil afterwards.
     private var answering: SignpostInterval?
 
-    /// Runs until the task is cancelled.
+    /// Runs the engine until the task is cancelled.
     func run() async {
         await open()
         let updates = store.updates()
@@ -131,9 +131,9 @@ actor Engine {
 extension Engine {
     /// The customer for whom something is bought.
     struct Buyer: Sendable {
-        /// Nil before there is a customer.
+        /// The customer's id. Nil before there is a customer.
         var id: String?
-        /// Nil if nobody has signed in.
+        /// The customer's id as a person. Nil if nobody has signed in.
         var person: String?
     }
 
@@ -156,8 +156,8 @@ extension Engine {
     }
 
     private func logChanges(to after: Perennial.Snapshot) {
-        // The snapshot that was shown last is not used for the comparison, because it may have
-        // changed since it was published.
+        // The last snapshot is not taken from the publisher, because the passing of time may have
+        // changed it since it was published.
         let before = logged
         logged = after
         for (name, access) in after.access.sorted(by: { $0.key.rawValue < $1.key.rawValue })
@@ -183,7 +183,7 @@ extension Engine {
     }
 
     /// Sets the timer to the next task that is due. Of several concurrent calls, only the latest
-    /// one sets it, because the results of the others may be outdated.
+    /// one sets the timer, because the results of the others may be outdated.
     func schedule() async {
         schedulings &+= 1
         let number = schedulings
@@ -199,7 +199,7 @@ extension Engine {
         }
     }
 
-    /// Milliseconds until the next task is due. Nil if nothing is planned.
+    /// The milliseconds until the next task is due. Nil if nothing is planned.
     func nextWait() async -> Int64? {
         var waits: [Int64] = []
         let now = now
@@ -222,7 +222,8 @@ extension Engine {
         return waits.min().map { max($0, 1) }
     }
 
-    /// When the first entry may be sent, in milliseconds. Nil if this process has nothing to send.
+    /// When the first entry may be sent, in milliseconds since 1970. Nil if this process has
+    /// nothing to send.
     func firstDue() async -> Int64? {
         guard let outbox, outbox.isWriter else { return nil }
         let entries = await outbox.entries
@@ -248,14 +249,14 @@ extension Engine {
         await publish()
     }
 
-    /// Milliseconds until the SDK may send a request that no caller waits for.
+    /// The milliseconds until the SDK may send a request that no caller waits for.
     var budgetWait: Int64 { session.budget.wait(at: .init(by: clock)) }
 
-    /// Whether the SDK may send a request that no caller waits for. Requests that have to wait are
-    /// sent by the timer.
+    /// Whether the SDK may send a request that no caller waits for. If not, the timer sends it
+    /// later.
     var mayAsk: Bool { budgetWait == 0 }
 
-    /// The wait after the latest failed requests. Milliseconds.
+    /// The wait in milliseconds after the latest failed requests.
     var retryWait: Int64 { RetryPauses.wait(after: session.failuresInARow) }
 
     /// Whether there is a customer to post for, and a store whose documents the server accepts.
@@ -283,7 +284,7 @@ extension Engine {
         }
     }
 
-    /// How long the request to the server waits for the store's answer. Milliseconds.
+    /// How many milliseconds the request to the server waits for the store's answer.
     static let storeWait: Int64 = 3_000
 
     /// Waits for the store's answer, for a limited time.
@@ -306,7 +307,8 @@ extension Engine {
         limit.cancel()
     }
 
-    /// Works as ``refresh(within:)``, for a caller that waits for the result.
+    /// Works as ``refresh(within:)``, but throws an error if the server could not be asked, for a
+    /// caller that waits for the result.
     func refreshNow() async throws(Perennial.Failure) {
         await open()
         await outbox?.hurry()
@@ -316,7 +318,7 @@ extension Engine {
         try await fetchCustomer(within: configuration.patience)
     }
 
-    /// Reads what may have changed while the app was in the background.
+    /// Requests what may have changed while the app was in the background.
     func enterForeground() async {
         await open()
         becomeWriter()

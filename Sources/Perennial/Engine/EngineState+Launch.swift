@@ -3,7 +3,7 @@ internal import Foundation
 internal import PerennialContract
 
 extension DeviceState {
-    /// Switches to a person whom the app has named. Deletes everything of other customers.
+    /// Switches to a person whom the app has named. Deletes all data of other customers.
     mutating func become(_ person: String) {
         guard isAnonymous || customerID != person else { return }
         forgetCustomer()
@@ -13,7 +13,8 @@ extension DeviceState {
 }
 
 extension Perennial.Configuration {
-    /// The customer whom the app has named, if the id is acceptable.
+    /// The customer whom the app has named. Nil if the app named none, or if the id is not
+    /// acceptable.
     var namedCustomer: String? { customer.flatMap { Engine.mayIdentify($0) ? $0 : nil } }
 }
 
@@ -36,8 +37,8 @@ extension EngineState {
         readToken(now: self.clock.now(by: clock))
     }
 
-    /// Restores the clock from a file that could not be read at the launch. The rest follows once
-    /// the file is proven.
+    /// Restores the clock from a file that could not be read at the launch. The other values are
+    /// restored when the file is proven.
     mutating func recall(_ stored: StoredState) {
         let heard = clock.anchor
         clock = ReckonedClock(kept: stored.state.anchor, isProven: false)
@@ -47,12 +48,12 @@ extension EngineState {
             isContact: !heard.bootID.isEmpty)
     }
 
-    /// Restores the App Store's evidence from the file if this device wrote it. If not, it discards
-    /// the evidence and returns false.
+    /// Restores the App Store's evidence from the file if this device wrote the file. Otherwise
+    /// discards the evidence and returns false.
     ///
     /// - Parameters:
-    ///   - named: the customer whom the app named at the launch. This customer counts, not the
-    ///     previous one.
+    /// - named: the customer whom the app named at the launch. This customer counts, not the stored
+    ///   one.
     ///   - deviceClock: the time that the device shows.
     mutating func prove(
         _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,
@@ -89,14 +90,16 @@ extension EngineState {
         return true
     }
 
-    /// Nil if no key that this device trusts has signed the text for this app.
+    /// Verifies signed offerings. Returns nil if no key that this device trusts has signed the text
+    /// for this app.
     func verify(offerings text: String) -> SignedOfferings? {
         SignedOfferings(
             text, by: device.keys,
             audience: Audience(app: device.app, environment: contractEnvironment))
     }
 
-    /// Uses the stored token as the server's evidence, if one of our keys has signed it.
+    /// Uses the stored token as the server's evidence, if a key that this device trusts has signed
+    /// it.
     mutating func readToken(now: Timestamp) {
         guard let text = device.token, let id = device.customerID else { return }
         let expected = CustomerToken.Expectation(

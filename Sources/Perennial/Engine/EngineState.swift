@@ -2,13 +2,13 @@ package import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-/// All that is known about the present customer on this device. It is a value: the engine changes
+/// Everything that is known about the present customer on this device. A value: the engine changes
 /// it, and every reader gets a complete copy.
 struct EngineState: Sendable {
-    /// What is stored from one launch to the next.
+    /// The values that are stored from one launch to the next.
     var device: DeviceState
     var aliases: [String] = []
-    /// Whether the store is Xcode's local one, whose documents are never posted.
+    /// Whether the store is Xcode's local store, whose documents are never posted.
     var isXcode = false
     /// The server's last answer about this customer, or the stored token.
     var serverEvidence: ServerEvidence?
@@ -17,20 +17,20 @@ struct EngineState: Sendable {
     var answerOrder: AnswerOrder?
     /// When the server last answered any request.
     var serverAnsweredAt: Timestamp?
-    /// When the server last answered what the customer may use. Other answers and failures say
-    /// nothing about a renewal.
+    /// When the server last answered what the customer may use. Other answers and failures do not
+    /// show whether a subscription has renewed.
     var customerAnsweredAt: Timestamp?
     /// Whether the store was asked in this process, even if it did not answer.
     var isStoreRead = false
     /// Whether the store was asked in this process, and did not answer in time.
     var isStoreSilent = false
-    /// Whether the file has more evidence of the store that is not read yet.
+    /// Whether the file contains evidence of the store that was not read yet.
     var hasUnreadEvidence = false
     /// Whether a receipt or a log-in of the present customer waits for the server.
     var isAnythingUnsent = false
     /// The moment that the latest token describes. The token's signature proves it.
     var lastToken: Timestamp?
-    /// Subscription groups by original transaction id, as the transactions name them.
+    /// The subscription groups that transactions name, by original transaction id.
     var groups: [String: String] = [:]
     /// The last verified renewal info of each subscription, by original transaction id.
     var renewalInfos: [String: String] = [:]
@@ -39,14 +39,14 @@ struct EngineState: Sendable {
     var areOfferingsCurrent = false
     var clock: ReckonedClock
     var waiting: [Perennial.WaitingPurchase] = []
-    /// The amounts that were spent and are not confirmed yet, by currency.
+    /// The amounts that were spent but are not confirmed yet, by currency.
     var unconfirmedDebits: [String: Int64] = [:]
-    /// How long access stays open while neither the server nor the store answers. Milliseconds.
+    /// How many milliseconds access stays open while neither the server nor the store answers.
     var silentHold: Int64
 }
 
 extension EngineState {
-    /// The id of the customer as a person; nil if nobody has signed in.
+    /// The id of the customer as a person. Nil if nobody has signed in.
     var person: String? { device.isAnonymous ? nil : device.customerID }
 
     var contractEnvironment: PerennialContract.StoreEnvironment {
@@ -119,8 +119,8 @@ extension EngineState {
         waiting.filter { $0.end.map { $0 > now } ?? true }
     }
 
-    /// A name that no evidence contains. If this entitlement is known to be shut, all other unnamed
-    /// ones are.
+    /// A name that no evidence contains. If the entitlement with this name is known to be shut, so
+    /// are all other unnamed entitlements.
     private static let unnamed = ""
 
     private func subscriptions() -> [Perennial.Subscription] {
@@ -137,7 +137,7 @@ extension EngineState {
         }
     }
 
-    /// The App Store's document of the period that the server names. Nil if this device has none.
+    /// The App Store's document of the period that the server reports. Nil if this device has none.
     private func transaction(of subscription: PerennialContract.Subscription) -> StoreTransaction? {
         guard device.storeEvidence.isTrusted else { return nil }
         let period = subscription.period
@@ -228,8 +228,8 @@ extension Perennial.Basis {
 }
 
 extension Perennial.WaitingPurchase {
-    /// StoreKit does not report a declined approval, so a request older than this counts as
-    /// declined.
+    /// How many hours a request for approval counts as waiting. StoreKit does not report that an
+    /// approval was declined, so an older request counts as declined.
     private static let approvalHours = 24.0
 
     /// When the wait ends. Nil if it has no limit.

@@ -35,7 +35,7 @@ struct Log: Sendable {
 }
 
 extension Perennial.LogHandler {
-    /// The system's log; on Linux, standard error.
+    /// The handler that writes to the system's log or, on Linux, to standard error.
     static var system: Self {
         #if canImport(os)
             Self(level: .debug) { level, category, message in

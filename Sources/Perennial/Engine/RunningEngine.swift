@@ -44,15 +44,15 @@ final class RunningEngine: Sendable {
 
     // MARK: - One for each folder
 
-    /// Unchecked, because it is only used under the lock of ``all``.
+    /// A weak reference to an engine. Unchecked, because it is used only under the lock of ``all``.
     private final class Weak: @unchecked Sendable {
         weak var value: RunningEngine?
 
         init(_ value: RunningEngine) { self.value = value }
     }
 
-    /// An array, because there are few engines, and the first use of a dictionary costs a launch
-    /// some microseconds.
+    /// The engines of this process. An array, because there are few engines, and the first use of a
+    /// dictionary would cost some microseconds at a launch.
     private static let all = Locked<[Weak]>([])
 
     /// The tasks of engines that were released. Each releases its files before the next engine
@@ -64,8 +64,8 @@ final class RunningEngine: Sendable {
         var task: Task<Void, Never>
     }
 
-    /// A task that ends when no engine uses the files of a folder any more. Nil if no engine used
-    /// them.
+    /// Removes and returns the task after whose end no engine uses the files of a folder any more.
+    /// Nil if no engine used them.
     private static func removeEnding(at path: String) -> Task<Void, Never>? {
         ending.withLock { ending in
             let last = ending.last { $0.path == path }
@@ -74,9 +74,9 @@ final class RunningEngine: Sendable {
         }
     }
 
-    /// The engine of this process for these files. There is only one, because two engines would
-    /// write to one file. A second caller gets the engine of the first, with the first one's
-    /// configuration.
+    /// The engine of this process for the files of a configuration. There is only one, because two
+    /// engines would write to one file. A second caller gets the first caller's engine, with the
+    /// first caller's configuration.
     static func shared(_ configuration: Perennial.Configuration) -> RunningEngine {
         let files = DeviceFiles(configuration)
         let (found, isTwin) = all.withLock { all -> (RunningEngine, Bool) in

@@ -4,7 +4,7 @@
 
 /// An interval that Instruments shows under the subsystem `perennial`. It has a name and no values.
 ///
-/// On systems without `os`, such as Linux, it is empty and does nothing.
+/// On systems without `os`, such as Linux, the type is empty and does nothing.
 struct SignpostInterval {
     #if canImport(os)
         private static let signposter = OSSignposter(
@@ -14,7 +14,7 @@ struct SignpostInterval {
         private let state: OSSignpostIntervalState
     #endif
 
-    /// Begins the interval. Intervals of one name may overlap.
+    /// Begins the interval. Intervals with the same name may overlap.
     init(_ name: StaticString) {
         #if canImport(os)
             self.name = name
@@ -23,7 +23,7 @@ struct SignpostInterval {
         #endif
     }
 
-    /// Ends the interval. Call it once.
+    /// Ends the interval. Call this function once.
     func close() {
         #if canImport(os)
             Self.signposter.endInterval(name, state)
@@ -32,8 +32,8 @@ struct SignpostInterval {
 }
 
 #if canImport(os)
-    // Unchecked: nothing here changes, and the state is only passed back to the signposter, which
-    // may end an interval on another thread.
+    // Unchecked: nothing here changes. The state is only passed back to the signposter, which may
+    // end an interval on another thread.
     extension SignpostInterval: @unchecked Sendable {}
 #else
     extension SignpostInterval: Sendable {}

@@ -9,8 +9,8 @@ internal import PerennialContract
 
 /// The current snapshot, readable on any thread, and its followers.
 ///
-/// A read decides again if time has changed the answer since it was published. So the answer is
-/// also right after the app was suspended, when no timer has run.
+/// If the passing of time has changed a decision since it was published, a read decides again. So a
+/// read is also right after the app was suspended, when no timer has run.
 final class SnapshotPublisher: Sendable {
     private struct Shown: Sendable {
         var engine: EngineState
@@ -26,7 +26,7 @@ final class SnapshotPublisher: Sendable {
 
     private let shown: Locked<Shown>
     private let clock: any DeviceClock
-    /// An `ObservationRegistrar`, which exists from iOS 17 on.
+    /// The `ObservationRegistrar`, a type that exists since iOS 17.
     private let registrar: any Sendable
     #if canImport(Combine)
         // Unsafe, because Combine does not declare its publishers sendable. A publisher locks
@@ -85,12 +85,12 @@ final class SnapshotPublisher: Sendable {
         AccessRules.decision(on: entitlement, by: current().evidence)
     }
 
-    /// When the answer will change without new evidence.
+    /// When a decision in the snapshot will change without new evidence. Nil if none will.
     var changesAt: Timestamp? { shown.withLock(\.changesAt) }
 
     private func current() -> Shown { upToDate(shown.withLock { $0 }) }
 
-    /// Decides again if time has changed the answer since it was published.
+    /// The shown values, decided again if the passing of time has changed a decision.
     private func upToDate(_ shown: Shown) -> Shown {
         let now = shown.engine.clock.now(by: clock)
         guard let changesAt = shown.changesAt, now >= changesAt else { return shown }
@@ -129,7 +129,7 @@ final class SnapshotPublisher: Sendable {
         notifyObservers()
     }
 
-    /// - Parameter buffering: how many snapshots are buffered for a slow reader.
+    /// - Parameter buffering: the number of snapshots that are buffered for a slow reader.
     func changes(
         buffering: AsyncStream<Perennial.Snapshot>.Continuation.BufferingPolicy =
             .bufferingNewest(1)
@@ -137,8 +137,7 @@ final class SnapshotPublisher: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Perennial.Snapshot.self, bufferingPolicy: buffering)
         let id: Int? = shown.withLock { shown in
-            // Done under the lock, so that a snapshot published in the meantime does not come
-            // first.
+            // Done under the lock, so that a snapshot that is published meanwhile comes later.
             continuation.yield(upToDate(shown).snapshot)
             guard shown.followers.count < Self.followersMax else { return nil }
             shown.followersMade += 1
@@ -159,7 +158,7 @@ final class SnapshotPublisher: Sendable {
             Task { @MainActor [self] in objectWillChange.send() }
         #endif
         guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) else { return }
-        // The new value is already set, so a view that draws during this call sees it.
+        // The new value is already set, so a view that is drawn during this call sees it.
         Task { @MainActor [self] in
             (registrar as? ObservationRegistrar)?.withMutation(of: self, keyPath: \.snapshot) {}
         }
@@ -167,7 +166,8 @@ final class SnapshotPublisher: Sendable {
 }
 
 extension Perennial.Snapshot {
-    /// Whether two snapshots are equal to an app, that is, without the times of the last answers.
+    /// Whether two snapshots are equal for an app: they may differ in the times of the last
+    /// answers.
     func isTheSameToAnApp(as other: Self) -> Bool {
         withoutTimesOfAnswers == other.withoutTimesOfAnswers
     }

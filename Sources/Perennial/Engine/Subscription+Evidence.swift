@@ -64,12 +64,13 @@ extension Perennial.Subscription {
             })
     }
 
-    /// States after which nothing follows.
+    /// The states of a subscription after which no period follows.
     private static let overStates: Set<Perennial.AccessState> = [.expired, .refunded, .revoked]
 }
 
 extension StoreTransaction {
-    /// The state that the transaction alone proves, without a status.
+    /// The state that the transaction alone proves. Used if the store has no status for it, or if
+    /// the status is `subscribed`.
     fileprivate var paidState: Perennial.AccessState {
         if revokedAt != nil { return isRevokedByFamily ? .revoked : .refunded }
         return switch offer {
@@ -81,7 +82,8 @@ extension StoreTransaction {
 }
 
 extension Perennial.Subscription.Ownership {
-    /// The server's values are Apple's words in lower case, and so are the SDK's.
+    /// The ownership that the document names. The SDK's values, like the server's, are Apple's
+    /// words in lower case.
     fileprivate init(_ transaction: StoreTransaction) {
         guard let ownership = transaction.details.ownership else {
             self = transaction.isFamilyShared ? .familyShared : .purchased
@@ -92,7 +94,7 @@ extension Perennial.Subscription.Ownership {
 }
 
 extension Perennial.Subscription.AppliedOffer {
-    /// Nil if there is no offer.
+    /// The offer of the transaction. Nil if there is none.
     fileprivate init?(_ details: StoreTransaction.Details) {
         guard let type = details.offerType else { return nil }
         let kind: Perennial.Offer.Kind =
@@ -111,7 +113,7 @@ extension Perennial.Subscription.AppliedOffer {
 }
 
 extension Perennial.Period {
-    /// A period with one unit, such as `P3M`. Nil for anything else.
+    /// Parses a period with one unit, such as `P3M`. Returns nil for any other text.
     init?(iso8601 text: String) {
         guard text.first == "P", let unit = text.last.flatMap({ Self.units[$0] }),
             let value = Int(text.dropFirst().dropLast()), value > 0

@@ -1,13 +1,14 @@
 public import Foundation
 
 extension Perennial.Failure: LocalizedError {
-    /// What to tell the customer, in one or two sentences. The code and the remedy are for the
+    /// The text for the customer, in one or two sentences. The code and the remedy are for the
     /// developer.
     public var errorDescription: String? { text(in: .current) }
 
     public func text(in locale: Locale) -> String { Wording(locale: locale).text(textKey) }
 
-    /// To a customer, whether they were charged matters more than what went wrong.
+    /// The key of the text. To customers, whether they were charged matters more than the cause of
+    /// the failure.
     private var textKey: TextKey {
         switch charged {
         case .yes: .paidAndSafe

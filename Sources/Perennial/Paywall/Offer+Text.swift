@@ -10,14 +10,14 @@ extension Perennial.Offer {
     }
 
     /// The text of an offer of a plan, followed by the price of one payment. Nil if the customer
-    /// may not take the offer.
+    /// may not take the offer, or if this version does not know its kind of payment.
     public func text(for plan: Perennial.Plan, locale: Locale = .current) -> String? {
         text(before: plan.displayPrice, every: plan.billingPeriod, Wording(locale: locale))
     }
 
     /// - Parameters:
-    ///   - price: the price without the offer, or after it.
-    ///   - period: how often the price is paid. Nil for a product that is bought once.
+    /// - price: the price of one payment when the offer does not apply.
+    /// - period: the time between two payments. Nil for a product that is bought once.
     func text(
         before price: String, every period: Perennial.Period?, _ wording: Wording
     ) -> String? {
@@ -39,7 +39,7 @@ extension Perennial.Offer {
         }
     }
 
-    /// The whole length of the offer.
+    /// The whole length of the offer, over all its periods.
     private var whole: Perennial.Period {
         Perennial.Period(period.value * max(1, periodCount), period.unit)
     }

@@ -46,14 +46,14 @@ extension PaywallSituation {
     /// The products that are subscriptions.
     var plans: [Product] { offering.products.filter { [.renewing, .term].contains($0.kind) } }
 
-    /// The access that lasts longest, apart from access that was bought to keep.
+    /// The access that lasts longest, except access that was bought to keep.
     var openSubscription: Access? {
         subscribedAccess.filter { $0.isActive && $0.state != .owned }.max {
             ($0.until ?? .distantFuture) < ($1.until ?? .distantFuture)
         }
     }
 
-    /// Whether nothing is open, because a renewal could not be charged.
+    /// Whether no access is open because a renewal could not be charged.
     var hasPaymentProblem: Bool {
         subscribedAccess.contains { $0.state == .retry }
             || snapshot.subscriptions.contains {
@@ -68,7 +68,7 @@ extension PaywallSituation {
             .flatMap(lastMonth)
     }
 
-    /// The access that subscriptions of this offering can give. For an offering without products,
+    /// The access that subscriptions of this offering can give. If the offering has no products,
     /// all access.
     private var subscribedAccess: [Access] {
         if let everything { return [snapshot[everything]] }

@@ -28,8 +28,8 @@ extension Perennial.PaywallContent.Row {
 }
 
 extension Perennial.PaywallContent.PlanRow {
-    /// - Parameter isNew: whether the customer would subscribe, instead of changing to another
-    ///   product.
+    /// - Parameter isNew: whether the customer would begin a subscription. False if the customer
+    ///   would change to another product.
     init(_ plan: Perennial.Plan, isNew: Bool, _ wording: Wording) {
         let terms = wording.price(plan.displayPrice, every: plan.billingPeriod)
         self.init(

@@ -8,13 +8,13 @@ extension Perennial {
     /// English for any other. Prices are as the store writes them.
     ///
     /// If one entitlement includes everything that a placement offers, name it in the placement's
-    /// metadata. While it is open, the products that it covers have a checkmark, including
-    /// consumables:
+    /// metadata. While that entitlement is open, the products that it includes have a checkmark,
+    /// also consumables:
     ///
-    ///     metadata: {everything: pro}
+    /// metadata: {everything: pro}
     ///
-    /// Without such an entitlement, a non-consumable is covered if each of its own entitlements is
-    /// open.
+    /// Without such an entitlement, a non-consumable has a checkmark if every entitlement that it
+    /// gives is open.
     public struct PaywallContent: Hashable, Sendable {
         public var headline: Headline
         /// The rows in the order of the offering. Products that the store does not know are left
@@ -31,7 +31,8 @@ extension Perennial {
         ///   - snapshot: what is known about the customer.
         ///   - date: the present moment; use ``Perennial/now``.
         ///   - locale: the language of the texts.
-        ///   - calendar: counts the days that are left, in its time zone.
+        /// - calendar: the calendar, with its time zone, by which the days that are left are
+        ///   counted.
         public init(
             _ offering: Offering, _ snapshot: Snapshot, at date: Date, locale: Locale = .current,
             calendar: Calendar = .current
@@ -50,8 +51,8 @@ extension Perennial {
             /// One line without a full stop, such as "Subscribed: 12 days left". Nil if nothing is
             /// known yet, or if the offering has no subscription.
             public var text: String?
-            /// The days left; the last one counts as 1. Nil unless a subscription with an end is
-            /// open.
+            /// The number of days left; the last day counts as 1. Nil unless a subscription with an
+            /// end is open.
             public var daysRemaining: Int?
 
             public init(kind: Kind, text: String?, daysRemaining: Int? = nil) {
@@ -71,14 +72,14 @@ extension Perennial {
                 /// The customer has bought access to keep, and needs no subscription.
                 public static let unlocked = Self(rawValue: "unlocked")
                 /// A renewal could not be charged. Access is open during a grace period, and shut
-                /// otherwise.
+                /// after it.
                 public static let paymentProblem = Self(rawValue: "payment_problem")
                 /// The offering has no subscription.
                 public static let nothing = Self(rawValue: "nothing")
             }
         }
 
-        /// One product.
+        /// The row of one product.
         public struct Row: Hashable, Sendable, Identifiable {
             public var id: ProductID
             public var title: String
@@ -91,10 +92,10 @@ extension Perennial {
             /// bought to keep.
             public var terms: String?
             /// What the customer has of this product, such as "Renews on 24 May 2027", or what a
-            /// purchase waits for.
+            /// purchase waits for. Nil if there is nothing to say.
             public var status: String?
             public var hasPaymentProblem: Bool
-            /// The introductory offer. Nil unless the customer may take it.
+            /// The introductory offer. Nil unless the customer may take the offer.
             public var trial: String?
             /// The text that App Review requires beside the button of a renewing plan.
             public var disclosure: String?
@@ -123,7 +124,7 @@ extension Perennial {
                 self.plans = plans
             }
 
-            /// Whether a tap on its button buys.
+            /// Whether a tap on the row's button buys the product.
             public var canBuy: Bool {
                 [.buy, .subscribe, .renew, .switchPlan].contains(action)
             }
@@ -131,16 +132,16 @@ extension Perennial {
 
         /// One way to pay for a subscription.
         public struct PlanRow: Hashable, Sendable, Identifiable {
-            /// To buy it: `purchase(row.id, PurchaseOptions(plan: plan))`.
+            /// The plan. To buy it: `purchase(row.id, PurchaseOptions(plan: plan))`.
             public var plan: Plan
             /// The number of payments, such as "12 payments".
             public var title: String
             /// The price of one payment with its period, such as "9,99 € a month".
             public var terms: String
             /// The total that the customer commits to, such as "119,88 € in all for 1 year". Nil if
-            /// there is one payment. App Review requires that it is shown.
+            /// there is one payment. App Review requires that an app shows the total.
             public var total: String?
-            /// The introductory offer of this plan. Nil unless the customer may take it.
+            /// The introductory offer of this plan. Nil unless the customer may take the offer.
             public var trial: String?
             /// The text that App Review requires beside the button.
             public var disclosure: String
@@ -173,7 +174,7 @@ extension Perennial {
             public static let switchPlan = Self(rawValue: "switch_plan")
             /// Shows a checkmark: the customer has bought the product.
             public static let owned = Self(rawValue: "owned")
-            /// Shows a checkmark: another product that the customer has covers this one.
+            /// Shows a checkmark: another product that the customer has includes this one.
             public static let included = Self(rawValue: "included")
             /// The product was bought, but the purchase is not complete yet.
             public static let pending = Self(rawValue: "pending")

@@ -4,14 +4,14 @@ import Foundation
 ///
 /// The rules, by kind of product. The first rule that applies counts.
 ///
-/// - Nothing can be bought until it is known that the customer does not have it.
+/// - A product cannot be bought until it is known that the customer does not have it.
 /// - A plan that renews: *owned* while it is active, and while the App Store tries to charge it;
-///   *pending* if the customer changes to it; *switch* while another plan of its group is active;
-///   *included* if all access that it gives is open; else *subscribe*.
+///   *pending* if the customer has chosen to change to it; *switch* while another plan of its group
+///   is active; *included* if all access that it gives is open; otherwise *subscribe*.
 /// - A term: *included* only if all access that it gives was bought to keep; *renew* while time
-///   remains, from any source; else *subscribe*.
-/// - A non-consumable: *owned*, *included*, else *buy*.
-/// - A consumable: *included* while the entitlement that gives everything is open; else *buy*.
+///   remains, from any source; otherwise *subscribe*.
+/// - A non-consumable: *owned*, *included*, otherwise *buy*.
+/// - A consumable: *included* while the entitlement that gives everything is open; otherwise *buy*.
 ///
 /// While a purchase of the product waits, *pending* replaces the action that would buy.
 struct PaywallSituation {
@@ -78,7 +78,8 @@ struct PaywallSituation {
         return rights.isEmpty ? snapshot.isKnown : rights.allSatisfy { snapshot[$0].isKnown }
     }
 
-    /// A consumable that is paid for and waits only for the server can be bought again.
+    /// The waiting purchase of a product. Nil for a consumable that is paid for and waits only for
+    /// the server, because it can be bought again.
     private func waiting(_ product: Product) -> Perennial.WaitingPurchase? {
         snapshot.waiting.first {
             $0.product == product.id && !(product.kind == .consumable && $0.reason == .server)
@@ -106,7 +107,8 @@ struct PaywallSituation {
         return Standing(isCovered(product) ? .included : .subscribe)
     }
 
-    /// The active subscription to a product, or one that the App Store still tries to charge.
+    /// The subscription to a product that is active, or that the App Store still tries to charge.
+    /// Nil if there is none.
     private func held(_ product: Product) -> Subscription? {
         let held = snapshot.subscriptions.filter { $0.product == product.id && isHeld($0) }
         return held.first { $0.state != .retry && !$0.isOfAnother }
@@ -118,8 +120,8 @@ struct PaywallSituation {
             || Self.runningStates.contains(subscription.state) && !hasLapsed(subscription)
     }
 
-    /// Whether the period has ended since the state was reported, and no access that it gave is
-    /// open any more.
+    /// Whether the period has ended since the state was reported, and the access that it gave is
+    /// shut.
     private func hasLapsed(_ subscription: Subscription) -> Bool {
         guard let until = subscription.until, until <= date,
             let rights = product(subscription.product)?.entitlements, !rights.isEmpty
@@ -128,7 +130,7 @@ struct PaywallSituation {
     }
 
     /// The customer's own subscriptions to other products of the group. If a product's group is
-    /// unknown, the subscriptions that give the same access as this product.
+    /// unknown, the customer's subscriptions that give the same access as the product.
     private func othersInGroup(of product: Product) -> [Subscription] {
         snapshot.subscriptions.filter { subscription in
             guard subscription.product != product.id, isHeld(subscription),
@@ -157,7 +159,7 @@ struct PaywallSituation {
     }
 
     /// The number of months after which a commitment ends. Nil without a commitment, if another
-    /// commitment follows, and in the last month, which ends at the period's date.
+    /// commitment follows, and in the last month, which ends with the period.
     func lastMonth(of subscription: Subscription) -> Int? {
         guard let commitment = subscription.commitment, commitment.renews == false,
             commitment.month < commitment.months
@@ -195,7 +197,8 @@ struct PaywallSituation {
 
     // MARK: - What is open
 
-    /// The entitlement that includes everything in the offering, if the developer has named one.
+    /// The entitlement that includes everything in the offering. Nil if the developer has named
+    /// none.
     var everything: Perennial.EntitlementID? {
         offering.metadata[Self.everythingKey]?.text.map(Perennial.EntitlementID.init(rawValue:))
     }

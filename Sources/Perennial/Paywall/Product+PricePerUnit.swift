@@ -19,7 +19,7 @@ extension Perennial.Product {
         return amount.formatted(priceStyle(currencyCode, locale))
     }
 
-    /// The store's format of prices, or else the locale's.
+    /// The store's format of prices or, for a product that is not from the store, the locale's.
     func priceStyle(
         _ currencyCode: String, _ locale: Locale
     ) -> Decimal.FormatStyle.Currency {
@@ -33,20 +33,20 @@ extension Perennial.Product {
         else { return nil }
         let whole = period.value * unitOfPeriod + period.bonusDays * Self.lengthOfDay
         guard whole > 0 else { return nil }
-        // Divides only once, at the end, so that a result without a remainder stays exact.
+        // Divides once and at the end, so that a result without a remainder stays exact.
         var exact = price * Decimal(one) / Decimal(whole)
         var cut = Decimal()
         NSDecimalRound(&cut, &exact, digits, .down)
         return cut
     }
 
-    /// The length of each unit, in twelfths of a day.
+    /// The number of twelfths of a day in a day. The lengths of all units are in twelfths of a day.
     private static let lengthOfDay = 12
     private static let lengths: [Perennial.Period.Unit: Int] = [
         .day: lengthOfDay, .week: 7 * lengthOfDay, .month: 365, .year: 365 * lengthOfDay,
     ]
 
-    /// The number of decimals that a currency is written with: 2 for euros, 0 for yen.
+    /// The number of decimals with which a currency is written: 2 for euros, 0 for yen.
     private func digits(of currencyCode: String) -> Int {
         let style = Decimal.FormatStyle.Currency(
             code: currencyCode, locale: Locale(identifier: "en_US"))

@@ -1,8 +1,8 @@
-/// The screen of a group as texts, for its purchaser. Pure.
+/// The texts of the screen on which a purchaser manages a group. Pure.
 package struct SeatScreen: Hashable, Sendable {
-    /// The number of seats, such as "7 seats, 2 free".
+    /// The number of seats as text, such as "7 seats, 2 free".
     package var seats: String
-    /// The plan for the next period. Nil if the number of seats stays the same.
+    /// What is planned for the next period. Nil if the number of seats stays the same.
     package var renewal: String?
     package var members: [MemberRow]
     package var invitations: [InvitationRow]
@@ -12,7 +12,7 @@ package struct SeatScreen: Hashable, Sendable {
     package struct MemberRow: Hashable, Sendable, Identifiable {
         package var id: String
         package var title: String
-        /// When the member joined, or that the member waits for a seat.
+        /// When the member joined. For a member who has no seat, that the member waits for one.
         package var status: String
     }
 

@@ -5,7 +5,7 @@ internal import PerennialContract
 // MARK: - Whether the customer should buy
 
 extension Engine {
-    /// The outcome of a purchase that should not be made, so that no sheet is shown. Nil if the
+    /// The outcome of a purchase that should not be made. The sheet is then not shown. Nil if the
     /// customer should buy.
     ///
     /// - Parameter addsSeats: whether the customer wants more seats than the subscription has.
@@ -23,7 +23,7 @@ extension Engine {
         }
     }
 
-    /// Advice from what this device knows.
+    /// Advice on a product by what this device knows.
     func advice(on product: Perennial.ProductID) -> Perennial.Advice {
         let transactions = state.device.storeEvidence.transactions.values
         let own = transactions.filter { $0.productID == product.rawValue && $0.revokedAt == nil }
@@ -46,7 +46,8 @@ extension Engine {
         return Perennial.Advice(product: product, buy: true)
     }
 
-    /// The owner of a purchase, by its original transaction id. Nil if the server has not said.
+    /// The owner of a purchase, by the purchase's original transaction id. Nil if the server has
+    /// not said.
     func verdict(on purchase: String) -> Verdict? {
         state.serverEvidence?.verdicts[purchase]
             ?? state.device.verdicts[purchase]?

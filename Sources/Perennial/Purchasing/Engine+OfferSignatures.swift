@@ -16,14 +16,16 @@ extension Engine {
         return .promotional(id: offer, compactJWS: jws)
     }
 
-    /// Without the offer's signature the full price would be charged.
+    /// The failure if the server did not sign the offer: without the signature, the App Store would
+    /// charge the full price.
     private static var unsignedOffer: Perennial.Failure {
         Perennial.Failure(
             .offerNotAccepted, remedy: "The server did not sign this offer. Show its price again.")
     }
 
-    /// Requests the signature that allows an introductory offer, if the app has chosen one. Nil if
-    /// there is no transaction to name. Then the App Store applies the offer without a signature.
+    /// Requests the signature that allows an introductory offer, if the app has chosen such an
+    /// offer. Nil if there is no transaction to name: the App Store then applies the offer without
+    /// a signature.
     ///
     /// - Throws: the server's refusal, because without the signature the full price might be
     ///   charged.
@@ -42,7 +44,7 @@ extension Engine {
         return .introductory(compactJWS: jws)
     }
 
-    /// The id of a transaction that the customer has posted.
+    /// The id of the newest transaction that the customer has posted. Nil if there is none.
     private var newestTransaction: String? {
         state.device.storeEvidence.transactions.values.filter(\.isAcknowledged)
             .max { ($0.signedAt, $0.id) < ($1.signedAt, $1.id) }?.id

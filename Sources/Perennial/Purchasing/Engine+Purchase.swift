@@ -5,8 +5,8 @@ internal import PerennialContract
 // MARK: - Buying
 
 extension Engine {
-    /// Buys a product. A second call for the same product during the first call joins it. A call
-    /// for another product waits.
+    /// Buys a product. A second call for the same product during the first call returns the outcome
+    /// of the first. A call for another product waits.
     func purchase(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
         anchor: PurchaseAnchor?
@@ -66,7 +66,8 @@ extension Engine {
         }
     }
 
-    /// A purchase that one customer requested must not be made for the next person on this device.
+    /// Throws if another customer has signed in: a purchase that one customer requested must not be
+    /// made for the next person on this device.
     func checkStays(_ customer: String?) throws(Perennial.Failure) {
         guard state.device.customerID == customer else {
             throw Perennial.Failure(
@@ -149,7 +150,7 @@ extension Engine {
         if entries.isEmpty, !isAcknowledged(payload), outbox?.isWriter == true,
             let id = sheet.buyer.id
         {
-            // The outbox had no room for it.
+            // The outbox had no room for the document.
             entries = [
                 OutboxEntry(
                     document, payload, .purchase, for: id, at: sheet.placement, firstSeen: now)
@@ -248,7 +249,7 @@ extension Engine {
 // MARK: - Before the sheet
 
 extension Engine {
-    /// The purchase options: the account token, and the signature of an offer.
+    /// The purchase options for StoreKit: the account token, and the signature of an offer.
     private func makeOptions(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
     ) async throws(Perennial.Failure) -> StorePurchaseOptions {
@@ -267,8 +268,9 @@ extension Engine {
         return made
     }
 
-    /// The `appAccountToken` of purchases. It assigns them to the customer even if the app is
-    /// killed before it can post them. Nil if the server cannot be asked.
+    /// The `appAccountToken` of purchases. With this token, the server assigns a purchase to the
+    /// customer even if the app is killed before it can post the purchase. Nil if the server cannot
+    /// be asked.
     private func accountToken() async -> String? {
         if let token = state.device.accountToken { return token }
         guard let id = state.device.customerID, mayPost,

@@ -4,9 +4,9 @@ internal import PerennialContract
 // MARK: - Restoring
 
 extension Engine {
-    /// Restores purchases. Asks for a password only if the first attempt found nothing, or if the
-    /// server needs newer documents of the purchases that it found. Changes nothing if another
-    /// customer would lose something.
+    /// Restores purchases. Asks for the account's password only if the first attempt found nothing,
+    /// or if the server needs newer documents of the purchases that it found. Changes nothing if
+    /// another customer would lose something.
     func restore() async throws(Perennial.Failure) -> Perennial.Restoration {
         let interval = SignpostInterval("restore")
         defer { interval.close() }
@@ -30,8 +30,8 @@ extension Engine {
         return try await restore(documents, for: id, shown: preview)
     }
 
-    /// All purchases of the store account, as the store signs them now. The store asks for a
-    /// password. If the customer cancels, the documents on this device are used.
+    /// All purchases of the store account, signed again by the store, which asks for the account's
+    /// password. If the customer cancels, the documents that this device has.
     private func fetchedDocuments() async throws(Perennial.Failure) -> [StoreDocument] {
         do { try await store.sync() } catch {
             guard error == .cancelled else { throw Perennial.Failure(error) }
@@ -71,7 +71,7 @@ extension Engine {
         return id
     }
 
-    /// All purchases of the store account, each once.
+    /// All purchases of the store account, each of them once.
     private func ownDocuments() async -> [StoreDocument] {
         let all = await store.documents(.all) ?? []
         let entitlements = await store.documents(.entitlements) ?? []
@@ -79,7 +79,7 @@ extension Engine {
         return (all + entitlements).filter { $0.isVerified && seen.insert($0.jws).inserted }
     }
 
-    /// The preview of a restore, and whether newer documents would restore more.
+    /// The preview of a restore, and whether newer documents would restore further purchases.
     private func preview(
         _ documents: [StoreDocument], for id: String
     ) async throws(Perennial.Failure) -> (preview: Perennial.RestorePreview, isOutdated: Bool) {
@@ -138,7 +138,7 @@ extension Engine {
 }
 
 extension Perennial.RestorePreview {
-    /// The outcome if everything in the preview is done.
+    /// The outcome if the restore does everything that the preview shows.
     fileprivate var outcome: Perennial.Restoration.Outcome {
         let effects = Set(items.map(\.effect))
         if effects.isEmpty { return .nothingFound }
@@ -148,15 +148,15 @@ extension Perennial.RestorePreview {
 }
 
 extension PurchasePreview.Shown {
-    /// Whether a newly signed document may restore a purchase that this document did not.
+    /// Whether the purchase might be restored if its document were signed again.
     fileprivate var wantsNewerDocument: Bool {
         why == "document_too_old" || (why == "shared_with_most" && ownerKind == .anonymous)
     }
 }
 
 extension Perennial.RestorePreview.ShownPurchase {
-    /// Moving a purchase away from an anonymous customer takes nothing from another person, so it
-    /// is shown as a link.
+    /// Creates the purchase of a preview. A move from an anonymous customer is shown as a link,
+    /// because it takes nothing from another person.
     fileprivate init(_ shown: PurchasePreview.Shown) {
         let takesFromAPerson = shown.ownerKind != .anonymous
         let effect = Perennial.RestorePreview.Effect(rawValue: shown.outcome)

@@ -1,16 +1,17 @@
 internal import AccessRules
 internal import PerennialContract
 
-/// The state when the payment sheet was shown.
+/// What the engine knew when the payment sheet was shown.
 struct PaymentSheet: Sendable {
     var product: Perennial.ProductID
     var buyer: Engine.Buyer
     var placement: Perennial.PlacementID?
-    /// The transactions that existed before.
+    /// The ids of the transactions that existed before.
     var known: Set<String>
     var shownAt: Timestamp
 
-    /// The outcome, from a comparison of the requested product with the store's result.
+    /// The outcome of the purchase, found by comparing the requested product with the store's
+    /// result.
     ///
     /// - Parameter verdict: the owner of the purchase. Nil if the server has not said.
     func outcome(

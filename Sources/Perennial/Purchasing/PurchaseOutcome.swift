@@ -1,2 +1,2 @@
-/// The result of a purchase, for every caller that waited for the purchase.
+/// The result of a purchase, for every caller that has waited for it.
 typealias PurchaseOutcome = Result<Perennial.Purchase, Perennial.Failure>

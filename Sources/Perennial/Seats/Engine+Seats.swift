@@ -5,7 +5,7 @@ internal import PerennialContract
 // MARK: - Buying seats
 
 extension Engine {
-    /// Checks a number of seats before the payment sheet is shown.
+    /// Throws if a number of seats cannot be bought. Called before the payment sheet is shown.
     ///
     /// - Parameter seats: the total number of seats after the purchase.
     func check(
@@ -23,8 +23,8 @@ extension Engine {
         if seats == present { throw .seatsUnchanged(seats) }
     }
 
-    /// How many seats the customer pays for now, according to the App Store on this device. Nil if
-    /// no subscription to the product is active.
+    /// The number of seats for which the customer pays now, according to the App Store on this
+    /// device. Nil if no subscription to the product is active.
     private func presentSeats(of product: Perennial.ProductID) -> Int? {
         let now = now
         let transactions = state.device.storeEvidence.transactions.values
@@ -50,8 +50,8 @@ extension Perennial.Failure {
 }
 
 extension StoreTransaction {
-    /// Whether somebody else pays: a member of the family, the purchaser of a group, or an
-    /// organization.
+    /// Whether another person or an organization pays: a member of the family, or the purchaser of
+    /// a group.
     fileprivate var isPaidByAnother: Bool { isFamilyShared || details.ownership == "ASSIGNED" }
 }
 
@@ -107,7 +107,7 @@ extension Engine {
         return Perennial.SeatInvitation(invitation)
     }
 
-    /// The server decides whether this length of time is allowed.
+    /// A length of time in whole seconds. The server decides whether the length is allowed.
     private static func wholeSeconds(_ seconds: TimeInterval) -> Int {
         Int(exactly: seconds.rounded()) ?? 0
     }
@@ -129,15 +129,15 @@ extension Engine {
         return try await fetchSeatChange()
     }
 
-    /// Ends a claim, either the customer's own or one in the customer's group.
+    /// Ends a claim: that of the customer, or one in the customer's group.
     func releaseSeat(_ claim: String) async throws(Perennial.Failure) {
         let customer = try await seatHolder()
         try await delete(Paths.seatClaim(claim), for: customer)
-        // The answer about the customer shows which of the two it was.
+        // The answer about the customer shows whose claim it was.
         _ = try await fetchSeatChange()
     }
 
-    /// Requests what the customer may use since a claim began or ended.
+    /// Requests what the customer may use after a claim began or ended.
     private func fetchSeatChange() async throws(Perennial.Failure) -> Perennial.Snapshot {
         session.require(.customer)
         try await fetchCustomer(within: configuration.patience)

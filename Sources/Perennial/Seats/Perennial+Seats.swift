@@ -4,7 +4,7 @@ public import Foundation
 
 extension Perennial {
     /// The members of a subscription that the customer has bought for several people, its seats,
-    /// and the invitations that can be used. Asks the server.
+    /// and the invitations that can be used. Sends a request to the server.
     ///
     /// - Parameter subscription: one of ``Snapshot/groups``.
     /// - Throws: `Failure`: `purchase_unknown` if the customer is not its purchaser;
@@ -21,8 +21,8 @@ extension Perennial {
     ///
     /// - Parameters:
     ///   - subscription: one of ``Snapshot/groups``.
-    ///   - customer: the customer who may use the invitation. If nil, any customer who has its
-    ///     token.
+    /// - customer: the customer who may use the invitation. If nil, any customer who has its token
+    ///   may use it.
     ///   - seconds: how long the invitation can be used: from a minute to 30 days. If nil, 7 days.
     /// - Returns: the invitation with its token, which no other call returns. Send it to the
     ///   person, whose app calls ``claimSeat(_:)``.
@@ -54,7 +54,7 @@ extension Perennial {
         }
     }
 
-    /// Takes a member's seat back: the member's access ends at once, and another person can join.
+    /// Removes a member from a seat. The member's access ends at once, and another person can join.
     /// Idempotent.
     ///
     /// - Throws: `Failure`: `claim_unknown` if the seat does not belong to a member of the
@@ -70,7 +70,7 @@ extension Perennial {
 // MARK: - For a member
 
 extension Perennial {
-    /// Joins a group. When the call returns, the access is open. Idempotent.
+    /// Joins a group. Access is open when the call returns. Idempotent.
     ///
     /// - Parameter token: the token of an invitation.
     /// - Throws: `Failure`: `invitation_unknown` if the token is not valid, was used, withdrawn or
@@ -84,11 +84,12 @@ extension Perennial {
         }
     }
 
-    /// Gives up the customer's own seat: the access ends at once. Idempotent.
+    /// Gives up the customer's own seat. Access ends at once. Idempotent.
     ///
-    /// - Parameter seat: ``Subscription/seat`` of one of ``Snapshot/memberships``.
-    /// - Throws: `Failure` if the server has not confirmed it. Then nothing has changed on this
-    ///   device.
+    /// - Parameter seat: the id of the customer's seat: `seat.id` of a subscription in
+    ///   ``Snapshot/memberships``.
+    /// - Throws: `Failure` if the server has not confirmed the end of the claim. In that case
+    ///   nothing has changed on this device.
     @discardableResult
     public func leaveSeat(_ seat: Subscription.Seat.ID) async throws(Failure) -> Snapshot {
         switch part {

@@ -1,14 +1,14 @@
 public import Foundation
 
 extension Perennial.Subscription {
-    /// The number of people that a subscription is paid for, including the purchaser.
+    /// The number of people for whom a subscription is paid, including the purchaser.
     public struct Seats: Hashable, Sendable {
-        /// The seats of the present period. 0 if the subscription is not active.
+        /// The number of seats of the present period. 0 if the subscription is not active.
         public var count: Int
-        /// The seats of the next period. Nil if the App Store has not said.
+        /// The number of seats of the next period. Nil if the App Store has not said.
         public var atRenewal: Int?
-        /// How many members have joined. Nil unless your app invites them, and until the server has
-        /// said.
+        /// The number of members who have joined. Nil unless your app invites them, and until the
+        /// server has said.
         public var members: Int?
 
         public init(count: Int, atRenewal: Int? = nil, members: Int? = nil) {
@@ -18,7 +18,7 @@ extension Perennial.Subscription {
         }
     }
 
-    /// A place in a group that another person pays for.
+    /// A place in a group for which another person pays.
     public struct Seat: Hashable, Sendable, Identifiable {
         /// The id of the claim. To give up the seat: `leaveSeat(seat.id)`.
         public var id: String
@@ -32,27 +32,26 @@ extension Perennial.Subscription {
 }
 
 extension Perennial {
-    /// The people who use one subscription, and the number of people it is paid for.
+    /// The people who use one subscription, and the number of people for whom it is paid.
     public struct SeatGroup: Hashable, Sendable, Identifiable {
         /// The id of the subscription, whose purchaser is the customer.
         public var id: Subscription.ID
         public var product: ProductID
         /// Who invites the members.
         public var host: SeatHost
-        /// The number of people that the subscription is paid for now, including the purchaser. 0
-        /// if it is not active.
+        /// The number of people for whom the subscription is paid now, including the purchaser. 0
+        /// if the subscription is not active.
         public var seats: Int
-        /// The number of people that the next period is for. Nil if the App Store has not said.
+        /// The number of people for whom the next period is. Nil if the App Store has not said.
         public var seatsAtRenewal: Int?
-        /// How many more members can join now. Nil unless your app invites them.
+        /// The number of members who can still join now. Nil unless your app invites the members.
         public var available: Int?
         /// The members who have joined, in the order in which they get seats. Empty unless your app
-        /// invites them.
+        /// invites the members.
         public var members: [SeatMember]
-        /// The invitations that can be used, the newest first. Their tokens are not included.
+        /// The invitations that can be used, newest first. They do not include the tokens.
         public var invitations: [SeatInvitation]
-        /// When the access ends if the next period is not paid. Nil if the subscription is not
-        /// active.
+        /// When access ends if the next period is not paid. Nil if the subscription is not active.
         public var until: Date?
 
         public init(
@@ -74,7 +73,7 @@ extension Perennial {
 
     /// A person who has joined a group.
     public struct SeatMember: Hashable, Sendable, Identifiable {
-        /// The id of the claim. To take the seat back: `removeSeat(member.id)`.
+        /// The id of the claim. To remove the member: `removeSeat(member.id)`.
         public var id: String
         /// The member's id in your app. Nil if the member has not signed in.
         public var customer: String?
@@ -93,10 +92,11 @@ extension Perennial {
     /// An invitation, with which one person can join a group.
     public struct SeatInvitation: Hashable, Sendable, Identifiable {
         public var id: String
-        /// The secret that the invited person needs, for example in a link. Only
-        /// ``Perennial/inviteToSeat(of:for:within:)`` returns it.
+        /// The secret that the invited person needs, for example in a link. Nil unless
+        /// ``Perennial/inviteToSeat(of:for:within:)`` returned the invitation.
         public var token: String?
-        /// The customer who may use the invitation. Nil if any customer with the token may.
+        /// The customer who may use the invitation. Nil if any customer who has the token may use
+        /// it.
         public var customer: String?
         public var expires: Date
 
@@ -108,20 +108,20 @@ extension Perennial {
         }
     }
 
-    /// Who invites the members of a group. Expect values that you do not know.
+    /// Who invites the members of a group. Later versions may have other values.
     public struct SeatHost: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The App Store. The purchaser invites members with Apple's sheet.
+        /// The App Store invites: the purchaser uses Apple's sheet.
         public static let apple = Self(rawValue: "apple")
-        /// Your app, with ``Perennial/inviteToSeat(of:for:within:)``.
+        /// Your app invites, with ``Perennial/inviteToSeat(of:for:within:)``.
         public static let developer = Self(rawValue: "developer")
-        /// The value is unknown, or this version does not know it.
+        /// The App Store has not said, or has sent a value that this version does not know.
         public static let other = Self(rawValue: "other")
     }
 
-    /// Whether a place in a group gives access. Expect values that you do not know.
+    /// Whether a place in a group gives access. Later versions may have other values.
     public struct SeatStanding: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -129,9 +129,9 @@ extension Perennial {
         /// There is a seat for the member.
         public static let held = Self(rawValue: "held")
         /// There are fewer seats than members, and other members joined earlier. The place gives
-        /// access again as soon as there is a seat.
+        /// access again as soon as there is a seat for it.
         public static let waiting = Self(rawValue: "waiting")
-        /// The claim is over permanently.
+        /// The claim has ended and will not give access again.
         public static let ended = Self(rawValue: "ended")
     }
 }

@@ -1,8 +1,8 @@
 public import Foundation
 
 extension Perennial {
-    /// A range of seats that have the same price. A seat has the price of the range that contains
-    /// its number, so more seats do not make the earlier ones cheaper.
+    /// A range of seats that have the same price. The price of a seat is that of the range that
+    /// contains its number, so buying more seats does not make the earlier ones cheaper.
     public struct SeatTier: Hashable, Sendable {
         /// The number of the range's first seat, from 1.
         public var from: Int
@@ -10,7 +10,7 @@ extension Perennial {
         public var through: Int?
         /// The price of one seat.
         public var price: Decimal
-        /// The price of one seat as text, as the store writes it.
+        /// The price of one seat as the store writes it.
         public var displayPrice: String
 
         public init(from: Int = 1, through: Int? = nil, price: Decimal, displayPrice: String) {
@@ -20,7 +20,7 @@ extension Perennial {
             self.displayPrice = displayPrice
         }
 
-        /// How many of the first seats are in the range.
+        /// The number of seats in the range, if this many seats are bought.
         fileprivate func count(among seats: Int) -> Int {
             guard from >= 1, seats >= from else { return 0 }
             return max(0, min(seats, through ?? seats) - (from - 1))
@@ -35,7 +35,7 @@ extension Perennial.Product {
     /// The price of a number of seats for one period: the exact sum over ``seatTiers``. Adding 4
     /// seats to 8 costs `price(of: 12) - price(of: 8)`.
     ///
-    /// Nil if the product is not sold in that number of seats, or if the number is less than one.
+    /// Nil if the product is not sold with that number of seats, or if the number is less than one.
     public func price(of seats: Int) -> Decimal? {
         guard seats >= 1 else { return nil }
         var (sum, counted) = (Decimal(), 0)
@@ -51,7 +51,7 @@ extension Perennial.Product {
 
     /// The price of a number of seats for one period, as text.
     ///
-    /// Nil in the same cases as ``price(of:)``, and if the currency is unknown.
+    /// Nil in the cases in which ``price(of:)`` is nil, and if the currency is unknown.
     /// - Parameter locale: how to write the price. A product from the store uses the store's
     ///   format.
     public func displayPrice(of seats: Int, locale: Locale = .current) -> String? {

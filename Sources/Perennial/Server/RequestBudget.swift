@@ -1,23 +1,24 @@
-/// Limits the requests that no caller waits for, so that no error of a server, of a proxy or of the
-/// SDK makes an app send requests without a pause.
+/// Limits the requests that no caller waits for, so that a fault of a server, of a proxy or of the
+/// SDK never makes an app send requests without a pause.
 ///
-/// Requests that a caller waits for, such as those of a purchase, count and are never delayed.
-/// Other requests check the budget when they are sent, not earlier: several loops may wait for the
-/// same moment.
+/// Requests that a caller waits for, such as those of a purchase, count but are never delayed.
+/// Other requests check the budget when they are sent, not earlier, because several loops may wait
+/// for the same moment.
 struct RequestBudget: Sendable {
     /// The maximum number of requests in any minute. A launch needs four, and an app that waits for
     /// changes two or three a minute.
     static let perMinute = 60
-    /// The number of requests that is reserved for the keys that sign tokens. They are fetched at
-    /// most once a minute, when an answer needs them.
+    /// The number of requests that is reserved for fetching the keys that sign tokens. They are
+    /// fetched at most once a minute, when an answer needs them.
     static let keptFree = 1
     private static let minute: Int64 = 60_000
 
-    /// When the last requests were sent, the oldest first.
+    /// When the last requests were sent, oldest first.
     private var sent: [Moment] = []
 
-    /// A moment, in milliseconds, by the device's clock and by the machine's clock. In tests the
-    /// device's clock stands still while requests take time, or moves by days within an instant.
+    /// A moment in milliseconds, by the device's clock and by the machine's clock. The two clocks
+    /// differ only in tests, where the device's clock stands still while requests take time, or
+    /// moves by days within an instant.
     struct Moment: Sendable {
         var device: Int64
         var machine: Int64
@@ -32,8 +33,8 @@ struct RequestBudget: Sendable {
         if sent.count > Self.perMinute { sent.removeFirst() }
     }
 
-    /// Milliseconds until another request may be sent that no caller waits for. Zero if it may be
-    /// sent now.
+    /// The milliseconds until another request that no caller waits for may be sent. Zero if one may
+    /// be sent now.
     func wait(at now: Moment) -> Int64 {
         let decisive = sent.count - (Self.perMinute - Self.keptFree)
         guard decisive >= 0 else { return 0 }

@@ -8,10 +8,11 @@ struct RetryAfter: Sendable {
     /// The wait in seconds, from 0 to ``secondsMax``.
     var seconds: Int
 
-    /// Nil if the header is missing or is neither a number nor a date.
+    /// Parses the header `Retry-After`. Nil if it is missing, or is neither a number nor a date.
     ///
-    /// - Parameter date: the answer's `Date` header. A date in `Retry-After` counts from this date,
-    ///   because the device's clock may be wrong. If it is missing, the device's clock counts.
+    /// - Parameter date: the answer's `Date` header. The wait until a date is counted from this
+    ///   header, because the device's clock may be wrong. If the header is missing, the device's
+    ///   clock counts.
     init?(_ header: String?, date: String?) {
         guard let text = header?.trimmingCharacters(in: .whitespaces) else { return nil }
         if let number = Int(text) {
@@ -24,7 +25,7 @@ struct RetryAfter: Sendable {
         }
     }
 
-    /// The three forms of RFC 9110 §5.6.7, the last two of which are obsolete.
+    /// The three forms of dates in RFC 9110 §5.6.7. The last two are obsolete.
     private static let forms = [
         "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",
     ]

@@ -7,13 +7,13 @@ internal import PerennialContract
 
 /// Sends requests to the Perennial server.
 struct ServerClient: Sendable {
-    /// The maximum size of an answer that is read.
+    /// The maximum size in bytes of an answer that is read.
     static let answerBytesMax = 8 * 1024 * 1024
 
     var base: URL
     var key: String
     var proof: (@Sendable (String) async throws -> String)?
-    /// Sends a request instead of the network. Nil except in tests.
+    /// The function that sends a request instead of the network. Nil except in tests.
     var transport: Transport?
     private let made = Locked<URLSession?>(nil)
 
@@ -29,8 +29,8 @@ struct ServerClient: Sendable {
         self.transport = transport
     }
 
-    /// Created for the first request, because creating it takes as long as the rest of the app's
-    /// launch.
+    /// The session, created for the first request, because its creation takes as long as the rest
+    /// of the app's launch.
     private var session: URLSession {
         made.withLock { made in
             if let made { return made }
@@ -43,8 +43,8 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// - Parameter request: its `customer` is the customer for whom it is sent. Such a request
-    ///   needs a proof.
+    /// - Parameter request: the request. If it has a `customer`, it is sent with a proof for that
+    ///   customer.
     /// - Throws: ``ServerError`` for any answer but 2xx and 304.
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         var message = try makeMessage(request)
@@ -129,9 +129,9 @@ struct ServerClient: Sendable {
     }
 
     /// Sends a request and waits for the response. On Linux the request continues when its caller
-    /// stops waiting, because cancelling can block URLSession there. Its own time limit does not
-    /// count on Linux while nothing arrives. On Apple's systems that limit begins anew with each
-    /// part that arrives.
+    /// stops waiting, because cancelling can block URLSession there. The time limit of URLSession
+    /// has no effect on Linux while nothing arrives. On Apple's systems that limit begins again
+    /// with each part that arrives.
     private func response(to message: URLRequest) async throws -> (Data, URLResponse) {
         if let transport { return try await transport(message) }
         return try await Self.value(within: message.timeoutInterval) { [session] in
@@ -139,8 +139,8 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// The result of some work. After the time limit this throws `URLError.timedOut`, and no longer
-    /// waits for the work.
+    /// The result of some work. After the time limit, throws `URLError.timedOut` and stops waiting
+    /// for the work.
     private static func value<Value: Sendable>(
         within seconds: TimeInterval, of work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -174,7 +174,7 @@ struct ServerClient: Sendable {
 /// A request to the server.
 struct ServerRequest: Sendable {
     var method: String
-    /// Percent-encoded: see ``Paths``.
+    /// The percent-encoded path: see ``Paths``.
     var path: String
     var query: [String: String] = [:]
     var headers: [String: String] = [:]
@@ -225,21 +225,21 @@ struct ServerAnswer: Sendable {
 /// Why a request failed.
 struct ServerError: Error, Sendable {
     var failure: Perennial.Failure
-    /// The status of the HTTP answer. Nil if there was none.
+    /// The status of the HTTP answer. Nil if no answer arrived.
     var status: Int?
-    /// The server's problem. Nil if the server did not answer, or if the answer does not have the
-    /// server's form.
+    /// The problem that the server reported. Nil if no answer arrived, or if the answer does not
+    /// contain a problem.
     var problem: Problem?
-    /// For how many seconds nothing should be sent. Nil if the server has not said.
+    /// The number of seconds for which no request should be sent. Nil if the server has not said.
     var retryAfter: Int?
     var serverTime: Timestamp?
     /// The request's number, as in ``ServerAnswer``.
     var number = 0
-    /// Whether the request was not sent, because of the ``RequestBudget``.
+    /// Whether the request was not sent because of the ``RequestBudget``.
     var isHeldBack = false
 
-    /// The error of a request that the budget delayed. No caller waits for it, and it is sent
-    /// later.
+    /// The error of a request that the budget delayed. No caller waits for the request, and it is
+    /// sent later.
     static var heldBack: Self {
         var error = Self(
             failure: Perennial.Failure(

@@ -9,8 +9,8 @@ struct Audience: Hashable, Sendable {
     var app: String?
     var environment: StoreEnvironment
 
-    /// The app's name, or nil if the claims `iss`, `aud` and `environment` are not for this
-    /// audience.
+    /// The app's name in the claims. Nil if the claims `iss`, `aud` and `environment` are not for
+    /// this audience.
     func app(of claims: SignedJSON) -> String? {
         guard claims["environment"]?.string == environment.rawValue,
             Self.name(claims["iss"]?.string, in: environment) != nil,
@@ -19,7 +19,8 @@ struct Audience: Hashable, Sendable {
         return app == nil || app == name ? name : nil
     }
 
-    /// The name without the suffix. The sandbox requires the suffix; production forbids it.
+    /// The name in a claim, without the suffix. Nil unless the suffix is present in the sandbox,
+    /// and absent in production.
     private static func name(_ text: String?, in environment: StoreEnvironment) -> String? {
         guard let text, text.hasSuffix(sandboxSuffix) == (environment == .sandbox) else {
             return nil

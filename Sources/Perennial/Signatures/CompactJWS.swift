@@ -2,21 +2,21 @@
 struct CompactJWS: Hashable, Sendable {
     /// The maximum size of a text in bytes, unless its kind has another limit.
     static let bytesMax = 65_536
-    /// The only algorithm that our servers use.
+    /// The only algorithm that Perennial's servers use.
     static let algorithm = "ES256"
 
-    /// The id of the key that is said to have signed the text.
+    /// The id of the key that has signed the text, according to its header.
     let keyID: String
-    /// The header's `typ`. Nil if it has none.
+    /// The header's `typ`. Nil if the header has none.
     let type: String?
     let payload: [UInt8]
     /// The bytes that were signed: header and payload as they stand in the text.
     let signedBytes: [UInt8]
-    /// 64 bytes.
+    /// The signature, 64 bytes.
     let signature: [UInt8]
 
-    /// Returns nil if the text is not a compact JWS, is too large, names another algorithm than
-    /// ES256, or demands an extension (`crit`).
+    /// Parses a text. Returns nil if it is not a compact JWS, is too large, names an algorithm
+    /// other than ES256, or demands an extension (`crit`).
     init?(_ text: String, bytesMax: Int = Self.bytesMax) {
         guard text.utf8.count <= bytesMax else { return nil }
         let bytes = Array(text.utf8)

@@ -8,9 +8,10 @@ internal import Foundation
 
 /// The three algorithms that the SDK uses. Only this file imports a cryptographic library.
 enum Cryptography {
-    /// The size of a SHA-256 digest, and of an HMAC-SHA256 code.
+    /// The size in bytes of a SHA-256 digest, and of an HMAC-SHA256 code.
     static let digestBytes = 32
-    /// The size of a P-256 point without a prefix, and of an ES256 signature: two numbers each.
+    /// The size in bytes of a P-256 point without a prefix, and of an ES256 signature. Each
+    /// consists of two numbers.
     static let pairBytes = 64
 
     static func sha256(_ bytes: some DataProtocol) -> [UInt8] {
@@ -32,7 +33,7 @@ enum Cryptography {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
     }
 
-    /// Compares in constant time.
+    /// Whether a code is the key's HMAC-SHA256 code of the bytes. Compares in constant time.
     static func isHMAC(_ code: [UInt8], of bytes: [UInt8], key: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(
             code, authenticating: bytes, using: SymmetricKey(data: key))

@@ -3,9 +3,9 @@ internal import PerennialContract
 
 /// A token whose signature and claims were checked: what the server said about one customer.
 struct CustomerToken: Hashable, Sendable {
-    /// The `typ` of its header.
+    /// The `typ` of the token's header.
     static let type = "JWT"
-    /// How far `iat` may be ahead of the reckoned time. Milliseconds.
+    /// How many milliseconds `iat` may be ahead of the reckoned time.
     static let aheadMax: Int64 = 86_400_000
     /// The maximum number of entitlements, and of purchases, that are read from one token.
     static let membersMax = 1_000
@@ -16,11 +16,11 @@ struct CustomerToken: Hashable, Sendable {
     let app: String
     let customerID: String
     let environment: StoreEnvironment
-    /// `iat`: when it was signed.
+    /// When the token was signed: the claim `iat`.
     let issuedAt: Timestamp
-    /// `exp`.
+    /// When the token expires: the claim `exp`.
     let expiresAt: Timestamp
-    /// Until when a device without a network may rely on the token.
+    /// The time until which a device without a network may rely on the token.
     let offlineUntil: Timestamp
     /// A number that orders the tokens of one customer.
     let sequence: Int64
@@ -30,11 +30,11 @@ struct CustomerToken: Hashable, Sendable {
 
     struct Entitlement: Hashable, Sendable {
         var state: AccessState
-        /// Nil if the entitlement never ends.
+        /// When the entitlement ends. Nil if it never ends.
         var until: Timestamp?
-        /// Whether it may renew at ``until``.
+        /// Whether the entitlement may renew at ``until``.
         var mayRenew: Bool
-        /// Nil for a grant.
+        /// The purchase that gives the entitlement. Nil for a grant.
         var originalTransactionID: String?
     }
 
@@ -47,8 +47,8 @@ struct CustomerToken: Hashable, Sendable {
         var now: Timestamp
     }
 
-    /// Returns nil if no key of the ring signed the token, or if it does not match the expectation.
-    /// The rules of access decide whether it has expired.
+    /// Verifies a token. Returns nil if no key of the ring signed it, or if it does not match the
+    /// expectation. Does not check whether the token has expired: the rules of access decide that.
     init?(_ text: String, by ring: KeyRing, expected: Expectation) {
         guard let payload = ring.verify(text, type: Self.type), let claims = SignedJSON(payload),
             let app = expected.audience.app(of: claims), let customerID = claims["sub"]?.string,
@@ -107,7 +107,7 @@ extension CustomerToken.Entitlement {
 }
 
 extension CustomerToken {
-    /// The moment that the token describes: `iat`, with the milliseconds of `seq`.
+    /// The moment that the token describes: the second in `iat`, with the milliseconds in `seq`.
     var asOf: Timestamp {
         let isSameSecond = sequence / 1000 == issuedAt.milliseconds / 1000
         return isSameSecond ? Timestamp(milliseconds: sequence) : issuedAt
@@ -131,7 +131,7 @@ extension Timestamp {
     /// The last second that a claim may name: the end of the year 9999.
     static let secondsMax: Int64 = 253_402_300_799
 
-    /// Reads a claim in seconds since 1970 (RFC 7519 §2). Returns nil for anything else.
+    /// Reads a claim in seconds since 1970 (RFC 7519 §2). Returns nil for any other value.
     init?(seconds claim: SignedJSON?) {
         guard let seconds = claim?.integer, (0...Self.secondsMax).contains(seconds) else {
             return nil

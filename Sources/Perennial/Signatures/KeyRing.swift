@@ -1,15 +1,15 @@
 internal import PerennialContract
 
-/// The keys that this device trusts: those that the app was built with, or those that it first
-/// received over TLS, and those that trusted keys have introduced.
+/// The keys that this device trusts: the keys that the app was built with or, without such keys,
+/// the first that it received over TLS; and the keys that trusted keys have introduced.
 ///
 /// Once the ring has keys, a key is added only if a key of the ring introduces it. So an attacker
 /// who answers instead of the server cannot make the device trust another key.
 struct KeyRing: Hashable, Sendable {
     /// The maximum number of keys in a ring.
     static let keysMax = 100
-    /// The maximum number of entries of a chain that are read. One server publishes the chains of
-    /// all its apps.
+    /// The maximum number of entries of a chain that are read. The chain of one server contains the
+    /// introductions of all its apps.
     static let chainEntriesMax = 10_000
     /// The maximum number of entries of a chain whose signatures are verified.
     static let introductionsMax = 100
@@ -20,13 +20,13 @@ struct KeyRing: Hashable, Sendable {
 
     /// Whether the app was built with the first keys.
     let isPinned: Bool
-    /// The trusted keys, the oldest first.
+    /// The trusted keys, oldest first.
     private(set) var keys: [SigningKey]
-    /// The introductions that added the other keys, in order.
+    /// The introductions that added further keys, in order.
     private(set) var introductions: [String] = []
 
-    /// Creates a ring that trusts the keys that the app was built with. Without such keys it trusts
-    /// the first key set that it receives.
+    /// Creates a ring that trusts the keys that the app was built with. Without such keys, the ring
+    /// trusts the first key set that it receives.
     init(pinned: [SigningKey] = []) {
         isPinned = !pinned.isEmpty
         keys = Array(pinned.prefix(Self.keysMax))
@@ -40,11 +40,11 @@ struct KeyRing: Hashable, Sendable {
 
     subscript(_ id: String) -> SigningKey? { keys.last { $0.id == id } }
 
-    /// Learns keys from a key set that came over TLS: all its keys if the ring is empty; otherwise
-    /// the keys that its chain introduces.
+    /// Adds keys from a key set that was received over TLS: all its keys if the ring is empty;
+    /// otherwise the keys that its chain introduces.
     ///
     /// - Parameter app: the app's name in the server's configuration. Nil if it is not known yet.
-    ///   Then an introduction for any app is accepted if a key of the ring has signed it.
+    ///   In that case an introduction for any app is accepted if a key of the ring has signed it.
     /// - Returns: whether the ring has a new key.
     mutating func learn(from set: TokenKeySet, app: String?) -> Bool {
         let before = keys.count
@@ -55,7 +55,8 @@ struct KeyRing: Hashable, Sendable {
         return keys.count > before
     }
 
-    /// Reads a chain once, oldest entry first, and skips entries that introduce no key.
+    /// Adds the keys that a chain introduces. Reads the chain once, oldest entry first, and skips
+    /// entries that introduce no key.
     mutating func follow(_ chain: [String], app: String?) {
         var verified = 0
         for entry in chain.suffix(Self.chainEntriesMax) where verified < Self.introductionsMax {
@@ -72,7 +73,7 @@ struct KeyRing: Hashable, Sendable {
         }
     }
 
-    /// Returns the payload of a text that a key of the ring has signed, or nil.
+    /// The payload of a text that a key of the ring has signed. Nil if none has signed it.
     func verify(_ text: String, type: String, bytesMax: Int = CompactJWS.bytesMax) -> [UInt8]? {
         CompactJWS(text, bytesMax: bytesMax).flatMap { verify($0, type: type) }
     }

@@ -2,11 +2,11 @@
 ///
 /// The SDK has its own reader because the first use of Foundation's decoders in a process takes
 /// longer than everything else at the app's launch. The reader is strict, because two readers must
-/// never understand one signed text differently: a repeated key is an error, and so is a fraction.
+/// never understand one signed text differently. A repeated key is an error, as is a fraction.
 enum SignedJSON: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// None of our claims has a fraction.
+    /// A whole number. No claim of Perennial has a fraction.
     case integer(Int64)
     case string(String)
     case array([SignedJSON])
@@ -15,7 +15,7 @@ enum SignedJSON: Hashable, Sendable {
     /// The maximum nesting of values.
     static let depthMax = 16
 
-    /// Returns nil unless the bytes are exactly one value.
+    /// Parses bytes. Returns nil unless they are exactly one value.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes)
         guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }
@@ -27,7 +27,7 @@ enum SignedJSON: Hashable, Sendable {
     var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
     var object: [String: SignedJSON]? { if case .object(let it) = self { it } else { nil } }
 
-    /// A member of an object. Nil if this is not an object, or has no such member.
+    /// A member of an object. Nil if the value is not an object, or has no such member.
     subscript(_ key: String) -> SignedJSON? { object?[key] }
 }
 
@@ -37,7 +37,7 @@ private struct Reader {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether only whitespace follows.
+    /// Whether nothing but whitespace follows.
     var isAtEnd: Bool {
         mutating get {
             skipSpace()
@@ -184,7 +184,7 @@ private struct Reader {
 }
 
 extension String {
-    /// Returns nil if the bytes are not valid UTF-8.
+    /// Creates a text from UTF-8. Returns nil if the bytes are not valid UTF-8.
     init?(validating bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.utf8.elementsEqual(bytes) else { return nil }

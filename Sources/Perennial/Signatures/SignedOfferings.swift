@@ -3,9 +3,9 @@ internal import PerennialContract
 
 /// The offerings of the app, with a verified signature.
 struct SignedOfferings: Hashable, Sendable {
-    /// The `typ` of the header, which differs from that of all tokens.
+    /// The `typ` of the header. It differs from the `typ` of every token.
     static let type = "perennial-offerings+jwt"
-    /// The maximum size of the signed text.
+    /// The maximum size of the signed text in bytes.
     static let bytesMax = 262_144
 
     let text: String
@@ -13,8 +13,8 @@ struct SignedOfferings: Hashable, Sendable {
     /// The app's name in the server's configuration.
     let app: String
 
-    /// Returns nil if no key of the ring signed the text, or if it is for another app or
-    /// environment.
+    /// Verifies a signed text. Returns nil if no key of the ring signed it, or if it is for another
+    /// app or environment.
     ///
     /// - Parameter bundleID: the app's bundle id. Nil if there is none, as in tests.
     init?(_ text: String, by ring: KeyRing, audience: Audience, bundleID: String? = nil) {
@@ -30,8 +30,8 @@ struct SignedOfferings: Hashable, Sendable {
         self.app = app
     }
 
-    /// The claims of the payload, besides the offerings. The offerings' decoder also reads them,
-    /// because an app's own values may contain fractions, which ``SignedJSON`` refuses.
+    /// The claims of the payload, besides the offerings. `JSONDecoder` reads them and the
+    /// offerings, because an app's own values may contain fractions, which ``SignedJSON`` refuses.
     private struct Claims: Decodable {
         var iss: String
         var aud: String

@@ -1,10 +1,10 @@
-/// Reads what ``ByteWriter`` wrote. Every method throws ``Damaged`` if the bytes contain something
-/// else.
+/// Reads the values that ``ByteWriter`` wrote. Every method throws ``Damaged`` if the bytes contain
+/// something else.
 struct ByteReader {
     struct Damaged: Error {}
 
     private var rest: ArraySlice<UInt8>
-    /// The version of the layout. Earlier versions lack some values.
+    /// The version of the layout. Layouts of earlier versions lack some values.
     let version: UInt8
 
     init(_ bytes: some Collection<UInt8>, version: UInt8 = StateFile.version) {
@@ -25,7 +25,7 @@ struct ByteReader {
         return slice[slice.startIndex]
     }
 
-    /// Only the bytes 0 and 1 are booleans, so that each value has one form.
+    /// Reads a boolean. Only the bytes 0 and 1 are valid, so that each value has one form.
     mutating func bool() throws(Damaged) -> Bool {
         let byte = try byte()
         guard byte <= 1 else { throw Damaged() }
@@ -61,7 +61,7 @@ struct ByteReader {
         try optional { reader throws(Damaged) in try reader.number() }
     }
 
-    /// Reads the number of values, and then the values. The file's size limits that number, because
+    /// Reads the number of values, and then the values. The file's size limits the number, because
     /// each value takes at least one byte.
     mutating func list<Value>(
         _ read: (inout ByteReader) throws(Damaged) -> Value

@@ -15,7 +15,7 @@ struct CatalogueFile: Sendable {
     init(folder: DeviceFolder) { path = folder.cachePath(Self.name) }
 
     struct Catalogue: Hashable, Sendable, Codable {
-        /// The signed text. It must be verified after each reading: see ``SignedOfferings``.
+        /// The signed text of the offerings. Verify it after each reading: see ``SignedOfferings``.
         var offerings: String?
         /// The `ETag` of the answer that contained the offerings.
         var version: String?
@@ -31,18 +31,19 @@ struct CatalogueFile: Sendable {
         var price: Decimal
         var displayPrice: String
         var currencyCode: String?
-        /// Nil unless the product renews.
+        /// The length of a period. Nil unless the product renews.
         var period: Period?
         var isFamilyShareable: Bool
     }
 
     struct Period: Hashable, Sendable, Codable {
-        /// `day`, `week`, `month` or `year`.
+        /// The unit of the period: `day`, `week`, `month` or `year`.
         var unit: String
         var count: Int
     }
 
-    /// Returns nil if the file is absent, too large or damaged. Its content can be loaded again.
+    /// Reads the file. Returns nil if it is absent, too large or damaged, because the server and
+    /// the store can provide its content again.
     func read() -> Catalogue? {
         guard let bytes = try? FileBytes.read(path, bytesMax: Self.bytesMax) else { return nil }
         return try? JSONDecoder().decode(Catalogue.self, from: Data(bytes))

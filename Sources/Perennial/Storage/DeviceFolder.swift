@@ -6,15 +6,17 @@ struct DeviceFolder: Hashable, Sendable {
     private static let nameCharacters = 32
     private static let product = "Perennial"
 
-    /// A hash of server and key: the last component of both paths.
+    /// The last component of both paths: a hash of the server and the key.
     let name: String
-    /// The path of state and outbox. Not in backups; readable after the first unlock.
+    /// The path of the folder with state and outbox. Not in backups; readable after the first
+    /// unlock.
     let lasting: String
-    /// The path of the catalogue. The system may delete it.
+    /// The path of the folder with the catalogue. The system may delete this folder.
     let caches: String
 
-    /// The folders for one server and key. Does not create them: see ``create()``. It runs at
-    /// launch, so it does not use `URL`, whose first use takes as long as everything else there.
+    /// The folders for one server and key. Does not create them: see ``create()``. Runs at a
+    /// launch, so it does not use `URL`, whose first use takes as long as everything else at a
+    /// launch.
     ///
     /// - Parameters:
     ///   - appGroup: the group whose folder is shared with the app's extensions.
@@ -43,8 +45,8 @@ struct DeviceFolder: Hashable, Sendable {
 
     func cachePath(_ file: String) -> String { caches + "/" + file }
 
-    /// Creates both folders for this user only, and excludes them from backups. Idempotent. Not
-    /// needed at launch, because reading needs no folder.
+    /// Creates both folders, for this user only, and excludes them from backups. Idempotent. A
+    /// launch does not need this, because reading needs no folder.
     func create() throws {
         for folder in [lasting, caches] {
             try FileManager.default.createDirectory(
@@ -86,7 +88,7 @@ struct DeviceFolder: Hashable, Sendable {
             let library = (group ?? NSHomeDirectory()) + "/Library"
             let caches = library + "/Caches"
             #if os(tvOS)
-                // The only folder that an app may write there.
+                // An app may write only to this folder there.
                 let lasting = caches
             #else
                 let lasting = library + "/Application Support"
@@ -115,8 +117,8 @@ struct DeviceFolder: Hashable, Sendable {
             return ""
         }
     #else
-        /// Returns nil for a relative path, because the XDG Base Directory Specification says that
-        /// relative paths are ignored.
+        /// The path, if it is absolute. Nil for a relative path, because the XDG Base Directory
+        /// Specification says that relative paths are ignored.
         private static func absolute(_ path: String) -> String? {
             path.hasPrefix("/") ? path : nil
         }
@@ -124,7 +126,8 @@ struct DeviceFolder: Hashable, Sendable {
 }
 
 extension Collection<UInt8> {
-    /// Two lower-case digits for each byte. Does not use a formatter, because it runs at launch.
+    /// The bytes in lower-case hexadecimal, two digits for each byte. Uses no formatter, because it
+    /// runs at a launch.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

@@ -6,19 +6,19 @@ internal import Foundation
 
 /// The secrets that identify this device: the anonymous id, and the key of the seals. They must not
 /// reach another device in a backup. On Apple's systems they are in the Keychain, where they
-/// survive a reinstall; on other systems in a file of the lasting folder. The launch never needs
-/// them.
+/// survive a reinstall; on other systems, they are in a file of the lasting folder. The launch
+/// never needs them.
 struct DeviceSecrets: Sendable {
-    /// The prefix that tells the server that an id belongs to a device and not to a person.
+    /// The prefix that tells the server that an id belongs to a device, not to a person.
     static let anonymousPrefix = "anon_"
     static let fileName = "secrets-1"
     private static let bytesMax = 256
 
-    /// The stored values.
+    /// The stored secrets.
     struct Values: Hashable, Sendable {
-        /// `anon_` and a UUID in lower case.
+        /// The id of the anonymous customer: `anon_` and a UUID in lower case.
         var anonymousID: String
-        /// 32 bytes.
+        /// The key of the seals, 32 bytes.
         var sealKey: [UInt8]
 
         var code: MessageCode {
@@ -29,12 +29,12 @@ struct DeviceSecrets: Sendable {
         }
     }
 
-    /// Returns nil if nothing is stored. Throws if the stored value cannot be read at the moment.
+    /// Reads the stored bytes. Returns nil if nothing is stored. Throws if they cannot be read now.
     private let load: @Sendable () throws(FileFailure) -> [UInt8]?
     private let save: @Sendable ([UInt8]) throws(FileFailure) -> Void
     private let delete: @Sendable () throws(FileFailure) -> Void
 
-    /// Stores the values in any place, for tests.
+    /// Stores the secrets with any functions, for tests.
     init(
         load: @escaping @Sendable () throws(FileFailure) -> [UInt8]?,
         save: @escaping @Sendable ([UInt8]) throws(FileFailure) -> Void,
@@ -45,7 +45,8 @@ struct DeviceSecrets: Sendable {
         self.delete = delete
     }
 
-    /// Stores the values in a file that only the user can read. It does not survive a reinstall.
+    /// Stores the secrets in a file that only the user can read. The file does not survive a
+    /// reinstall.
     init(file folder: DeviceFolder) {
         let path = folder.path(Self.fileName)
         self.init(
@@ -56,7 +57,7 @@ struct DeviceSecrets: Sendable {
             delete: { () throws(FileFailure) in try FileBytes.delete(path) })
     }
 
-    /// Stores the values in the system's usual place.
+    /// Stores the secrets in the system's usual place.
     init(folder: DeviceFolder, accessGroup: String? = nil) {
         #if canImport(Security)
             self.init(account: folder.name, accessGroup: accessGroup)
@@ -66,16 +67,16 @@ struct DeviceSecrets: Sendable {
     }
 
     /// The stored values, or new ones if nothing is stored. Throws if the stored values cannot be
-    /// read now, for example before the first unlock. Then no new values are made, because they
-    /// would replace the stored ones.
+    /// read now, for example before the first unlock. In that case no new values are made, because
+    /// they would replace the stored ones.
     ///
     /// - Parameter random: makes a number of random bytes.
     func values(random: (_ count: Int) -> [UInt8]) throws(FileFailure) -> Values {
         if let kept = try load(), let values = Values(kept) { return values }
         let values = Values(random: random)
         try save(values.bytes)
-        // Another process may have saved its own values at the same time. Then the stored ones
-        // count.
+        // Another process may have saved other values at the same time. In that case the stored
+        // values count.
         return try load().flatMap(Values.init) ?? values
     }
 
@@ -116,7 +117,7 @@ extension DeviceSecrets.Values {
         sealKey = random(MessageCode.bytes)
     }
 
-    /// Returns nil if ``bytes`` did not make the bytes.
+    /// Parses stored bytes. Returns nil if ``bytes`` did not make them.
     fileprivate init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let id = try? reader.text(), let key = try? reader.bytes(), reader.isAtEnd,

@@ -2,12 +2,12 @@ internal import AccessRules
 internal import PerennialContract
 
 extension DeviceState {
-    /// The parts that may move to the second file, in the order in which they move.
+    /// The parts of the state that may move to the second file, in the order in which they move.
     enum Part: CaseIterable {
         case storeEvidence, notes, introductions, token
     }
 
-    /// The maximum number of keys that are stored of a ring that is not pinned.
+    /// The maximum number of stored keys of a ring that is not pinned.
     private static let keysMax = 16
     private typealias Damaged = ByteReader.Damaged
 
@@ -46,7 +46,8 @@ extension DeviceState {
         return (state, hasMore)
     }
 
-    /// The second file names its customer, so that it counts for no other one.
+    /// The content of the second file. It names its customer, so that it counts for no other
+    /// customer.
     func moreContent(identity: [UInt8], parts: Set<Part>) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(identity)
@@ -70,8 +71,8 @@ extension DeviceState {
         return state
     }
 
-    /// The key that signed the token, and the newest keys. Pinned keys are not stored, because the
-    /// app contains them.
+    /// The keys to store: the key that signed the token, and the newest keys. Pinned keys are not
+    /// stored, because the app contains them.
     private var keptKeys: [SigningKey] {
         guard !keys.isPinned else { return [] }
         let own = token.flatMap { CompactJWS($0) }.flatMap { keys[$0.keyID] }
@@ -104,7 +105,7 @@ extension DeviceState {
                 verdicts = try reader.verdicts()
             case .introductions:
                 let chain = try reader.list { reader throws(Damaged) in try reader.text() }
-                // A trusted key has signed each introduction, so they need no other proof.
+                // A trusted key has signed each introduction, so introductions need no other proof.
                 if keys.isPinned { keys.follow(chain, app: app) }
             case .token: token = try reader.optionalText()
             }

@@ -22,7 +22,8 @@ extension ByteWriter {
         write(key.point)
     }
 
-    /// Writes the evidence that was signed last, if there is more than the limit.
+    /// Writes the evidence. If there is more than the limit, writes the evidence that was signed
+    /// last.
     mutating func write(_ evidence: StoreEvidence) {
         let transactions = evidence.transactions.values.sorted {
             ($0.signedAt, $0.id) < ($1.signedAt, $1.id)
@@ -49,7 +50,8 @@ extension ByteWriter {
         }
     }
 
-    /// Later purchases have greater ids, so they are kept.
+    /// Writes the verdicts. If there are more than the limit, writes those of the latest purchases,
+    /// which have the greatest ids.
     mutating func write(_ verdicts: [String: KeptVerdict]) {
         write(verdicts.sorted { $0.key < $1.key }.suffix(Limits.verdicts)) { writer, verdict in
             writer.write(verdict.key)
@@ -200,7 +202,7 @@ extension ByteReader {
                 ?? StoreTransaction.Details())
     }
 
-    /// Files of earlier versions do not contain these values.
+    /// Reads a value with its seats. Files of earlier versions do not contain the seats.
     private mutating func optionalWithSeats<Value>(
         _ read: (inout ByteReader) throws(Damaged) -> Value
     ) throws(Damaged) -> Value? {
@@ -255,7 +257,7 @@ extension ByteReader {
         return Timestamp(milliseconds: milliseconds)
     }
 
-    /// Some systems have integers of 32 bits.
+    /// Reads an integer that fits into `Int`, which has 32 bits on some systems.
     private mutating func integer() throws(Damaged) -> Int {
         guard let integer = Int(exactly: try number()) else { throw Damaged() }
         return integer

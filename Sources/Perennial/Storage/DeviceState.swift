@@ -5,15 +5,15 @@ internal import PerennialContract
 struct DeviceState: Hashable, Sendable {
     // MARK: The customer's own, deleted at log-out
 
-    /// Nil before there is any customer.
+    /// The customer's id. Nil before there is a customer.
     var customerID: String?
     var isAnonymous = true
     /// The `appAccountToken` for purchases.
     var accountToken: String?
     /// The signed text of the last token.
     var token: String?
-    /// Entitlements that the server reported as shut, by name. They open nothing, and only explain
-    /// why an entitlement is shut.
+    /// Entitlements that the server reported as shut, by name. They open nothing, but explain why
+    /// an entitlement is shut.
     var closed: [String: ClosedNote] = [:]
 
     // MARK: The device's, which survives a log-out
@@ -45,8 +45,8 @@ struct DeviceState: Hashable, Sendable {
         guard let person else { return }
         let gone = storeEvidence.transactions.values.filter { $0.firstSeenFor == person }
         for transaction in gone {
-            // The purchase stays this customer's until the server says otherwise, even if the store
-            // lists it again.
+            // The purchase stays this customer's until the server says something else, even if the
+            // store lists it again.
             if verdicts[transaction.originalID] == nil {
                 verdicts[transaction.originalID] = .person(person, salt: salt)
             }
@@ -56,7 +56,7 @@ struct DeviceState: Hashable, Sendable {
         storeEvidence.statuses = storeEvidence.statuses.filter { left.contains($0.key) }
     }
 
-    /// Deletes what only this device has signed, because its seal is broken or missing.
+    /// Deletes the data that only this device's seal proves, because the seal is broken or missing.
     mutating func forgetUnproven() {
         if !keys.isPinned { keys = KeyRing() }
         anchor = nil
@@ -72,13 +72,13 @@ struct ClosedNote: Hashable, Sendable {
     var until: Timestamp?
 }
 
-/// A signed time, and what the device's monotonic clock showed when it was received.
+/// A signed time, and the device's monotonic clock at the moment when the time was received.
 struct TimeAnchor: Hashable, Sendable {
     /// The time that the server or Apple signed.
     var signedAt: Timestamp
-    /// The monotonic clock, which counts sleep. Milliseconds since the boot.
+    /// The milliseconds since the boot by the monotonic clock, which also counts sleep.
     var monotonicMilliseconds: Int64
-    /// The boot that the monotonic clock belongs to.
+    /// The id of the boot from which the monotonic clock counts.
     var bootID: String
 }
 
@@ -91,7 +91,8 @@ enum KeptVerdict: Hashable, Sendable {
     /// The purchase belongs to a person whom the server has not named.
     case unnamedPerson
 
-    /// A hash that reveals the id only to someone who has the salt and guesses the id.
+    /// The verdict with a hash of the person's id. The hash reveals the id only to someone who has
+    /// the salt and guesses the id.
     static func person(_ id: String, salt: [UInt8]) -> KeptVerdict {
         .person(Cryptography.sha256(salt + Array(id.utf8)))
     }

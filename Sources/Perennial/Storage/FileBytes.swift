@@ -1,19 +1,18 @@
 internal import Foundation
 
-/// Reads and writes whole files with the system's calls. At launch it needs one `open` and `read`.
-/// A crash cannot leave a file half written.
+/// Reads and writes whole files with the system's calls. A launch needs only one `open` and one
+/// `read`. A crash cannot leave a file half written.
 enum FileBytes {
-    /// Access for the user that the app runs as, and for no other user.
+    /// The access rights of files: only for the user that the app runs as.
     static let fileMode: mode_t = 0o600
     static let folderMode: mode_t = 0o700
-    /// The maximum number of calls of `write` for one file, because each call may write only a
-    /// part.
+    /// The maximum number of calls of `write` for one file. Each call may write only a part.
     private static let writesMax = 100_000
     /// The maximum number of times that a call is repeated because a signal interrupted it.
     private static let interruptionsMax = 100
     private static let temporarySuffix = ".new"
 
-    /// Returns nil if there is no such file.
+    /// Reads a file. Returns nil if there is no such file.
     static func read(_ path: String, bytesMax: Int) throws(FileFailure) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
@@ -24,7 +23,7 @@ enum FileBytes {
         return try read(file, bytesMax: bytesMax)
     }
 
-    /// Reads from the current position to the end.
+    /// Reads a file from the current position to its end.
     static func read(_ file: Int32, bytesMax: Int) throws(FileFailure) -> [UInt8] {
         // Reads one byte more than the limit, to detect a larger file.
         var bytes = [UInt8](repeating: 0, count: min(bytesMax, 8192) + 1)
@@ -44,7 +43,7 @@ enum FileBytes {
         return bytes
     }
 
-    /// Replaces a file in one step: after a crash it has either the old bytes or the new ones.
+    /// Replaces a file in one step: after a crash it contains either the old bytes or the new ones.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileFailure) {
         let temporary = path + temporarySuffix
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, fileMode)

@@ -6,9 +6,9 @@ enum FileFailure: Error, Hashable {
     case system(call: String, code: Int32)
     /// The file is larger than its limit.
     case tooLarge
-    /// Another process writes this file, so this process may only read it.
+    /// Another process is the writer of this file, so this process may only read it.
     case notWriter
 
-    /// The failure of the latest call of the system.
+    /// The failure of the latest system call.
     static func last(_ call: String) -> FileFailure { .system(call: call, code: errno) }
 }

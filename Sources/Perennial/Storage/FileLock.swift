@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// An exclusive lock on a file, as long as this object lives. The system releases it when the
-/// process ends, even after a crash.
+/// An exclusive lock on a file, held as long as this object lives. The system releases the lock
+/// when the process ends, even after a crash.
 final class FileLock: Sendable {
     private let file: Int32
 
-    /// Returns nil if another process, or another part of this one, has the lock.
+    /// Locks a file. Returns nil if another process, or another object of this process, has the
+    /// lock.
     init?(_ path: String) throws(FileFailure) {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FileBytes.fileMode)
         guard file >= 0 else { throw .last("open") }

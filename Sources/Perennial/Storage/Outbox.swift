@@ -2,30 +2,31 @@ internal import Foundation
 internal import PerennialContract
 
 /// All entries that the server has not acknowledged yet: documents, debits and aliases. They are in
-/// a file to which lines are appended. A line is on the disk before the call that wrote it returns,
-/// so an entry is saved before it is sent.
+/// a file to which lines are appended. A call that writes a line returns when the line is on the
+/// disk, so an entry is saved before it is sent.
 ///
-/// One process writes: the first one that opens the file, until that process ends. Others only read
-/// the entries that existed when they opened the file. To write after that, they open it again.
+/// One process is the writer: the first that opens the file, until it ends. Other processes only
+/// read the entries that existed when they opened the file. To become the writer after that, a
+/// process opens the file again.
 actor Outbox {
     static let fileName = "outbox-1"
     static let lockName = "outbox-1.lock"
-    /// The maximum size of the file in bytes. Beyond it, new documents are refused: they stay
-    /// unfinished in StoreKit, which returns them again.
+    /// The maximum size of the file in bytes. If the file would be larger, new documents are
+    /// refused: they stay unfinished in StoreKit, which returns them again.
     static let bytesMax = 4_194_304
-    /// Bytes that new documents and debits leave free, so that changes of the existing entries can
-    /// be written.
+    /// The number of bytes that new documents and debits leave free, so that changes of the
+    /// existing entries can be written.
     static let reservedBytes = 262_144
-    /// A file up to this size is not compacted. Bytes.
+    /// The size in bytes up to which the file is not compacted.
     static let compactedFromBytes = 65_536
-    /// The file is compacted if it is this many times as large as its waiting entries.
+    /// How many times as large as its waiting entries the file must be to be compacted.
     private static let compactionFactor = 3
-    /// The time after which an entry that was set apart is retried. Milliseconds.
+    /// The time in milliseconds after which an entry that was set apart is sent again.
     static let setApartInterval: Int64 = 86_400_000
 
     nonisolated let isWriter: Bool
     private let path: String
-    /// The lock is held while this value lives.
+    /// The writer's lock on the file, held while this value lives. Nil for a reader.
     private var lock: FileLock?
     /// The file, open for appending. Nil for a reader, and before the first line.
     private var file: Int32?
@@ -35,7 +36,7 @@ actor Outbox {
 
     private struct Waiting {
         var entry: OutboxEntry
-        /// The entry's position in the order of arrival.
+        /// The position of the entry in the order of arrival.
         var number: Int
         /// The size of the entry's line in a compacted file.
         var bytes: Int
@@ -43,8 +44,8 @@ actor Outbox {
 
     /// Opens the file. The folder must exist.
     ///
-    /// Throws if the system does not allow reading the file, for example before the first unlock.
-    /// Try again later.
+    /// Throws if the system does not allow reading the file now, for example before the first
+    /// unlock. Try again later.
     /// - Parameter mayWrite: false for an extension, which leaves writing to the app.
     init(folder: DeviceFolder, mayWrite: Bool = true) throws(FileFailure) {
         path = folder.path(Self.fileName)
@@ -70,7 +71,7 @@ actor Outbox {
         #endif
     }
 
-    /// Writes nothing more, and releases the file to the next writer.
+    /// Releases the file to the next writer. Nothing is written after that.
     func close() {
         closeFile()
         lock = nil
@@ -81,14 +82,14 @@ actor Outbox {
 
     subscript(_ id: String) -> OutboxEntry? { live[id]?.entry }
 
-    /// The entries that may be sent at a moment, in the order of arrival; those that were set apart
-    /// come last.
+    /// The entries that may be sent at a moment, in the order of arrival. Entries that were set
+    /// apart come last.
     func due(at now: Timestamp) -> [OutboxEntry] {
         let due = entries.filter { $0.isDue(at: now) }
         return due.filter { $0.state == .waiting } + due.filter { $0.state != .waiting }
     }
 
-    /// The sum of the waiting debits of one customer's wallet.
+    /// The sum of the waiting debits from one customer's wallet.
     func waitingDebits(from wallet: String, of customerID: String) -> Int64 {
         live.values.reduce(0) { sum, waiting in
             guard case .debit(let debit) = waiting.entry.content, debit.wallet == wallet,
@@ -106,10 +107,11 @@ actor Outbox {
         case full
     }
 
-    /// Saves entries. After this returns, they survive the end of the process.
+    /// Saves entries. When the call returns, they survive the end of the process.
     ///
     /// Idempotent by ``OutboxEntry/id``. If a document already waits and is added again because the
-    /// customer bought or asked for a restore, it gets that intent and is due at once.
+    /// customer has bought or has asked for a restore, the document gets that intent and is due at
+    /// once.
     /// - Returns: the result for each entry, in the same order.
     func add(_ entries: [OutboxEntry]) throws(FileFailure) -> [Addition] {
         guard isWriter else { throw .notWriter }
@@ -138,10 +140,10 @@ actor Outbox {
         return additions
     }
 
-    /// Records that entries were sent without an answer that settles them. If that cannot be
+    /// Records that entries were sent without an answer that settles them. If the record cannot be
     /// written, it still counts until the process ends.
     ///
-    /// - Parameter nextTry: when they are due again.
+    /// - Parameter nextTry: when the entries are due again.
     func postpone(_ ids: [String], until nextTry: Timestamp) throws(FileFailure) {
         for id in ids { live[id]?.entry.nextTry = nextTry }
         try write(
@@ -154,8 +156,8 @@ actor Outbox {
             })
     }
 
-    /// Records that the server refused an entry. It is retried a day later, even if that cannot be
-    /// written.
+    /// Records that the server refused an entry. The entry is sent again a day later. If the record
+    /// cannot be written, it still counts until the process ends.
     ///
     /// - Parameter code: the code of the problem.
     func setApart(_ id: String, code: String, at now: Timestamp) throws(FileFailure) {
@@ -169,8 +171,8 @@ actor Outbox {
     }
 
     /// Makes every waiting entry due at once, for example when the app comes to the foreground.
-    /// Entries that were set apart are not affected. This is not written: after a launch the times
-    /// in the file count again.
+    /// Entries that were set apart are not affected. The change is not written: after a launch, the
+    /// times in the file count again.
     func hurry() {
         for (id, waiting) in live where waiting.entry.state == .waiting {
             live[id]?.entry.nextTry = nil
@@ -186,7 +188,8 @@ actor Outbox {
 // MARK: - The file
 
 extension Outbox {
-    /// Appends lines, and makes sure that they are on the disk. Either all of them count or none.
+    /// Appends lines, and makes sure that they are on the disk. Either all of the lines count or
+    /// none of them.
     private func write(_ lines: [OutboxLine]) throws(FileFailure) {
         guard isWriter, lock != nil else { throw .notWriter }
         guard !lines.isEmpty else { return }
@@ -210,7 +213,7 @@ extension Outbox {
             try FileBytes.write(bytes, to: file)
             guard fsync(file) == 0 else { throw .last("fsync") }
         } catch {
-            // Removes a part that was written. If this fails too, a reader skips that part.
+            // Removes a part that was written. If this fails, too, a reader skips that part.
             ftruncate(file, off_t(fileBytes))
             throw error
         }
@@ -239,7 +242,7 @@ extension Outbox {
         return fileBytes > bytesMax || fileBytes > compactionFactor * liveBytes
     }
 
-    /// Replaces the file by one with only these entries. Returns its size.
+    /// Replaces the file by one with only these entries. Returns the size of the new file in bytes.
     private static func rewrite(
         _ path: String, with entries: [Waiting]
     ) throws(FileFailure) -> Int {
@@ -272,15 +275,15 @@ extension Outbox {
 }
 
 extension OutboxEntry {
-    /// The maximum size of the file at which this entry may be added. Log-ins may use the reserved
-    /// bytes, because StoreKit returns documents again, but not log-ins.
+    /// The maximum size of the file in bytes at which this entry may be added. Log-ins may use the
+    /// reserved bytes, because StoreKit returns documents again, but not log-ins.
     fileprivate var bytesMax: Int {
         if case .alias = content { return Outbox.bytesMax }
         return Outbox.bytesMax - Outbox.reservedBytes
     }
 
     /// This entry with the intent of a later one, and due at once. Nil if the app found the later
-    /// one by itself, so that it is not more urgent.
+    /// document without a request by the customer: then it is not more urgent.
     fileprivate func urged(by later: OutboxEntry) -> OutboxEntry? {
         guard case .document(var document) = content, case .document(let again) = later.content,
             again.intent != document.intent, again.intent != .sync

@@ -4,12 +4,12 @@ internal import PerennialContract
 /// A request that the server has not acknowledged yet.
 struct OutboxEntry: Hashable, Sendable {
     var content: Content
-    /// The customer for whom the device first saw the entry. It is sent for this customer, even
-    /// after a log-out.
+    /// The customer for whom the device first saw the content of the entry. The entry is sent for
+    /// this customer, even after a log-out.
     var customerID: String
     var firstSeen: Timestamp
     var attempts = 0
-    /// When it may be sent. Nil if it may be sent now.
+    /// When the entry may be sent. Nil if it may be sent now.
     var nextTry: Timestamp?
     var state = State.waiting
 
@@ -20,10 +20,10 @@ struct OutboxEntry: Hashable, Sendable {
     }
 
     enum State: Hashable, Sendable {
-        /// It is sent at ``nextTry``.
+        /// The entry is sent at ``nextTry``.
         case waiting
-        /// The server refused it with this code. It delays no other entry, and is retried once a
-        /// day.
+        /// The server refused the entry with this code. The entry delays no other entry, and is
+        /// sent again once a day.
         case setApart(code: String)
     }
 
@@ -40,10 +40,11 @@ struct OutboxEntry: Hashable, Sendable {
         /// The signed text. A receipt is in Base64.
         var text: String
         var intent: PerennialContract.PurchaseIntent
-        /// Nil for a document that is not about a single transaction.
+        /// The id of the document's transaction. Nil for a document that is not about a single
+        /// transaction.
         var transactionID: String?
         var productID: String?
-        /// The placement at which it was bought.
+        /// The placement at which the product was bought. Nil if it is unknown.
         var placement: String?
 
         enum Kind: String, Hashable, Sendable {
@@ -57,9 +58,9 @@ struct OutboxEntry: Hashable, Sendable {
     /// An amount that the app spent.
     struct Debit: Hashable, Sendable {
         var wallet: String
-        /// More than 0.
+        /// The amount to spend. More than 0.
         var amount: Int64
-        /// The reason that is shown on the statement.
+        /// The reason, which the statement shows.
         var reason: String
         /// The `Idempotency-Key` of the request.
         var key: String
@@ -67,8 +68,8 @@ struct OutboxEntry: Hashable, Sendable {
 
     /// Identifies an entry: 64 hexadecimal digits.
     ///
-    /// For a document it is a hash of its text and its customer. The transaction's id would not do,
-    /// because a refund has the id of the purchase.
+    /// The id of a document's entry is a hash of the document's text and the customer. The
+    /// transaction's id would not be unique, because a refund has the id of the purchase.
     var id: String {
         var writer = ByteWriter()
         writer.write(customerID)
@@ -88,7 +89,7 @@ struct OutboxEntry: Hashable, Sendable {
         return Cryptography.sha256(writer.bytes).hexadecimal
     }
 
-    /// Whether it may be sent at a moment.
+    /// Whether the entry may be sent at a moment.
     func isDue(at now: Timestamp) -> Bool { nextTry.map { $0 <= now } ?? true }
 }
 

@@ -1,14 +1,14 @@
 internal import PerennialContract
 
 /// A line in the file: a marker, four bytes of length, eight bytes of checksum, then the content.
-/// The marker and the checksum let a reader find the next line after a damaged one.
+/// By the marker and the checksum, a reader finds the next line after a damaged one.
 extension OutboxLine {
     private static let marker = Array("PRNL\u{1}".utf8)
     private static let checksumBytes = 8
     private static let headBytes = marker.count + 4 + checksumBytes
     private typealias Damaged = ByteReader.Damaged
 
-    /// The size of ``fileBytes``, in bytes.
+    /// The number of bytes of ``fileBytes``.
     var fileSize: Int {
         var content = ByteWriter()
         content.write(self)
@@ -24,8 +24,8 @@ extension OutboxLine {
         return Self.marker + length.bytes + checksum + content.bytes
     }
 
-    /// All complete lines of a file. Lines that a crash has truncated, or that are damaged, are
-    /// left out.
+    /// All complete lines of a file. Lines that a crash has truncated, and damaged lines, are left
+    /// out.
     ///
     /// - Returns: the lines, and whether the file contained nothing else.
     static func lines(in file: [UInt8]) -> (lines: [OutboxLine], isClean: Bool) {

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import PerennialContract
 
-/// Requests to purchase that began outside the app, until the app takes them. They are in a file,
-/// because the app may end before it is ready for them. A request that was taken is removed.
+/// Requests to purchase that began outside the app. A file stores each request until the app takes
+/// it, because the app may end before it is ready for the request.
 struct RequestFile: Sendable {
     static let name = "requests-1"
     static let bytesMax = 16_384
-    /// The maximum number of requests that are stored. Beyond it, the oldest one is removed.
+    /// The maximum number of requests that are stored. A further request replaces the oldest one.
     static let waitingMax = 20
-    /// The age at which a request is dropped, because a customer no longer expects a payment sheet
-    /// for it. Milliseconds; three days.
+    /// The age in milliseconds at which a request is dropped, because a customer no longer expects
+    /// a payment sheet for it: three days.
     static let ageMax: Int64 = 3 * 86_400_000
 
     private let path: String
@@ -18,7 +18,7 @@ struct RequestFile: Sendable {
     private struct Waiting: Hashable, Sendable, Codable {
         var product: String
         var offerID: String?
-        /// Milliseconds since 1970.
+        /// When the request arrived, in milliseconds since 1970.
         var since: Int64
     }
 

@@ -6,7 +6,7 @@ struct SealedContent: Hashable, Sendable {
     let bytes: [UInt8]
     /// The version of the file's layout.
     let version: UInt8
-    /// Empty if there was no key to make a seal with.
+    /// The seal. Empty if there was no key to make one.
     private let seal: [UInt8]
 
     init(_ bytes: [UInt8], version: UInt8 = StateFile.version, code: MessageCode?) {

@@ -1,23 +1,24 @@
 internal import Foundation
 
-/// The file with the state that the first answer after a launch needs, read by one `open` and
-/// `read`.
+/// The file with the state that the first snapshot after a launch needs. It is read by one `open`
+/// and one `read`.
 ///
 /// Layout: the four bytes `PRNL`, a byte for the version, eight bytes of a SHA-256 checksum over
 /// all other bytes, the content, and its seal: an HMAC-SHA256 with the device's key. The checksum
 /// detects accidental damage, the seal detects manipulation. Content that does not fit is in a
 /// second file of the same layout. Both names contain the version, so that an SDK never touches the
-/// files of a newer one. If there are no files of this version, those of the version before are
+/// files of a newer SDK. If there are no files of this version, those of the previous version are
 /// read. They are deleted once there are files of this version.
 struct StateFile: Sendable {
     static let version: UInt8 = 5
-    /// The oldest version that is read. It does not contain seats.
+    /// The previous version of the files, which is the oldest that is read. It does not contain
+    /// seats.
     static let earlierVersion: UInt8 = 4
     /// The first version that contains the seats of transactions and of renewals.
     static let versionWithSeats: UInt8 = 5
-    /// The maximum size of the first file, which is read at launch.
+    /// The maximum size in bytes of the first file, which is read at launch.
     static let bytesMax = 8_192
-    /// The maximum size of the second file, which is read in the background.
+    /// The maximum size in bytes of the second file, which is read in the background.
     static let moreBytesMax = 262_144
     static let name = "state-\(version)"
     static let moreName = "words-\(version)"
@@ -25,9 +26,9 @@ struct StateFile: Sendable {
 
     let path: String
     let morePath: String
-    /// The two files of the version before.
+    /// The paths of the two files of the previous version.
     private let earlierPaths: (state: String, words: String)
-    /// A hash of server, key and app: a file with another hash counts as absent.
+    /// A hash of the server, the key and the app. A file with another hash counts as absent.
     private let identity: [UInt8]
 
     /// - Parameter bundleID: the app's bundle id, also in an extension that shares the app's group.
@@ -46,19 +47,20 @@ struct StateFile: Sendable {
         /// There is no file.
         case absent
         /// There is a file, but the system does not allow reading it before the first unlock. Read
-        /// it again later, and do not write before.
+        /// it again later, and do not write before that.
         case unreadable(FileFailure)
-        /// The file is damaged, or belongs to another app, server or version. It counts as absent.
+        /// The file is damaged, or belongs to another app, server or version. Such a file counts as
+        /// absent.
         case foreign
         case found(StoredState)
     }
 
-    /// Reads the first file, or that of the version before.
+    /// Reads the first file of this version or, if that is absent, of the previous version.
     ///
     /// - Parameters:
-    ///   - pinned: the keys that the app was built with.
-    ///   - customer: the customer who is logged in, if the app says so. If the file belongs to
-    ///     another person, only the device's own part of it is returned.
+    /// - pinned: the keys that the app was built with.
+    /// - customer: the customer who is logged in, if the app says so. If the file belongs to
+    ///   another person, only the part of the device is returned, not that of the person.
     func read(pinned: [SigningKey], customer: String? = nil) -> Reading {
         let reading = read(path, version: Self.version, pinned: pinned, customer: customer)
         guard case .absent = reading else { return reading }
@@ -83,8 +85,9 @@ struct StateFile: Sendable {
         return .found(stored)
     }
 
-    /// Adds the content of the second file to a proven state. Returns nil if that file is absent or
-    /// damaged, or belongs to another device or customer. Then none of its content counts.
+    /// Adds the content of the second file to a proven state. Returns nil if the second file is
+    /// absent or damaged, or belongs to another device or customer: then none of its content
+    /// counts.
     ///
     /// - Parameter version: the version of the first file.
     func readMore(
@@ -106,8 +109,8 @@ struct StateFile: Sendable {
 
     /// Writes both files, each in one step. The folder must exist.
     ///
-    /// - Parameter code: proves at the next launch that this device wrote the file. If it is nil,
-    ///   only content that the server has signed counts then.
+    /// - Parameter code: the code that proves at the next launch that this device wrote the files.
+    ///   If it is nil, only content that the server has signed counts then.
     func write(_ state: DeviceState, code: MessageCode?) throws(FileFailure) {
         var moved: Set<DeviceState.Part> = []
         for part in [nil] + DeviceState.Part.allCases.map(Optional.some) {
@@ -124,8 +127,8 @@ struct StateFile: Sendable {
         throw .tooLarge
     }
 
-    /// Writes the second file. It is written before the first one, so that content that moves to it
-    /// is always in one of the two.
+    /// Writes the second file. Call this before writing the first file, so that content that moves
+    /// to the second file is always in one of the two.
     private func writeMore(
         _ parts: Set<DeviceState.Part>, of state: DeviceState, code: MessageCode?
     ) throws(FileFailure) {
@@ -136,14 +139,14 @@ struct StateFile: Sendable {
         try FileBytes.replace(morePath, with: file)
     }
 
-    /// Deletes both files, and those of the version before. Idempotent.
+    /// Deletes both files of this version, and both of the previous version. Idempotent.
     func delete() throws(FileFailure) {
         try FileBytes.delete(path)
         try FileBytes.delete(morePath)
         try deleteEarlier()
     }
 
-    /// Deletes the files of the version before, so that an SDK of that version does not find the
+    /// Deletes the files of the previous version, so that an SDK of that version does not find the
     /// data of a customer who has signed out since.
     private func deleteEarlier() throws(FileFailure) {
         try FileBytes.delete(earlierPaths.state)

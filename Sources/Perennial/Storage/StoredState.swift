@@ -1,16 +1,16 @@
-/// A state as it was in the file.
+/// A state as a file contained it.
 struct StoredState: Hashable, Sendable {
-    /// The state that may be used at once. The signature of the token proves the token. The
-    /// evidence of the App Store, the anchor, the closed entitlements and the verdicts may have
-    /// been edited and must open nothing. Without pinned keys the ring is empty.
+    /// The state that may be used at once. The token is proven by its signature. The App Store's
+    /// evidence, the anchor, the closed entitlements and the verdicts may have been edited, so they
+    /// must open nothing. Without pinned keys the ring is empty.
     private(set) var state: DeviceState
     /// The keys in the file. If the app has pinned keys, these are the pinned keys and the keys
-    /// that they introduce. Otherwise the keys are not proven before the seal was verified.
+    /// that they introduce. Otherwise the keys are not proven until the seal is verified.
     private(set) var keysAsWritten: KeyRing
     /// Whether there is a second file: see ``StateFile/readMore(_:of:code:)``.
     let hasMore: Bool
     private let content: SealedContent
-    /// The version of its files.
+    /// The version of the files from which the state was read.
     var version: UInt8 { content.version }
 
     init(
@@ -24,8 +24,8 @@ struct StoredState: Hashable, Sendable {
         self.content = content
     }
 
-    /// The whole state, with trusted evidence. Returns nil if this device did not write it: then
-    /// call ``DeviceState/forgetUnproven()``.
+    /// The whole state, with trusted evidence. Returns nil if this device did not write the file:
+    /// then call ``DeviceState/forgetUnproven()``.
     func proven(by code: MessageCode) -> DeviceState? {
         guard content.isSealed(by: code) else { return nil }
         var proven = state

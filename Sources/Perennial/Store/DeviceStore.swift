@@ -1,16 +1,17 @@
 /// The App Store on this device, as the engine sees it: signed documents, and whether they are
 /// verified.
 ///
-/// It does not use types of StoreKit, which only StoreKit can create, so that a test can replace
-/// the store.
+/// The protocol does not use types of StoreKit, which only StoreKit can create, so that a test can
+/// replace the store.
 package protocol DeviceStore: Sendable {
-    /// Products that the store does not know are left out.
+    /// The products with these ids. Products that the store does not know are left out.
     func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct]
     func purchase(
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
     ) async throws(StoreError) -> StorePurchaseResult
 
-    /// The documents of a list of StoreKit. Nil if the task was cancelled, which is not an answer.
+    /// The documents of one of the store's lists. Nil if the task was cancelled, which is not an
+    /// answer.
     func documents(_ list: StoreList) async -> [StoreDocument]?
     /// The renewal states of subscription groups. Nil if the store did not answer.
     func renewals(of groups: Set<String>) async -> [StoreRenewal]?
@@ -18,12 +19,12 @@ package protocol DeviceStore: Sendable {
 
     /// Tells the store that the app has finished these transactions.
     func finish(_ documents: [StoreDocument]) async
-    /// Asks the customer for a password, and fetches everything again.
+    /// Asks the customer for the account's password, and fetches all transactions again.
     func sync() async throws(StoreError)
-    /// The app transaction. Nil if the store has none. Never asks for a password.
+    /// The app transaction. Nil if the store has none. Never asks for the account's password.
     func appTransaction() async -> StoreDocument?
-    /// Events of the store from now on, beginning with the unfinished transactions. One stream for
-    /// a process.
+    /// Events of the store from now on, beginning with the unfinished transactions. A process has
+    /// one stream.
     func updates() -> AsyncStream<StoreUpdate>
 }
 
@@ -35,7 +36,8 @@ package enum StoreList: Sendable {
 /// A document as the store returned it.
 package struct StoreDocument: Hashable, Sendable {
     package var jws: String
-    /// Whether the store has verified it. An unverified document opens nothing and is not finished.
+    /// Whether the store has verified the document. An unverified document opens nothing and is
+    /// never finished.
     package var isVerified: Bool
 
     package init(jws: String, isVerified: Bool) {
@@ -74,19 +76,19 @@ package enum StorePurchaseResult: Sendable {
     case bought(StoreDocument)
     case pending
     case cancelled
-    /// A result that this version does not know.
+    /// The store returned a result that this version does not know.
     case unknown
 }
 
 package struct StorePurchaseOptions: Hashable, Sendable {
-    /// The account token, in lower case. Nil if there is none.
+    /// The account token, in lower case. Nil if the purchase has none.
     package var accountToken: String?
     package var quantity = 1
     /// The total number of seats after the purchase. Nil if the purchase is for one person.
     package var seats: Int?
     package var offer: Offer?
     package var plan: Perennial.Plan.Kind?
-    /// Purchase options that the app adds itself.
+    /// Purchase options that the app adds.
     package var custom = CustomOptions()
 
     package init() {}

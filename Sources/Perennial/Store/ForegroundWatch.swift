@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Reports when the app comes to the foreground, and when the device is unlocked, so that files can
-/// be read that could not be read before.
+/// Reports when the app comes to the foreground, and when the device is unlocked. Files that could
+/// not be read before can then be read.
 enum ForegroundWatch {
-    /// The notifications are named by text, because extensions must not link the frameworks that
-    /// declare them.
+    /// The names of the notifications. They are texts, because extensions must not link the
+    /// frameworks that declare them.
     private static let notifications = [
         "UIApplicationWillEnterForegroundNotification",
         "UIApplicationProtectedDataDidBecomeAvailable",

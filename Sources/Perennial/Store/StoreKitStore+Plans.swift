@@ -1,10 +1,10 @@
 internal import Foundation
 internal import StoreKit
 
-// Billing plans are declared from Xcode 26.5 on.
+// Xcode 26.5 and later declare billing plans.
 
 extension StoreProduct {
-    /// The plans of a subscription. Empty before iOS 26.4, where StoreKit has none.
+    /// The plans of a subscription. Empty before iOS 26.4, whose StoreKit has no plans.
     static func plans(
         of subscription: StoreKit.Product.SubscriptionInfo
     ) -> [Perennial.Plan] {
@@ -47,7 +47,7 @@ extension StoreKit.Product.PurchaseOption {
     /// The purchase option for a plan.
     ///
     /// - Throws: ``StoreError/offerNotAccepted(_:)`` if StoreKit has no plans. Without the option
-    ///   the customer would be charged another price than the one shown.
+    ///   the customer would be charged another price than the shown one.
     static func plan(_ kind: Perennial.Plan.Kind) throws(StoreError) -> Self {
         #if os(Linux) || compiler(>=6.3.2)
             if #available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) {
@@ -57,10 +57,10 @@ extension StoreKit.Product.PurchaseOption {
         throw StoreError.offerNotAccepted("plan")
     }
 
-    /// The option for an offer to customers who have left.
+    /// The purchase option for a win-back offer, which is for customers who have left.
     ///
     /// - Throws: ``StoreError/offerNotAccepted(_:)`` if StoreKit does not list the offer. Without
-    ///   the option the full price would be charged.
+    ///   the option the customer would be charged the full price.
     static func winBack(
         _ id: String, of product: StoreKit.Product
     ) throws(StoreError) -> Self {

@@ -1,11 +1,12 @@
 internal import Foundation
 internal import StoreKit
 
-// Seats are declared from Xcode 27.3 on. It is not known which compiler version that has:
+// Xcode 27.3 and later declare seats. The version of its compiler is not known yet:
 // docs/sdk-checks.md.
 
 extension StoreProduct {
-    /// The prices of a product's seats. Empty if it is not sold in seats, and before iOS 27.3.
+    /// The prices of a product's seats. Empty if the product is not sold in seats, and before iOS
+    /// 27.3.
     static func seatTiers(of product: StoreKit.Product) -> [Perennial.SeatTier] {
         #if os(Linux) || compiler(>=6.5)
             guard #available(iOS 27.3, macOS 27.3, tvOS 27.3, watchOS 27.3, visionOS 27.3, *)
@@ -41,10 +42,10 @@ extension StoreProduct {
 }
 
 extension StoreKit.Product.PurchaseOption {
-    /// The option for a number of seats.
+    /// The purchase option for a total number of seats.
     ///
     /// - Throws: ``StoreError/seatsNotSold`` if this build does not know the option. Without the
-    ///   option one seat would be bought.
+    ///   option, the customer would buy one seat.
     static func total(_ seats: Int) throws(StoreError) -> Self {
         #if os(Linux) || compiler(>=6.5)
             return .seats(seats)

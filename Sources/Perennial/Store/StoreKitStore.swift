@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StoreKit
 
-/// The App Store through StoreKit 2. It copies StoreKit's values, and decides nothing.
+/// The App Store through StoreKit 2. It converts StoreKit's values, and decides nothing.
 package struct StoreKitStore: DeviceStore {
     package init() {}
 

@@ -42,7 +42,7 @@ package struct StoreProduct: Sendable {
     }
 }
 
-/// Options of StoreKit that the app adds itself.
+/// StoreKit's purchase options that the app adds.
 package struct CustomOptions: Hashable, Sendable {
     package var options: Set<StoreKit.Product.PurchaseOption>
 

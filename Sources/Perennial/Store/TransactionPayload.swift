@@ -4,8 +4,8 @@ internal import PerennialContract
 
 /// The members of a signed transaction that the engine reads.
 ///
-/// It does not verify the signature: StoreKit has verified the document, and the server does so
-/// again.
+/// The signature is not verified here: StoreKit has verified the document, and the server verifies
+/// it again.
 struct TransactionPayload: Decodable, Hashable, Sendable {
     var transactionId: String
     var originalTransactionId: String
@@ -26,11 +26,11 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
     var environment: String?
     var quantity: Int?
     var subscriptionGroupIdentifier: String?
-    /// StoreKit calls this `bundleProductID`. In documents the name is spelled like Apple's other
-    /// names.
+    /// The product of the bundle that contains the subscription. StoreKit calls this value
+    /// `bundleProductID`; documents spell the name like Apple's other names.
     var bundleProductId: String?
     var commitmentInfo: Commitment?
-    /// Nil unless the customer bought several seats.
+    /// The seats of the transaction. Nil unless the customer bought several seats.
     var multiSeatInfo: Seats?
 
     struct Seats: Decodable, Hashable, Sendable {
@@ -79,7 +79,8 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
         }
     }
 
-    /// A member's transaction repeats the purchaser's numbers, which say nothing about the member.
+    /// The seats that the purchaser has bought. Nil for a member's transaction, because it repeats
+    /// the purchaser's numbers, which say nothing about the member.
     private var seats: StoreTransaction.Seats? {
         guard let multiSeatInfo, [nil, "PURCHASED"].contains(inAppOwnershipType) else { return nil }
         return .init(bought: quantity ?? 1, revoked: multiSeatInfo.revokedSeatQuantity ?? 0)
@@ -92,7 +93,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
 }
 
 extension TransactionPayload.Commitment {
-    /// Nil if the document lacks a number.
+    /// The commitment. Nil if the document lacks one of its numbers.
     fileprivate func makeCommitment() -> StoreTransaction.Commitment? {
         guard let month = billingPeriodNumber, let months = totalBillingPeriods else { return nil }
         return StoreTransaction.Commitment(
@@ -126,7 +127,7 @@ struct RenewalPayload: Decodable, Hashable, Sendable {
 }
 
 extension StoreRenewal {
-    /// The store's evidence in the renewal info. Nil if it is not verified or not understood.
+    /// The store's evidence in the renewal info. Nil if it is not verified or cannot be parsed.
     func makeStatus() -> StoreStatus? {
         guard renewalInfo.isVerified, let payload = RenewalPayload(renewalInfo), let stateOfRenewal
         else {
@@ -154,7 +155,7 @@ extension StoreRenewal {
     }
 }
 
-/// The decoded middle part of a compact JWS, whose signature is not checked.
+/// The decoded payload of a compact JWS, whose signature is not checked.
 enum CompactPayload {
     static func bytes(of jws: String) -> Data? {
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false)

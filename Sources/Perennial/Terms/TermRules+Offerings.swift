@@ -3,13 +3,14 @@ internal import Foundation
 internal import PerennialContract
 
 extension Offerings {
-    /// The maximum number of months, more than any server accepts. With this limit, no end of a
-    /// term or of access overflows.
+    /// The maximum number of months, which is more than any server accepts. Within this limit, no
+    /// end of a term or of access overflows.
     fileprivate static let monthsMax = 12_000
     fileprivate static let daysMax = 400_000
     private static let hoursMax = 100_000
 
-    /// Returns nil if the JSON is something else, or contains an impossible length of time.
+    /// Parses offerings. Returns nil if the JSON is something else, or contains an impossible
+    /// length of time.
     init?(json: Data) {
         guard let offerings = try? JSONDecoder().decode(Self.self, from: json),
             (0...Self.hoursMax).contains(offerings.unconfirmedHoldHours),
@@ -28,7 +29,7 @@ extension Offerings.Term {
 
 extension TermRules {
     /// The rules in the offerings. If this system does not know their time zone, days are counted
-    /// in UTC, because an end that is wrong by hours is better than none.
+    /// in UTC, because an end that is wrong by some hours is better than no end.
     init(_ offerings: Offerings) {
         let products = offerings.products.compactMap { product in
             product.term.map { term in

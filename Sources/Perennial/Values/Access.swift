@@ -4,22 +4,23 @@ extension Perennial {
     /// Whether one entitlement is open, until when, and on what evidence.
     public struct Access: Hashable, Sendable {
         public var entitlement: EntitlementID
-        /// Whether the entitlement is open, so that the app may give access. It is also false while
+        /// Whether the entitlement is open, so that the app may give access. Also false while
         /// nothing is known: check ``isKnown`` before you show a paywall.
         public var isActive: Bool
-        /// Whether it is certain that the entitlement is open or shut. It is certainly shut only
-        /// after the server has reported about the customer on this installation.
+        /// Whether it is certain that the entitlement is open or shut. An entitlement is certainly
+        /// shut only after the server has reported about the customer on this installation.
         public var isKnown: Bool
         public var state: AccessState
-        /// If open, the end of the paid time; if shut, when access ended. Nil if access never ends,
-        /// if the customer never had it, and while nothing is known.
+        /// If the entitlement is open: the end of the paid time. If it is shut: when access ended.
+        /// Nil if access never ends, if the customer never had the entitlement, and while nothing
+        /// is known.
         public var until: Date?
         /// Whether the subscription will renew. Nil if the App Store has not said.
         public var willRenew: Bool?
         /// The product that gives access. Nil if no purchase gives it.
         public var product: ProductID?
         public var basis: Basis
-        /// When the evidence was signed.
+        /// When the evidence was signed. Nil without evidence.
         public var asOf: Date?
 
         public init(
@@ -50,7 +51,7 @@ extension Perennial {
         }
     }
 
-    /// The state of access, in one word. Expect values that you do not know.
+    /// The state of access, in one word. Later versions may have other states.
     public struct AccessState: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -59,7 +60,8 @@ extension Perennial {
         public static let trial = Self(rawValue: "trial")
         /// A promotional, win-back or code offer covers the present moment.
         public static let offer = Self(rawValue: "offer")
-        /// The renewal could not be charged, and the App Store grants time.
+        /// The renewal could not be charged, but the App Store still gives access during a grace
+        /// period.
         public static let grace = Self(rawValue: "grace")
         /// The period ended, and it is not known yet whether it was renewed.
         public static let unconfirmed = Self(rawValue: "unconfirmed")
@@ -74,11 +76,11 @@ extension Perennial {
         public static let revoked = Self(rawValue: "revoked")
         /// Shut: the customer never had the entitlement.
         public static let never = Self(rawValue: "never")
-        /// Whether it is open or shut is not known yet.
+        /// It is not known yet whether the entitlement is open or shut.
         public static let unknown = Self(rawValue: "unknown")
     }
 
-    /// The evidence that the answer is based on.
+    /// The evidence on which the decision is based.
     public struct Basis: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }

@@ -4,7 +4,7 @@ extension Perennial {
     /// Why an entitlement is open or shut.
     public struct Explanation: Hashable, Sendable, CustomStringConvertible {
         public var access: Access
-        /// The number of the rule that decided, as `docs/sdk.md` lists them.
+        /// The number of the rule that decided, as in the list in `docs/sdk.md`.
         public var rule: Int
         /// The evidence and rules that were considered, in order.
         public var steps: [Step]
@@ -18,9 +18,10 @@ extension Perennial {
         public struct Step: Hashable, Sendable {
             public var rule: Int
             public var basis: Basis
-            /// The id of the purchase's first transaction. Nil for a grant.
+            /// The id of the first transaction of the purchase that the step is about. Nil for a
+            /// grant.
             public var purchase: String?
-            /// One sentence.
+            /// What the evidence says, in one sentence.
             public var text: String
 
             public init(rule: Int, basis: Basis, purchase: String?, text: String) {
@@ -40,7 +41,7 @@ extension Perennial {
         }
     }
 
-    /// What is wrong with the set-up.
+    /// The faults that were found in the set-up.
     public struct Diagnosis: Hashable, Sendable, CustomStringConvertible {
         public var findings: [Finding]
 
@@ -51,7 +52,7 @@ extension Perennial {
         public struct Finding: Hashable, Sendable {
             public var isProblem: Bool
             public var text: String
-            /// What to do about it. Nil if nothing needs to be done.
+            /// What the developer can do about the finding. Nil if nothing needs to be done.
             public var remedy: String?
 
             public init(isProblem: Bool, text: String, remedy: String? = nil) {

@@ -5,9 +5,9 @@ extension Perennial {
     public struct Failure: Error, Hashable, Sendable {
         /// The code, for programs. A code never changes its meaning.
         public var code: Code
-        /// What the developer can do about it.
+        /// What the developer can do about the failure.
         public var remedy: String
-        /// Identifies the request in the server's log. Nil if no request failed.
+        /// The id of the request in the server's log. Nil if no request failed.
         public var requestID: String?
         /// Whether the same call may succeed later.
         public var isTemporary: Bool
@@ -24,7 +24,7 @@ extension Perennial {
             self.charged = charged
         }
 
-        /// The server's codes (`docs/api.md`), and the SDK's own codes below.
+        /// The codes of the server (`docs/api.md`), and the codes of the SDK below.
         public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
@@ -40,7 +40,7 @@ extension Perennial {
             public static let placementUnknown = Self(rawValue: "placement_unknown")
             public static let purchaseNotAllowed = Self(rawValue: "purchase_not_allowed")
             public static let offerNotAccepted = Self(rawValue: "offer_not_accepted")
-            /// The product is not sold in seats, or not on this version of the system.
+            /// The product is not sold in seats, or not in this version of the system.
             public static let seatsNotSold = Self(rawValue: "seats_not_sold")
             /// The subscription has this number of seats already.
             public static let seatsUnchanged = Self(rawValue: "seats_unchanged")
@@ -50,20 +50,20 @@ extension Perennial {
             public static let seatsNotPositive = Self(rawValue: "seats_not_positive")
             public static let purchaseNotVerified = Self(rawValue: "purchase_not_verified")
             public static let purchaseResultUnknown = Self(rawValue: "purchase_result_unknown")
-            /// The store returned a transaction of another product, or one that has ended.
+            /// The store returned a transaction of another product, or one whose time has ended.
             public static let purchaseReturnedAnother = Self(rawValue: "purchase_returned_another")
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
             /// No customer has signed in, and anonymous customers are not allowed.
             public static let customerMissing = Self(rawValue: "customer_missing")
-            /// The id is empty, too long, or one that many people would share, such as `null`.
+            /// The id is empty or too long, or is one that many people would share, such as `null`.
             public static let customerIDNotValid = Self(rawValue: "customer_id_not_valid")
             /// Another customer has signed in since the call began.
             public static let customerChanged = Self(rawValue: "customer_changed")
-            /// The restore would now do something else than the preview showed.
+            /// The restore would now do something different from what the preview showed.
             public static let previewOutdated = Self(rawValue: "preview_outdated")
             public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
             public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
-            /// This process, for example an extension, only reads what the app has written, so it
+            /// This process, for example an extension, only reads what the app has written. So it
             /// cannot spend.
             public static let readOnly = Self(rawValue: "read_only")
             /// An SDK in the role `observer` sells nothing.
@@ -78,8 +78,8 @@ extension Perennial {
             public static let no = Self(rawValue: "no")
             /// The customer was charged, and the purchase is saved on this device or in the store.
             public static let yes = Self(rawValue: "yes")
-            /// It is not known yet. If the customer was charged, the purchase arrives later without
-            /// another call.
+            /// It is not known yet whether the customer was charged. If so, the purchase arrives
+            /// later without another call.
             public static let unclear = Self(rawValue: "unclear")
         }
     }

@@ -1,9 +1,9 @@
 public import Foundation
 
 extension Perennial {
-    /// A reduced price for some time.
+    /// A reduced price for a limited time.
     public struct Offer: Hashable, Sendable {
-        /// Nil for an introductory offer, which has no id.
+        /// The offer's id. Nil for an introductory offer, which has none.
         public var id: String?
         public var kind: Kind
         public var isEligible: Bool
@@ -49,12 +49,12 @@ extension Perennial {
             public static let payUpFront = Self(rawValue: "pay_up_front")
         }
 
-        /// Why the customer is or is not eligible: the server's reasons, and some of the SDK's own.
+        /// Why the customer is or is not eligible, in one word of the server or of the SDK.
         public struct Reason: RawRepresentable, Hashable, Sendable {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// Not known yet. The customer counts as not eligible.
+            /// Eligibility is not known yet. The customer counts as not eligible.
             public static let unknown = Self(rawValue: "unknown")
             /// The customer has a subscription of the same group.
             public static let subscribedInGroup = Self(rawValue: "subscribed_in_group")

@@ -1,4 +1,4 @@
-// In texts, each of these values is its raw value: `"\(purchase.outcome)"` is `bought`.
+// The description of each of these values is its raw value: `"\(purchase.outcome)"` is `bought`.
 
 extension Perennial.AccessState: CustomStringConvertible {
     public var description: String { rawValue }

@@ -7,15 +7,16 @@ extension Perennial {
         public var kind: Kind
         /// The price of one payment, in units of the currency.
         public var billingPrice: Decimal
-        /// The price of one payment as text, as the store writes it.
+        /// The price of one payment as the store writes it.
         public var displayPrice: String
         public var billingPeriod: Period
-        /// The total that the customer commits to pay, as text. App Review requires that it is
-        /// shown.
+        /// The total that the customer commits to pay, as text. App Review requires that an app
+        /// shows it.
         public var totalDisplayPrice: String
         /// The length of time for which the customer commits to pay.
         public var totalPeriod: Period
-        /// Offers that the store has for this plan, whether or not the customer is eligible.
+        /// The offers that the store has for this plan, whether or not the customer is eligible for
+        /// them.
         public var offers: [Offer]
 
         public init(
@@ -34,8 +35,8 @@ extension Perennial {
         /// Whether the customer commits to more than one payment.
         public var isCommitment: Bool { billingPeriod != totalPeriod }
 
-        /// The total number of payments that the customer makes. Nil if the whole period is not a
-        /// multiple of one payment's period.
+        /// The total number of payments that the customer makes. Nil if the total period is not a
+        /// multiple of the billing period.
         public var payments: Int? {
             guard let one = billingPeriod.measure, let whole = totalPeriod.measure,
                 one.unit == whole.unit, one.count > 0, whole.count > 0,
@@ -48,16 +49,16 @@ extension Perennial {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// The whole period at once.
+            /// The customer pays the whole period at once.
             public static let upFront = Self(rawValue: "BILLED_UPFRONT")
-            /// Monthly payments for the whole period.
+            /// The customer pays monthly for the whole period.
             public static let monthly = Self(rawValue: "MONTHLY")
         }
     }
 }
 
 extension Perennial.Period {
-    /// The length in months or in days, which cannot be converted into each other.
+    /// The length in months or in days. Months and days cannot be converted into each other.
     fileprivate var measure: (count: Int, unit: Unit)? {
         guard bonusDays == 0 else { return nil }
         return switch unit {

@@ -4,13 +4,13 @@ public import StoreKit
 extension Perennial {
     /// The products for sale at one placement.
     public struct Offering: Hashable, Sendable, Identifiable {
-        /// The name of the placement. Empty if none is configured.
+        /// The name of the placement. Empty if no placement is configured.
         public var id: String
-        /// In the order of `perennial.yaml`.
+        /// The products for sale, in the order of `perennial.yaml`.
         public var products: [Product]
-        /// Products that the store does not know, each with the most likely reason.
+        /// Products that the store does not know, each with the most probable reason.
         public var missing: [MissingProduct]
-        /// Your own values from `perennial.yaml`.
+        /// The app's own values from `perennial.yaml`.
         public var metadata: [String: MetadataValue]
 
         public init(
@@ -27,7 +27,7 @@ extension Perennial {
     /// A product that the store does not know.
     public struct MissingProduct: Hashable, Sendable {
         public var id: ProductID
-        /// One sentence for the developer.
+        /// Why the store probably does not know the product, in one sentence for the developer.
         public var reason: String
 
         public init(id: ProductID, reason: String) {
@@ -43,23 +43,25 @@ extension Perennial {
         public var name: String
         public var details: String
         public var price: Decimal
-        /// The price as text, as the store writes it.
+        /// The price as the store writes it.
         public var displayPrice: String
         public var currencyCode: String?
-        /// The length of one period. For a renewing subscription it comes from the store, for a
-        /// term from `perennial.yaml`. Nil for other products.
+        /// The length of one period: for a renewing subscription from the store, for a term from
+        /// `perennial.yaml`. Nil for other products.
         public var period: Period?
-        /// The plans by which it can be paid. The store names them from iOS 26.4 on. Empty unless
-        /// it renews.
+        /// The plans by which the product can be paid. The store has plans since iOS 26.4. Empty
+        /// unless the product renews.
         public var plans: [Plan]
-        /// The subscription group. Nil unless it renews.
+        /// The id of the subscription group. Nil unless the product renews.
         public var group: String?
-        /// Offers that the store has for the product, whether or not the customer is eligible.
+        /// The offers that the store has for the product, whether or not the customer is eligible
+        /// for them.
         public var offers: [Offer]
         public var entitlements: Set<EntitlementID>
         public var credits: [WalletID: Int]
         public var isFamilyShareable: Bool
-        /// The prices of seats, in order. Empty if it is not sold in seats: see ``price(of:)``.
+        /// The prices of seats, in order. Empty if the product is not sold in seats: see
+        /// ``price(of:)``.
         public var seatTiers: [SeatTier]
         /// StoreKit's own product, for properties that are missing here. Nil in previews.
         public var storeProduct: StoreKit.Product?
@@ -106,7 +108,7 @@ extension Perennial {
     public struct Period: Hashable, Sendable {
         public var value: Int
         public var unit: Unit
-        /// Additional days, which a term may have.
+        /// Days in addition to the period, which only a term may have.
         public var bonusDays: Int
 
         public init(_ value: Int, _ unit: Unit, bonusDays: Int = 0) {
@@ -126,17 +128,17 @@ extension Perennial {
         }
     }
 
-    /// A value of your own from `perennial.yaml`.
+    /// One of the app's own values from `perennial.yaml`.
     public struct MetadataValue: Hashable, Sendable {
-        /// Nil unless it is text.
+        /// The value, if it is text. Nil otherwise.
         public var text: String?
-        /// Nil unless it is a number.
+        /// The value, if it is a number. Nil otherwise.
         public var number: Double?
-        /// Nil unless it is true or false.
+        /// The value, if it is true or false. Nil otherwise.
         public var flag: Bool?
-        /// Nil unless it is a list.
+        /// The value, if it is a list. Nil otherwise.
         public var list: [MetadataValue]?
-        /// Nil unless it is a mapping.
+        /// The members of the value, if it is a mapping. Nil otherwise.
         public var members: [String: MetadataValue]?
 
         public init(

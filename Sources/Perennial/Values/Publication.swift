@@ -1,15 +1,15 @@
 public import Foundation
 
 extension Perennial {
-    /// An issue, or another item that was published once.
+    /// An issue, or another item that is published once.
     public struct Publication: Hashable, Sendable, Identifiable {
         public var id: String
         public var title: String
         public var published: Date
         public var isReadable: Bool
-        /// Why the customer may or may not read it, in one sentence.
+        /// Why the customer may or may not read the publication, in one sentence.
         public var reason: String
-        /// Products that each give access to it.
+        /// The products that each give access to the publication.
         public var products: [ProductID]
 
         public init(

@@ -4,18 +4,18 @@ public import StoreKit
 extension Perennial {
     /// Options of a purchase.
     public struct PurchaseOptions: Hashable, Sendable {
-        /// An offer from ``Perennial/offers(for:of:)``. For an introductory offer nil suffices,
-        /// because the store applies it.
+        /// An offer from ``Perennial/offers(for:of:)``. For an introductory offer, nil is
+        /// sufficient: the store applies that offer without a request.
         public var offer: Offer?
         /// One of the product's ``Product/plans``. If nil, the plan that pays the whole period at
         /// once.
         public var plan: Plan?
         /// The number of units, 1 to 10, for consumables and terms.
         public var quantity: Int
-        /// The total number of seats after the purchase: to add 4 seats to 8, pass 12. Nil if it is
-        /// bought for one person.
+        /// The total number of seats after the purchase: to add 4 seats to 8, pass 12. Nil for a
+        /// purchase for one person.
         public var seats: Int?
-        /// The place in the app from which it is bought.
+        /// The place in the app from which the product is bought.
         public var placement: PlacementID?
         /// Whether to buy even if the customer already has the product, or if the purchase would
         /// belong to another customer.
@@ -46,8 +46,8 @@ extension Perennial {
         public var transactionID: String?
         /// The snapshot after the purchase.
         public var snapshot: Snapshot
-        /// Whether the server has recorded the purchase. If false, the purchase is paid and saved
-        /// on this device, and is posted as soon as the server can be reached.
+        /// Whether the server has recorded the purchase. If false, the purchase is paid, saved on
+        /// this device, and posted as soon as the server can be reached.
         public var isKeptByServer: Bool
 
         public init(
@@ -65,13 +65,13 @@ extension Perennial {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// Bought, even if nothing had to be paid.
+            /// The product was bought, even if nothing had to be paid.
             public static let bought = Self(rawValue: "bought")
-            /// A parent or a bank must approve it. The purchase then arrives through
-            /// ``Perennial/changes``.
+            /// A parent or a bank must approve the purchase. After the approval, the purchase
+            /// arrives through ``Perennial/changes``.
             public static let pending = Self(rawValue: "pending")
             public static let cancelled = Self(rawValue: "cancelled")
-            /// A downgrade, which takes effect in the next period.
+            /// The purchase is a downgrade, which takes effect in the next period.
             public static let planChangeScheduled = Self(rawValue: "plan_change_scheduled")
             /// The customer already has the product.
             public static let alreadyHad = Self(rawValue: "already_had")
@@ -80,11 +80,11 @@ extension Perennial {
         }
     }
 
-    /// Whether to sell a product to the customer now.
+    /// Whether this device advises to sell a product to the customer now.
     public struct Advice: Hashable, Sendable {
         public var product: ProductID
         public var buy: Bool
-        /// Why not. Nil if ``buy`` is true.
+        /// Why the product should not be sold. Nil if ``buy`` is true.
         public var reason: Reason?
 
         public init(product: ProductID, buy: Bool, reason: Reason? = nil) {
@@ -108,7 +108,7 @@ extension Perennial {
     /// A purchase that began outside the app: a promoted product, or a win-back offer.
     public struct PurchaseRequest: Hashable, Sendable {
         public var product: ProductID
-        /// The id of the offer that was chosen with it.
+        /// The id of the offer that was chosen with the product. Nil if none was chosen.
         public var offerID: String?
 
         public init(product: ProductID, offerID: String? = nil) {
@@ -117,7 +117,7 @@ extension Perennial {
         }
     }
 
-    /// Why purchases are posted.
+    /// Why the app posts purchases.
     public struct Intent: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -126,7 +126,8 @@ extension Perennial {
         public static let purchase = Self(rawValue: "purchase")
         /// The customer asked for a restore.
         public static let restore = Self(rawValue: "restore")
-        /// The app found the purchases by itself. Takes nothing from another customer.
+        /// The app found the purchases without a request by the customer. Such a posting takes
+        /// nothing from another customer.
         public static let sync = Self(rawValue: "sync")
     }
 }

@@ -16,7 +16,7 @@ extension Perennial {
             public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let restored = Self(rawValue: "restored")
-            /// There are purchases, and the customer has all of them already.
+            /// There are purchases, but the customer already has all of them.
             public static let nothingNew = Self(rawValue: "nothing_new")
             /// The store account has bought nothing.
             public static let nothingFound = Self(rawValue: "nothing_found")
@@ -40,7 +40,8 @@ extension Perennial {
             public var product: ProductID
             public var isActive: Bool
             public var effect: Effect
-            /// A mask of the other customer's mail address, such as "a…@e…".
+            /// The other customer's mail address with most letters hidden, such as "a…@e…". Nil if
+            /// there is none to show.
             public var ownerHint: String?
 
             public init(

@@ -1,11 +1,12 @@
 public import Foundation
 
 extension Perennial {
-    /// All that is known about the customer at one moment.
+    /// Everything that is known about the customer at one moment.
     public struct Snapshot: Hashable, Sendable {
         public var customer: Customer
         public var environment: StoreEnvironment
-        /// By entitlement. An entitlement without any evidence is absent: use the subscript.
+        /// The access by entitlement. An entitlement without any evidence is absent: use the
+        /// subscript.
         public var access: [EntitlementID: Access]
         public var subscriptions: [Subscription]
         public var terms: [Term]
@@ -57,21 +58,21 @@ extension Perennial {
                     state: isKnown ? .never : .unknown, basis: .nothing)
         }
 
-        /// The wallet with this id, or an empty one if there is none.
+        /// The wallet with this id, or an empty wallet if there is none.
         public subscript(wallet wallet: WalletID) -> Wallet {
             var found = wallets[wallet] ?? Wallet(balance: 0)
             found.isKnown = areWalletsKnown
             return found
         }
 
-        /// Whether anything is known: that an entitlement is open, or that the others are shut.
+        /// Whether anything is known: an entitlement is open, or it is known which are shut.
         var isAnythingKnown: Bool { isKnown || access.values.contains(where: \.isActive) }
 
         /// The subscriptions that the customer has bought for several people.
         public var groups: [Subscription] { subscriptions.filter { $0.seats != nil } }
 
-        /// The subscriptions in which another person pays for the customer's seat. Those of an
-        /// organization are included.
+        /// The subscriptions in which another person or an organization pays for the customer's
+        /// seat.
         public var memberships: [Subscription] {
             subscriptions.filter { $0.ownership == .assigned }
         }
@@ -84,7 +85,8 @@ extension Perennial {
 
     /// The customer that the app uses now.
     public struct Customer: Hashable, Sendable {
-        /// The id. Empty for an instant at the very first launch, until an id was made.
+        /// The customer's id. Empty for an instant at the very first launch, until an id is
+        /// created.
         public var id: String
         /// Other ids of the same customer.
         public var aliases: [String]
@@ -110,7 +112,7 @@ extension Perennial {
         public init(rawValue: String) { self.rawValue = rawValue }
 
         public static let production = Self(rawValue: "production")
-        /// TestFlight, App Review, and sandbox accounts.
+        /// TestFlight, App Review and sandbox accounts.
         public static let sandbox = Self(rawValue: "sandbox")
         /// A `.storekit` file that Xcode runs. Its purchases are not posted.
         public static let xcode = Self(rawValue: "xcode")

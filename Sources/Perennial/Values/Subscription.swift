@@ -3,18 +3,18 @@ public import Foundation
 extension Perennial {
     /// A subscription that renews.
     public struct Subscription: Hashable, Sendable, Identifiable {
-        /// The id of the subscription's first transaction. For a seat that the app gave, the id of
-        /// the claim.
+        /// The id of the subscription's first transaction. For a member whom the app invited, the
+        /// id of the claim.
         public var id: String
         public var product: ProductID
         public var state: AccessState
         /// When the present period began.
         public var from: Date?
         public var until: Date?
-        /// Whether it will renew. Nil if the App Store has not said.
+        /// Whether the subscription will renew. Nil if the App Store has not said.
         public var willRenew: Bool?
-        /// The product of the next period. Nil if there is no next period, or if the App Store has
-        /// not said.
+        /// The product of the next period. Nil if no period follows, or if the App Store has not
+        /// said.
         public var renewsTo: ProductID?
         public var graceUntil: Date?
         public var commitment: Commitment?
@@ -22,11 +22,12 @@ extension Perennial {
         /// App Store on this device has reported it, because the server's answer does not contain
         /// it.
         public var offer: AppliedOffer?
-        /// The product of the bundle that contains this subscription. Reported by the App Store on
-        /// this device, like ``offer``.
+        /// The product of the bundle that contains this subscription. Nil without a bundle, and
+        /// until the App Store on this device has reported it.
         public var bundle: ProductID?
         public var ownership: Ownership
-        /// The number of people it is paid for. Nil unless the customer bought seats.
+        /// The number of people for whom the subscription is paid. Nil unless the customer bought
+        /// seats.
         public var seats: Seats?
         /// The customer's place in another person's group. Nil unless the app invited the customer.
         public var seat: Seat?
@@ -57,7 +58,7 @@ extension Perennial {
         /// Whether a member of the customer's family pays for the subscription.
         public var isFamilyShared: Bool { ownership == .familyShared }
 
-        /// Who paid. Expect values that you do not know.
+        /// Who paid for the subscription. Later versions may have other values.
         public struct Ownership: RawRepresentable, Hashable, Sendable {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
@@ -70,13 +71,12 @@ extension Perennial {
 
         /// An offer with which a period was bought.
         public struct AppliedOffer: Hashable, Sendable {
-            /// Nil for an introductory offer, which has no id.
+            /// The offer's id. Nil for an introductory offer, which has none.
             public var id: String?
             public var kind: Offer.Kind
-            /// How the offer is paid. Nil if the App Store has not said. The same is true of
-            /// ``period``.
+            /// How the offer is paid. Nil if the App Store has not said.
             public var paymentMode: Offer.PaymentMode?
-            /// How long the offer lasts.
+            /// How long the offer lasts. Nil if the App Store has not said.
             public var period: Period?
 
             public init(
@@ -92,7 +92,7 @@ extension Perennial {
 
         /// A commitment to pay for a number of months.
         public struct Commitment: Hashable, Sendable {
-            /// The number of the present month, from 1.
+            /// The number of the present month in the commitment, from 1.
             public var month: Int
             public var months: Int
             public var until: Date?
@@ -127,7 +127,7 @@ extension Perennial {
     public struct OwnedProduct: Hashable, Sendable {
         public var product: ProductID
         public var purchased: Date
-        /// When it was refunded or revoked. Nil if it was not.
+        /// When the product was refunded or revoked. Nil if that has not happened.
         public var revoked: Date?
 
         public init(product: ProductID, purchased: Date, revoked: Date? = nil) {
@@ -155,11 +155,11 @@ extension Perennial {
 
             /// A parent or a bank must approve the purchase.
             public static let approval = Self(rawValue: "approval")
-            /// The purchase is paid, saved on this device, and posted as soon as the server can be
-            /// reached.
+            /// The purchase is paid and saved on this device. It is posted as soon as the server
+            /// can be reached.
             public static let server = Self(rawValue: "server")
-            /// The purchase was made before a person signed in who already has purchases. `restore`
-            /// joins them.
+            /// The purchase was made before a person signed in who already has other purchases.
+            /// `restore` adds it to them.
             public static let restore = Self(rawValue: "restore")
         }
     }
@@ -169,7 +169,7 @@ extension Perennial {
         /// The balance, including unconfirmed purchases and debits.
         public var balance: Int
         /// The part of ``balance`` that the server has not confirmed yet. Negative after spending
-        /// offline.
+        /// without the network.
         public var unconfirmed: Int
         /// Whether the server has answered since the launch. If false, ``balance`` is meaningless.
         public var isKnown: Bool

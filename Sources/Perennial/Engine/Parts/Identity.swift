@@ -2,8 +2,8 @@
 /// the files, and changes the customer.
 struct Identity: Sendable {
     enum State: Hashable, Sendable {
-        /// The files were not read yet. The customer is the one whom the app named at the launch,
-        /// or else the last one of this device.
+        /// The files were not read yet. The customer is the one whom the app named at the launch
+        /// or, without a name, the last one of this device.
         case unread
         /// The customer was changed before the files could be read. The new customer counts, not
         /// the stored one.
@@ -33,7 +33,8 @@ struct Identity: Sendable {
 }
 
 extension Identity {
-    /// Begins an attempt to read the files, and returns it. Nil if an attempt has already begun.
+    /// Begins an attempt to read the files, and returns the attempt. Returns nil if one has already
+    /// begun.
     mutating func beginReading() -> Attempt? {
         defer { reading = .begun }
         switch reading {
@@ -61,9 +62,9 @@ extension Identity {
         }
     }
 
-    /// Returns whether the engine must leave the customer. It is false for the second of two
-    /// answers that refuse the id at the same time. It is also false before the files were read,
-    /// because nothing is sent before that.
+    /// Returns whether the engine must leave the customer. False for the second of two answers that
+    /// refuse the id at the same time. Also false before the files were read, because nothing is
+    /// sent before that.
     mutating func beginLeaving() -> Bool {
         guard state == .known else { return false }
         state = .leaving

@@ -8,34 +8,37 @@ struct OutboxPosting: Sendable {
         case idle
         /// Batches are being posted, one after the other.
         ///
-        /// - isAwaited: whether a caller waits for the run. If not, the run obeys the budget.
+        /// - isAwaited: whether a caller waits for the run. If none does, the run obeys the budget.
         case posting(isAwaited: Bool)
     }
 
     /// What happens to a batch that failed.
     enum Consequence: Hashable, Sendable {
-        /// The budget delayed the batch. The timer sends it when the budget allows that.
+        /// The budget delayed the batch. The timer sends the batch when the budget allows it.
         case heldBack
-        /// The server will never accept the batch, and nothing is lost. The batch is removed from
+        /// The server will never accept the batch, but nothing is lost. The batch is removed from
         /// the outbox.
         case settled
-        /// The server refuses one of the documents. Each is then posted alone.
+        /// The server refuses one of several documents. Each document is then posted alone.
         case postedAlone
-        /// The server refuses the only document. It is retried a day later.
+        /// The server refuses the only document of the batch. The document is sent again a day
+        /// later.
         case setApart(code: String)
-        /// The batch is retried later, and no other batch is sent before.
+        /// The batch is sent again later. No other batch is sent before.
         case postponed
     }
 
     /// The maximum number of documents in one request.
     static let batchMax = 200
-    /// The maximum number of log-ins that wait to be saved. Beyond it, the oldest one is dropped.
+    /// The maximum number of log-ins that wait to be saved. A further log-in replaces the oldest.
     static let unwrittenMax = 100
 
     private(set) var state = State.idle
-    /// The entries of requests that were refused as a whole. Never more than the outbox has.
+    /// The ids of entries that are posted alone, because a request with several of them was
+    /// refused. At most as many as the outbox has.
     private(set) var alone: Set<String> = []
-    /// The documents that a purchase posts itself, so that they are not posted twice.
+    /// The documents that a purchase posts itself. A run skips them, so that they are not posted
+    /// twice.
     private(set) var atOnce: Set<String> = []
     /// Log-ins that could not be saved yet.
     private(set) var unwritten: [OutboxEntry] = []
@@ -85,8 +88,8 @@ extension OutboxPosting {
         return Array(alike.prefix(Self.batchMax))
     }
 
-    /// When the first entry that is not being sent may be sent, in milliseconds. In the past if it
-    /// is due at once. Nil if there is no such entry.
+    /// When the first entry that is not being sent may be sent, in milliseconds since 1970. In the
+    /// past if the entry is already due. Nil if there is no such entry.
     func firstDue(of entries: [OutboxEntry]) -> Int64? {
         entries.filter { !$0.isAmong(atOnce) }.map { $0.nextTry?.milliseconds ?? .min }.min()
     }
@@ -106,7 +109,8 @@ extension OutboxPosting {
         return .setApart(code: error.failure.code.rawValue)
     }
 
-    /// Settled entries were removed, so they no longer need a separate request.
+    /// Records that these entries were removed from the outbox, so that they need no separate
+    /// request any more.
     mutating func recordCompleted(_ ids: [String]) { alone.subtract(ids) }
 }
 
@@ -115,8 +119,8 @@ extension OutboxPosting {
 extension OutboxPosting {
     mutating func recordFull() { isFull = true }
 
-    /// Records that something was sent, so there is room again. Returns whether documents were left
-    /// out before.
+    /// Records that something was sent, so that there is room again. Returns whether documents were
+    /// left out before for lack of room.
     mutating func makeRoom() -> Bool {
         defer { isFull = false }
         return isFull
@@ -138,7 +142,8 @@ extension OutboxPosting {
         return unwritten
     }
 
-    /// Adds back log-ins that could not be saved, before those that were added in the meantime.
+    /// Adds back log-ins that could not be saved. They come before log-ins that were added
+    /// meanwhile.
     mutating func restore(_ logins: [OutboxEntry]) { unwritten = logins + unwritten }
 
     mutating func removeLogins(of customer: String) {
@@ -155,8 +160,9 @@ extension OutboxEntry.Document {
 }
 
 extension ServerError {
-    /// Whether the failure is about the documents themselves, so that a retry would fail again. A
-    /// proxy before the server may also refuse a large body, with another form of response.
+    /// Whether the failure is about the documents themselves, so that the same request would fail
+    /// again. This includes a proxy before the server that refuses a large body, with another form
+    /// of response.
     fileprivate var isAboutDocuments: Bool {
         status == 413 || problem != nil && (status == 400 || status == 422)
     }

@@ -1,10 +1,10 @@
 /// Which purchase runs now, and which transactions this process bought. A value without IO: the
-/// engine has the task of each purchase, shows the sheet, and posts what was bought.
+/// engine has the task of each purchase, shows the sheet, and posts the transaction.
 struct Purchasing: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// The first purchase may show its sheet. Each of the others waits for the one before it.
-        /// Never empty, and no purchase is in it twice.
+        /// The first purchase may show its sheet. Each other purchase waits for the previous one.
+        /// The list is never empty, and contains no purchase twice.
         case buying([PurchaseKey])
     }
 
@@ -14,13 +14,13 @@ struct Purchasing: Sendable {
         /// purchase.
         case joined
         case atOnce
-        /// The purchase begins after this other one has ended.
+        /// The purchase begins when this other purchase has ended.
         case after(PurchaseKey)
     }
 
     private(set) var state = State.idle
-    /// Transactions that were returned by purchases of this process. They are finished even if the
-    /// offerings do not contain their products.
+    /// Transactions that this process's purchases returned. They are finished even if the offerings
+    /// do not contain their products.
     private(set) var ownTransactions: Set<String> = []
 
     mutating func start(_ key: PurchaseKey) -> Start {
@@ -43,11 +43,11 @@ struct Purchasing: Sendable {
     mutating func recordTransaction(_ id: String) { ownTransactions.insert(id) }
 }
 
-/// The product that is bought, and the customer.
+/// The product that is bought, the customer, and the number of seats.
 struct PurchaseKey: Hashable, Sendable {
     var product: Perennial.ProductID
-    /// Nil before there is a customer.
+    /// The customer's id. Nil before there is a customer.
     var customer: String?
-    /// A purchase of another number of seats is another purchase.
+    /// The number of seats. The purchase of another number of seats is another purchase.
     var seats: Int?
 }

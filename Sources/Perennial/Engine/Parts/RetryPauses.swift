@@ -1,19 +1,20 @@
-/// The pauses between attempts that fail: each is twice as long as the one before.
+/// The pauses between failing attempts. Each pause is twice as long as the previous one.
 enum RetryPauses {
-    /// The shortest pause. Milliseconds.
+    /// The shortest pause, in milliseconds.
     static let min: Int64 = 1_000
-    /// The longest pause. Milliseconds.
+    /// The longest pause, in milliseconds.
     static let max: Int64 = 3_600_000
-    /// After this many pauses, the next one would be longer than ``max``.
+    /// The number of doublings after which a pause would be longer than ``max``.
     private static let doublingsMax = 12
 
-    /// The longest wait after a number of failures in a row, which is at least 1. Milliseconds.
+    /// The longest wait in milliseconds after a number of consecutive failures, which must be at
+    /// least 1.
     static func longestWait(after failures: Int) -> Int64 {
         Swift.min(min << Swift.min(failures - 1, doublingsMax), max)
     }
 
-    /// The wait after a number of failures in a row: at random between half of the longest wait and
-    /// the longest. Zero without a failure. Milliseconds.
+    /// The wait in milliseconds after a number of consecutive failures: a random time between half
+    /// of the longest wait and the longest. Zero without a failure.
     static func wait(after failures: Int) -> Int64 {
         guard failures > 0 else { return 0 }
         let longest = longestWait(after: failures)

@@ -5,10 +5,10 @@ struct ServerSession: Sendable {
     enum State: Hashable, Sendable {
         /// No request has failed since the last answer.
         case answering
-        /// - inARow: the number of failures, which lengthens the wait before the next attempt. A
-        ///   permanent failure may leave it at zero.
+        /// - inARow: the number of consecutive failures, which lengthens the wait before the next
+        ///   attempt. A permanent failure may leave it at zero.
         /// - silentUntil: the time until which the server has forbidden requests in the background,
-        ///   in monotonic milliseconds. Nil if it has not.
+        ///   in monotonic milliseconds. Nil if it has not forbidden any.
         case failing(inARow: Int, silentUntil: Int64?)
     }
 
@@ -17,26 +17,27 @@ struct ServerSession: Sendable {
         /// What the customer may use. The launch requests it even without this entry.
         case customer
         case offerings
-        /// An answer was dropped that may have been the newer one.
+        /// The order of the answers. An answer was dropped that may have been the newer one.
         case orderOfAnswers
     }
 
     /// The tag of the last answer to a GET about the customer.
     enum CustomerTag: Hashable, Sendable {
         case none
-        /// The tag of the answer that counts.
+        /// The tag of the last accepted answer.
         case current(String)
-        /// A later answer came from another kind of request, such as a purchase.
+        /// The tag of an older answer: a later answer came from another kind of request, such as a
+        /// purchase.
         case outdated(String)
     }
 
-    /// The shortest time between two requests for the keys. Milliseconds.
+    /// The shortest time between two requests for the keys, in milliseconds.
     static let keysInterval: Int64 = 60_000
 
     private(set) var state = State.answering
     private(set) var needs: Set<Need> = []
     private(set) var customerTag = CustomerTag.none
-    /// The customer whose changes the server is asked to report. Nil if none.
+    /// The customer whose changes the server is asked to report. Nil if there is none.
     private(set) var followed: String?
     private(set) var requestsSent = 0
     var budget = RequestBudget()
@@ -61,7 +62,8 @@ extension ServerSession {
     mutating func recordAnswer() { state = .answering }
 
     /// - Parameters:
-    ///   - seconds: for how long the server wants no requests. Nil if it does not say.
+    /// - seconds: the number of seconds for which the server wants no requests. Nil if it names
+    ///   none.
     ///   - now: monotonic milliseconds.
     mutating func recordFailure(isTemporary: Bool, retryAfter seconds: Int?, at now: Int64) {
         let failures = failuresInARow + (isTemporary ? 1 : 0)
@@ -69,8 +71,8 @@ extension ServerSession {
         setFailing(failures, until)
     }
 
-    /// Records that a request was refused permanently. The remaining entries wait longer before
-    /// they are sent.
+    /// Records that a request was refused permanently. The remaining entries then wait longer
+    /// before they are sent.
     mutating func recordRefusal() { setFailing(failuresInARow + 1, silentUntil) }
 
     private mutating func setFailing(_ failures: Int, _ until: Int64?) {
@@ -93,7 +95,7 @@ extension ServerSession {
         }
     }
 
-    /// Milliseconds until the server allows another request. Zero if it allows one now.
+    /// The milliseconds until the server allows another request. Zero if it allows one now.
     ///
     /// - Parameter now: monotonic milliseconds.
     func silence(at now: Int64) -> Int64 { max(0, (silentUntil ?? 0) - now) }
@@ -109,7 +111,7 @@ extension ServerSession {
     /// Whether the customer must be requested from the server.
     var mustAskCustomer: Bool { requires(.customer) || requires(.orderOfAnswers) }
 
-    /// Records that something is being requested, or was answered.
+    /// Records that something is being requested, or that it was answered.
     mutating func satisfy(_ need: Need) { needs.remove(need) }
 
     /// Records that the request about the customer failed. A permanent failure is retried when the
@@ -118,7 +120,8 @@ extension ServerSession {
         if isTemporary { require(.customer) } else { satisfy(.customer) }
     }
 
-    /// Whether the keys that sign tokens may be requested. If so, they count as requested.
+    /// Whether the keys that sign tokens may be requested now. If so, records that they are
+    /// requested.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func mayFetchKeys(at now: Int64) -> Bool {
@@ -134,8 +137,8 @@ extension ServerSession {
     /// Records that an answer to a GET was accepted.
     mutating func setTag(_ tag: String?) { customerTag = tag.map { .current($0) } ?? .none }
 
-    /// Records that an answer without a tag was accepted, or that it changed a part of the last
-    /// one.
+    /// Records that an answer without a tag was accepted, or that such an answer changed a part of
+    /// the last one.
     mutating func recordUntagged() {
         if case .current(let tag) = customerTag { customerTag = .outdated(tag) }
     }
@@ -148,7 +151,8 @@ extension ServerSession {
         if case .current(let tag) = customerTag { tag } else { nil }
     }
 
-    /// The tag of the last answer to a GET, even if another answer came since.
+    /// The tag of the last answer to a GET, even if an answer of another kind has come since. Nil
+    /// if there is none.
     var lastTag: String? {
         switch customerTag {
         case .none: nil
@@ -156,7 +160,8 @@ extension ServerSession {
         }
     }
 
-    /// Returns whether a new loop has to be started for the customer's changes.
+    /// Records that the changes of a customer are followed. Returns whether a new loop must be
+    /// started.
     mutating func follow(_ id: String) -> Bool {
         guard followed != id else { return false }
         followed = id

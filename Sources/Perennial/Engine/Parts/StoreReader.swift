@@ -3,19 +3,19 @@
 struct StoreReader: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// A task has begun, or must continue, because some announcements are not recorded.
+        /// A task must begin or continue, because some announcements are not recorded.
         case due
         /// A task records the announced documents. Nothing new was announced since it began.
         case recording
     }
 
-    /// The time after which a lapse is checked again. Milliseconds; a little more than the rules
+    /// The time in milliseconds after which a lapse is checked again, a little more than the rules
     /// require.
     static let secondLookWait: Int64 = 31_000
 
     private(set) var state = State.idle
-    /// When the store is read again, because it reported something that counts only if it is
-    /// reported twice. Monotonic milliseconds. Nil if no second look is planned.
+    /// When the store is read again, in monotonic milliseconds, because it reported something that
+    /// counts only if it is reported twice. Nil if no second look is planned.
     private(set) var secondLookAt: Int64?
     /// The announced documents that are not recorded yet.
     private var announced: [StoreDocument] = []
@@ -36,7 +36,7 @@ extension StoreReader {
         return state == .idle
     }
 
-    /// The documents to record now; may be empty. Nil if the task has nothing more to do.
+    /// The documents to record now, possibly none. Nil if the task has nothing more to do.
     mutating func next() -> [StoreDocument]? {
         guard state == .due else {
             state = .idle
@@ -61,7 +61,7 @@ extension StoreReader {
         secondLookAt = secondLookAt ?? now + Self.secondLookWait
     }
 
-    /// Returns whether the second look is due. If so, it is no longer planned.
+    /// Returns whether the second look is due. If it is, it is no longer planned.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func beginSecondLook(at now: Int64) -> Bool {
@@ -70,7 +70,7 @@ extension StoreReader {
         return true
     }
 
-    /// Returns whether a renewal info must be posted. True once for each.
+    /// Returns whether a renewal info must be posted, which is true once for each renewal info.
     mutating func post(_ renewalInfo: String) -> Bool {
         postedRenewals.insert(renewalInfo).inserted
     }

@@ -15,7 +15,7 @@ enum Language: String, CaseIterable, Sendable {
     }
 
     /// The locale itself if it has this language; otherwise this language in the locale's region.
-    /// So an English sentence also has English dates.
+    /// So the dates in an English sentence are English, too.
     func locale(near locale: Locale) -> Locale {
         let subtags = Self.subtags(of: locale)
         if subtags.first?.lowercased() == rawValue { return locale }
@@ -43,7 +43,7 @@ enum Language: String, CaseIterable, Sendable {
         }
     }
 
-    /// `zh`, `Hant` and `TW` of `zh-Hant_TW@calendar=roc`.
+    /// The parts of an identifier, such as `zh`, `Hant` and `TW` of `zh-Hant_TW@calendar=roc`.
     ///
     /// The language is read from the identifier, because `Locale.language` begins with iOS 16.
     private static func subtags(of locale: Locale) -> [String] {

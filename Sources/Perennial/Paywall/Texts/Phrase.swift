@@ -32,9 +32,10 @@ struct Phrase: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// The plural categories that our languages use for whole numbers, according to Unicode's CLDR.
+/// The plural categories that the SDK's languages use for whole numbers, according to Unicode's
+/// CLDR.
 ///
-/// French and Spanish have a third category, for whole millions. None of our phrases needs it.
+/// French and Spanish have a third category, for whole millions. No phrase of the SDK needs it.
 enum PluralCategory: Hashable, Sendable {
     case one, other
 }

@@ -4,7 +4,7 @@ package import Foundation
 package struct Wording: Sendable {
     private let language: Language
     private let calendar: Calendar
-    /// The customer's locale, or one of a language that has texts.
+    /// The customer's locale or, if the SDK has no texts in its language, an English one.
     package let locale: Locale
 
     package init(locale: Locale = .current, calendar: Calendar = .current) {
