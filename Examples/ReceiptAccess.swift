@@ -1,5 +1,6 @@
-// How an app that has only a receipt knows what its customer may use: it uploads the receipt,
-// stores the end in the response, and asks again later. Copy this file; it needs no package.
+// How an app that has only a receipt knows what its customer may use. The app uploads the receipt,
+// stores the end of access from the response, and asks again later. Copy this file; it needs no
+// package.
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -11,11 +12,11 @@ struct ReceiptAccess {
     let appKey: String
     let customer: String
 
-    /// The end of access in the last response; nil before the first response.
+    /// The end of access in the last response. Nil before the first response.
     var openUntil: Date? { UserDefaults.standard.object(forKey: "open until") as? Date }
 
-    /// Call it at start, after a purchase, and to restore. Without a receipt or a response, the
-    /// last response stays valid until its end.
+    /// Uploads the receipt. Call it at start, after a purchase, and to restore. Without a receipt
+    /// or a response, the last response stays valid until its end.
     func refresh(_ entitlement: String, now: Date = Date()) async -> Bool {
         if let file = Bundle.main.appStoreReceiptURL, let receipt = try? Data(contentsOf: file),
             let until = try? await upload(receipt, entitlement)

@@ -1,14 +1,14 @@
-// An app's purchase code, with Apple's calls only. On Linux the module StoreKit talks to
-// the App Store simulator; the same file compiles in Xcode.
+// The purchase code of an app, with Apple's calls only. On Linux the module StoreKit talks to the
+// App Store simulator; the same file compiles in Xcode.
 
 import StoreKit
 
-/// Writes a line at once, also into a pipe.
+/// Writes a line at once, even into a pipe.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
 
-/// What happens outside of a purchase: renewals, refunds, other devices.
+/// Receives what happens outside a purchase: renewals, refunds, purchases on other devices.
 let listener = Task {
     for await result in Transaction.updates {
         guard case .verified(let transaction) = result else { continue }

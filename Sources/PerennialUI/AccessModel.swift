@@ -5,10 +5,10 @@
     import StoreKit
     import SwiftUI
 
-    /// The state that the views of this module share. They redraw when it changes.
+    /// The state that the views of this module share. When it changes, they are drawn again.
     ///
-    /// It stores no copy of the access. A view reads ``Perennial/snapshot`` itself, so that it
-    /// never shows an older snapshot.
+    /// The state contains no copy of the access: a view reads ``Perennial/snapshot`` itself, so
+    /// that it never shows an older snapshot.
     @MainActor
     final class AccessModel: ObservableObject {
         let perennial: Perennial
@@ -19,7 +19,7 @@
         /// Incremented with each change of the App Store's country.
         @Published private(set) var storefronts = 0
         private var loading: [Basis: Task<Void, Never>] = [:]
-        /// The product that is being bought, or nil.
+        /// The product and plan that are being bought. Nil if nothing is being bought.
         @Published private(set) var buying: Choice?
         private var waitingForFree: [CheckedContinuation<Void, Never>] = []
 
@@ -36,15 +36,15 @@
 
         init(_ perennial: Perennial) { self.perennial = perennial }
 
-        /// Runs until the task is cancelled.
+        /// Follows the snapshots. Runs until the task is cancelled.
         func follow() async {
             for await _ in perennial.changes { revision &+= 1 }
         }
 
-        /// Runs until the task is cancelled.
+        /// Follows the changes of the App Store's country. Runs until the task is cancelled.
         func followStorefront() async {
             for await _ in StoreKit.Storefront.updates {
-                // After this, the prices are those of the new country.
+                // After the refresh, the prices are those of the new country.
                 await Task { try? await perennial.refresh() }.value
                 storefronts += 1
             }
@@ -52,21 +52,21 @@
 
         /// Requests the newest state from the server and the store.
         ///
-        /// Done in a separate task, because StoreKit answers with empty lists in a cancelled task,
-        /// and a view's tasks are cancelled.
+        /// Runs in a separate task: StoreKit answers with empty lists in a cancelled task, and
+        /// SwiftUI cancels the tasks of a view.
         func refresh() {
             Task {
                 do {
                     try await perennial.refresh()
                 } catch {
-                    // The snapshot stays the same. When the app next comes to the foreground, it
-                    // tries again.
+                    // The snapshot stays the same. The SDK tries again when the app next comes to
+                    // the foreground.
                     revision &+= 1
                 }
             }
         }
 
-        /// The state that a placement's offers depend on. When it changes, the offers are checked
+        /// The state on which a placement's offers depend. When it changes, the offers are checked
         /// again.
         struct Basis: Hashable {
             var placement: Perennial.PlacementID?
@@ -104,11 +104,11 @@
                         offering: try await perennial.offering(placement))
                 }
                 let offering = try await perennial.offeringWithEligibility(placement)
-                // If the basis has changed, another load is running, which shows its result.
+                // If the basis has changed, another load is running and will show its result.
                 guard basis == self.basis(of: placement) else { return }
                 offerings[placement] = Offered(offering: offering)
             } catch {
-                // The content that was loaded before is still for sale.
+                // The products that were loaded before are still for sale.
                 let earlier = offerings[placement]?.offering
                 offerings[placement] = Offered(offering: earlier, failure: error)
             }
@@ -157,7 +157,8 @@
     }
 
     extension Wording {
-        /// The text after a purchase. Nil if the screen shows enough, or if nothing happened.
+        /// The text to show after a purchase. Nil if the screen shows enough, or if nothing
+        /// happened.
         func notice(of outcome: Perennial.Purchase.Outcome) -> String? {
             switch outcome {
             case .pending: text(.purchasePending)
@@ -168,7 +169,7 @@
             }
         }
 
-        /// The text after a restore. Nil if the customer has to agree first.
+        /// The text to show after a restore. Nil if the customer has to agree first.
         func notice(of outcome: Perennial.Restoration.Outcome) -> String? {
             switch outcome {
             case .restored: text(.restored)

@@ -4,7 +4,7 @@ public import Perennial
 public struct Comic: Hashable, Sendable, Identifiable {
     public var id: Perennial.ProductID
     public var title: String
-    /// What the product gives for good.
+    /// The entitlement that the product gives permanently.
     public var entitlement: Perennial.EntitlementID
     public var strip: String
 
@@ -35,11 +35,11 @@ public struct Comic: Hashable, Sendable, Identifiable {
 }
 
 extension RageShop {
-    /// Whether it was bought, or a subscription runs.
+    /// Whether the customer has bought the comic, or has a subscription.
     public func canRead(_ comic: Comic) -> Bool {
         perennial[comic.entitlement].isActive || isSubscribed
     }
 
-    /// - Returns: nil if it must be purchased first.
+    /// The text of a comic. Nil if the customer must buy it first.
     public func read(_ comic: Comic) -> String? { canRead(comic) ? comic.strip : nil }
 }

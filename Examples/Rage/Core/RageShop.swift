@@ -1,11 +1,11 @@
 public import Foundation
 public import Perennial
 
-/// The app's rules: a log-in first, then a list of products, faces and comics. Terminal and iOS
-/// show its values.
+/// The app's rules: first a log-in, then a list of products, faces and comics. The folders Terminal
+/// and iOS show these values.
 public struct RageShop: Sendable {
     public static let placement: Perennial.PlacementID = "rage"
-    /// All comics, and faces without limit.
+    /// Gives all comics, and faces without limit.
     public static let everything: Perennial.EntitlementID = "everything"
     public static let faces: Perennial.WalletID = "faces"
 
@@ -13,7 +13,7 @@ public struct RageShop: Sendable {
 
     public init(_ perennial: Perennial) { self.perennial = perennial }
 
-    /// - Parameter folder: where the app keeps its files, instead of the usual place.
+    /// - Parameter folder: the folder for the app's files. If nil, the usual one.
     public init(server: URL, key: String, folder: URL? = nil) {
         var configuration = Perennial.Configuration(server: server, key: key)
         // As in the original app, customers log in before anything is shown.
@@ -29,7 +29,7 @@ public struct RageShop: Sendable {
 // MARK: - The account
 
 extension RageShop {
-    /// The id of the logged-in customer, or nil.
+    /// The id of the customer who is logged in. Nil if none is.
     public var account: String? {
         let customer = perennial.snapshot.customer
         return customer.isAnonymous || customer.id.isEmpty ? nil : customer.id
@@ -45,15 +45,15 @@ extension RageShop {
 // MARK: - The list
 
 extension RageShop {
-    /// Headline and products. Nil while nobody is logged in.
+    /// The headline and the products. Nil if no customer is logged in.
     public func list() async throws(Perennial.Failure) -> Perennial.PaywallContent? {
         guard account != nil else { return nil }
         return try await perennial.paywallContent(Self.placement)
     }
 
-    /// Requires a log-in, so that a purchase has an account.
+    /// Buys a product. Requires a log-in, so that the purchase has an account.
     ///
-    /// - Returns: nil if nobody is logged in.
+    /// - Returns: nil if no customer is logged in.
     @discardableResult
     public func buy(
         _ product: Perennial.ProductID
@@ -62,9 +62,10 @@ extension RageShop {
         return try await perennial.purchase(product)
     }
 
-    /// Comics come from the store; ends of terms and the wallet come from the server.
+    /// Restores purchases. Comics come from the store; the ends of terms and the wallet come from
+    /// the server.
     ///
-    /// - Returns: nil if nobody is logged in.
+    /// - Returns: nil if no customer is logged in.
     @discardableResult
     public func restore() async throws(Perennial.Failure) -> Perennial.Restoration? {
         guard account != nil else { return nil }

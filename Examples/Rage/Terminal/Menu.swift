@@ -4,7 +4,7 @@ import Perennial
 import RageCore
 import StoreKit
 
-/// Reads one command from each line, until the input ends.
+/// Reads one command from each line until the input ends.
 struct Menu {
     private let rage: RageShop
     private let simulator: URL

@@ -1,9 +1,9 @@
 import Foundation
 import Perennial
 
-/// Lines of plain text.
+/// Writes lines of plain text.
 enum Screen {
-    /// Writes a line at once, also into a pipe.
+    /// Writes a line at once, even into a pipe.
     static func say(_ line: String) {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }

@@ -26,7 +26,7 @@ struct ListScreen: View {
         .task { await follow() }
     }
 
-    /// Redraws after each change: a purchase, a refund, or a change on another phone.
+    /// Draws the list again after each change: a purchase, a refund, or a change on another phone.
     private func follow() async {
         for await _ in rage.perennial.changes {
             if let newest = try? await rage.list() { paywall = newest }

@@ -1,7 +1,8 @@
 import Perennial
 import SwiftUI
 
-/// A name is enough here. A real app uses its own log-in, and passes the id of the account.
+/// The log-in, for which a name is enough here. A real app uses its own log-in, and passes the id
+/// of the account.
 struct LogInScreen: View {
     let rage: RageShop
     @Binding var account: String?

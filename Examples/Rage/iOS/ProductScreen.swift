@@ -1,7 +1,7 @@
 import Perennial
 import SwiftUI
 
-/// A comic, or the faces.
+/// The screen of a comic, or of the faces.
 struct ProductScreen: View {
     let rage: RageShop
     let row: Perennial.PaywallContent.Row
@@ -19,7 +19,8 @@ struct ProductScreen: View {
     }
 }
 
-/// One tap, one face. The label says how many remain, or how long the subscription lasts.
+/// A button that shows one face for each tap. The label shows how many faces remain, or how long
+/// the subscription lasts.
 struct FacesView: View {
     let rage: RageShop
     @State private var drawing = ""

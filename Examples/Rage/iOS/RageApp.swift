@@ -3,7 +3,7 @@ import PerennialUI
 import SwiftUI
 
 /// In-App Rage for iOS. Add this folder and `Core` to an app target, with the products Perennial
-/// and PerennialUI of this package. Replace address and key by those of your server.
+/// and PerennialUI of this package. Replace the address and the key by those of your server.
 @main
 struct RageApp: App {
     private let rage = RageShop(
@@ -17,7 +17,7 @@ struct RageApp: App {
     }
 }
 
-/// The log-in, then the list.
+/// Shows the log-in and, after it, the list.
 struct RageScreen: View {
     let rage: RageShop
     @State private var account: String?

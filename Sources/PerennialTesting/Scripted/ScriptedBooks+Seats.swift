@@ -3,16 +3,16 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// The people whom the purchaser of a group has invited, and those who have joined, in a group
-/// whose members the app invites.
+/// A group whose members the app invites: the invitations that the purchaser has created, and the
+/// members who have joined.
 struct ScriptedGroup: Sendable {
     /// The members in the order in which they joined.
     var members: [Perennial.SeatMember] = []
-    /// The invitations with their tokens, the newest first.
+    /// The invitations with their tokens, newest first.
     var invitations: [Perennial.SeatInvitation] = []
 }
 
-/// A seat in a group that another person pays for.
+/// A seat in a group for which another person pays.
 struct ScriptedMembership: Sendable {
     var claim: String
     var product: Perennial.ProductID
@@ -28,7 +28,7 @@ struct ScriptedMembership: Sendable {
 // MARK: - Buying seats
 
 extension ScriptedBooks {
-    /// Why a number of seats cannot be bought. Nil if it can.
+    /// Why a number of seats cannot be bought. Nil if it can be bought.
     func refusal(of seats: Int, _ id: Perennial.ProductID) -> Perennial.Failure? {
         guard seats >= 1 else { return .seatsNotPositive }
         guard let product = product(id), product.isSoldInSeats else {
@@ -40,7 +40,7 @@ extension ScriptedBooks {
         return seats == present ? .seatsUnchanged(seats) : nil
     }
 
-    /// The latest period of a product that the customer pays for and that has not ended.
+    /// The latest period of a product for which the customer pays. Nil if it has ended.
     private func running(_ id: Perennial.ProductID) -> StoreTransaction? {
         transactions.last {
             $0.product == id && isRunning($0) && isTheirs($0) && $0.details.ownership == nil
@@ -63,7 +63,7 @@ extension ScriptedBooks {
         return added.id
     }
 
-    /// The seats of the next period. Nil unless the customer pays for seats.
+    /// The number of seats of the next period. Nil unless the customer pays for seats.
     func seatsAtRenewal(after transaction: StoreTransaction) -> Int? {
         transactions.seats(inPeriodOf: transaction).map { present in
             renewals[transaction.originalID]?.seats ?? present
@@ -76,8 +76,8 @@ extension ScriptedBooks {
         renewals[part.originalID]?.signedAt = now
     }
 
-    /// Refunds single seats, beginning with those of the newest payment for the period, and then
-    /// those of earlier payments.
+    /// Refunds single seats: first those of the newest payment for the period, then those of
+    /// earlier payments.
     mutating func refundSeats(_ count: Int, of id: Perennial.ProductID) {
         guard let running = running(id) else { return }
         var wanted = count
@@ -116,7 +116,7 @@ extension ScriptedBooks {
             let bought = transactions.seats(inPeriodOf: period)
         else { return nil }
         let seats = isRunning(period) ? bought : 0
-        // The purchaser uses one of the seats.
+        // The purchaser uses one seat of the group.
         let places = max(0, seats - 1)
         let group = groups[id] ?? ScriptedGroup()
         var members = group.members
@@ -133,7 +133,7 @@ extension ScriptedBooks {
             until: isRunning(period) ? period.expiresAt?.date : nil)
     }
 
-    /// Nil if the customer has no such group.
+    /// Creates an invitation to a group of the customer. Nil if the customer has no such group.
     mutating func invite(
         to id: String, for invited: String?, within seconds: TimeInterval?
     ) -> Perennial.SeatInvitation? {
@@ -197,14 +197,14 @@ extension ScriptedBooks {
         return rights
     }
 
-    /// Lets another purchaser invite the customer. Returns the token.
+    /// Lets another purchaser invite the customer. Returns the invitation's token.
     mutating func inviteByAnother(to product: Perennial.ProductID) -> String {
         let token = newID("token")
         invitationsOfOthers[token] = product
         return token
     }
 
-    /// Returns false if the token is not valid.
+    /// Lets the customer join by an invitation. Returns false if the token is not valid.
     mutating func claim(_ token: String) -> Bool {
         guard let product = invitationsOfOthers.removeValue(forKey: token) else { return false }
         let membership = ScriptedMembership(claim: newID("claim"), product: product, since: now)
@@ -212,12 +212,12 @@ extension ScriptedBooks {
         return true
     }
 
-    /// Lets the purchaser of the other group take the seat back.
+    /// Lets the purchaser of the other group remove the customer from the seat.
     mutating func removeMembership(in product: Perennial.ProductID) {
         memberships[customer.id]?.removeAll { $0.product == product }
     }
 
-    /// Gives the customer a seat that another customer pays for, as the App Store does.
+    /// Gives the customer a seat for which another customer pays, as the App Store does.
     mutating func assign(_ id: Perennial.ProductID) {
         deliver(id, .init(offer: nil))
         guard let last = transactions.indices.last else { return }

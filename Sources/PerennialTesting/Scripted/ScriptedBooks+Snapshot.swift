@@ -8,7 +8,8 @@ extension ScriptedBooks {
     private var evidence: Evidence {
         Evidence(
             person: person,
-            // This makes everything known, including entitlements that were never bought.
+            // With an answer of the server, everything is known, also entitlements that were never
+            // bought.
             server: ServerEvidence(
                 asOf: now, isLive: true, offlineUntil: nil, rights: rights,
                 verdicts: [:]),
@@ -41,7 +42,7 @@ extension ScriptedBooks {
         }
     }
 
-    /// Terms follow each other. All of them are in one chain.
+    /// The rules of terms. Terms follow each other, because all of them are in one chain.
     private var terms: TermRules {
         let lengths = products.filter { $0.kind == .term }.compactMap { product in
             product.period.map { (product.id.rawValue, $0.length) }
@@ -88,7 +89,7 @@ extension ScriptedBooks {
             } + (memberships[customer.id] ?? []).map(\.subscription)
     }
 
-    /// The entitlements of grants, and of seats in other people's groups.
+    /// The entitlements that grants give, and seats in other people's groups.
     private var rights: [String: ServerEvidence.Right] {
         (grants[customer.id] ?? [:]).merging(seatRights) { given, _ in given }
     }

@@ -3,27 +3,27 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// The state of a scripted App Store and server. Each event of the script changes it, and the
-/// snapshot is computed from it.
+/// The state of a scripted App Store and server. Each event of the script changes it. The snapshot
+/// is computed from it.
 struct ScriptedBooks: Sendable {
     let products: [Perennial.Product]
     private(set) var now: Timestamp
     private(set) var customer = Perennial.Customer(id: "anonymous-1", isAnonymous: true)
     var waiting: [Perennial.WaitingPurchase] = []
     var transactions: [StoreTransaction] = []
-    /// By original transaction id.
+    /// What happens to each subscription at the end of its period, by original transaction id.
     var renewals: [String: Renewal] = [:]
     /// Groups whose purchaser is one of the customers, by original transaction id.
     var groups: [String: ScriptedGroup] = [:]
     /// Seats in other people's groups, by customer.
     var memberships: [String: [ScriptedMembership]] = [:]
-    /// The entitlements that another person's invitation gives, by its token.
+    /// The product that another person's invitation gives, by the invitation's token.
     var invitationsOfOthers: [String: Perennial.ProductID] = [:]
-    /// By customer.
+    /// The granted entitlements, by customer.
     private(set) var grants: [String: [String: ServerEvidence.Right]] = [:]
-    /// By customer.
+    /// The balances of wallets, by customer.
     var wallets: [String: [Perennial.WalletID: Int]] = [:]
-    /// The options of the purchases that wait for approval.
+    /// The options of purchases that wait for approval.
     private var orders: [Perennial.ProductID: Perennial.PurchaseOptions] = [:]
     var spendings: Set<UUID> = []
     private var customersMade = 1
@@ -32,16 +32,16 @@ struct ScriptedBooks: Sendable {
 
     /// What happens to a subscription at the end of its period.
     struct Renewal: Sendable {
-        /// Whether the subscription renews. Within a commitment, whether another commitment
+        /// Whether the subscription renews or, within a commitment, whether another commitment
         /// follows.
         var isOn = true
         var fails = false
-        /// How the subscription is paid. Nil if each period is paid at once.
+        /// The plan by which the subscription is paid. Nil if each period is paid at once.
         var plan: Perennial.Plan?
         /// The product and plan that follow the period or the commitment. Nil if they stay the
         /// same.
         var change: (product: Perennial.ProductID, plan: Perennial.Plan?)?
-        /// The seats of the next period. Nil if their number stays the same.
+        /// The number of seats of the next period. Nil if it stays the same.
         var seats: Int?
         var state = StoreStatus.State.subscribed
         var signedAt: Timestamp
@@ -52,7 +52,7 @@ struct ScriptedBooks: Sendable {
         self.now = now
     }
 
-    /// The products as a customer sees them. A customer gets only one introductory offer in a
+    /// The products as the customer sees them. A customer gets only one introductory offer in a
     /// group.
     var offeredProducts: [Perennial.Product] {
         let used = Set(transactions.filter { $0.kind == .renewing }.map(group))
@@ -84,7 +84,7 @@ struct ScriptedBooks: Sendable {
 
     // MARK: - Buying
 
-    /// Applies the outcome of a purchase. Returns the id of its transaction, if there is one.
+    /// Applies the outcome of a purchase. Returns the id of its transaction; nil if there is none.
     mutating func record(
         _ outcome: Perennial.Purchase.Outcome, _ product: Perennial.ProductID,
         _ options: Perennial.PurchaseOptions
@@ -105,7 +105,7 @@ struct ScriptedBooks: Sendable {
 
     /// Adds a purchase. Returns the id of its transaction; nil if the product is not for sale.
     ///
-    /// - Parameter options: the options of the purchase. Nil if the purchase waited, so that the
+    /// - Parameter options: the options of the purchase. Nil for a purchase that waited: the
     ///   options of its order count.
     @discardableResult
     mutating func deliver(
@@ -132,7 +132,7 @@ struct ScriptedBooks: Sendable {
         return transactions.last?.id
     }
 
-    /// - Parameter plan: the plan that begins with this period, or after the offer if there is one.
+    /// - Parameter plan: the plan that begins with this period or, with an offer, after the offer.
     private mutating func add(
         _ product: Perennial.Product, _ quantity: Int, _ offer: Perennial.Offer?,
         _ plan: Perennial.Plan?, after commitment: StoreTransaction.Commitment? = nil,
@@ -168,7 +168,8 @@ struct ScriptedBooks: Sendable {
         self.product(product)?.plans.contains { $0.kind == plan } == true
     }
 
-    /// The product's plan of the requested kind.
+    /// The product's plan of the kind that the options request. Nil if they request none, or if the
+    /// product has no such plan.
     private func plan(
         of product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
     ) -> Perennial.Plan? {
@@ -176,8 +177,8 @@ struct ScriptedBooks: Sendable {
         return self.product(product)?.plans.first { $0.kind == kind }
     }
 
-    /// The requested offer. Without a request, the introductory offer if the customer never had a
-    /// product of the group.
+    /// The requested offer. If none is requested, the introductory offer, unless the customer has
+    /// had a product of the group.
     private func offer(
         of product: Perennial.Product, _ options: Perennial.PurchaseOptions
     ) -> Perennial.Offer? {
@@ -242,7 +243,8 @@ struct ScriptedBooks: Sendable {
         Set(transactions.filter { $0.productID == id.rawValue }.map(\.originalID))
     }
 
-    /// Active subscriptions to other products of the product's group.
+    /// The original transaction ids of active subscriptions to other products of the product's
+    /// group.
     private func running(besides id: Perennial.ProductID) -> Set<String> {
         guard let product = product(id) else { return [] }
         return Set(
@@ -266,7 +268,7 @@ struct ScriptedBooks: Sendable {
 
     // MARK: - Time
 
-    /// - Parameter milliseconds: how far the clock moves.
+    /// - Parameter milliseconds: by how much the clock moves.
     mutating func advance(by milliseconds: Int64) {
         let goal = Timestamp(milliseconds: now.milliseconds + milliseconds)
         while let due = nextEnd(before: goal) { renewOrLapse(due) }
@@ -337,14 +339,14 @@ struct ScriptedBooks: Sendable {
 extension StoreTransaction {
     var product: Perennial.ProductID { .init(rawValue: productID) }
 
-    /// The month of a commitment after which another month has to be paid.
+    /// The commitment of the month, if another month of it has to be paid. Nil otherwise.
     var promisedMonth: Commitment? {
         details.commitment.flatMap { $0.month < $0.months ? $0 : nil }
     }
 }
 
 extension Perennial.Plan {
-    /// The next month of the same commitment, or the first month. Nil without a commitment.
+    /// The next month of the commitment, or its first month. Nil without a commitment.
     fileprivate func month(
         after last: StoreTransaction.Commitment?, at start: Timestamp
     ) -> (commitment: StoreTransaction.Commitment, end: Timestamp)? {
@@ -359,7 +361,7 @@ extension Perennial.Plan {
 }
 
 extension StoreTransaction.Details {
-    /// An offer in Apple's words.
+    /// The details of an offer, in Apple's words.
     fileprivate init(_ offer: Perennial.Offer) {
         let kinds: [Perennial.Offer.Kind] = [.introductory, .promotional, .code, .winBack]
         let unit = offer.period.unit.rawValue.prefix(1).uppercased()

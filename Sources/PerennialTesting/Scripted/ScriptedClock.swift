@@ -2,7 +2,7 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// A clock that shows the time set by the script.
+/// A clock that shows the time that the script sets.
 final class ScriptedClock: DeviceClock {
     private let time: Locked<Timestamp>
 

@@ -2,7 +2,7 @@ package import Foundation
 package import Perennial
 internal import PerennialContract
 
-/// The result of a purchase, for every caller that waited for the purchase.
+/// The result of a purchase, for every caller that has waited for it.
 typealias ScriptedResult = Result<Perennial.Purchase, Perennial.Failure>
 
 /// The outcome that a test has set for one restore.
@@ -17,7 +17,7 @@ struct ScriptedRestoration: Sendable {
 extension ScriptedStore: Script {
     /// Waits while the script is silent. Then throws if the script makes this call fail.
     ///
-    /// - Parameter unreachable: the code of the failure without a network.
+    /// - Parameter unreachable: the code of the failure while the device is offline.
     func reach(_ unreachable: Perennial.Failure.Code) async throws(Perennial.Failure) {
         await withCheckedContinuation { continuation in
             let isAnswered = state.withLock { state in
@@ -220,7 +220,7 @@ extension ScriptedStore {
         return change { state in
             let isOther = state.books.customer.id != customer
             state.books.identify(customer)
-            // Nothing is known about the customer until the server is asked.
+            // Nothing is known about the customer until the server has answered.
             if state.reach != .up, isOther {
                 state.heard = .unknown(state.books.customer)
             }

@@ -5,18 +5,18 @@ internal import PerennialContract
 // MARK: - What happens to seats without the app
 
 extension ScriptedStore {
-    /// Single seats are refunded, beginning with those of the newest payment for the period. The
-    /// customer keeps access while any seat is left.
+    /// Refunds single seats: first those of the newest payment for the period. The customer keeps
+    /// access while any seat is left.
     public func refunds(_ product: Perennial.ProductID, seats: Int) {
         change { $0.books.refundSeats(seats, of: product) }
     }
 
-    /// The customer changes the number of seats of the next period in the App Store.
+    /// Lets the customer change the number of seats of the next period in the App Store.
     public func plans(_ seats: Int, seatsOf product: Perennial.ProductID) {
         change { $0.books.planSeats(seats, of: product) }
     }
 
-    /// Another person uses an invitation that the app has created.
+    /// Lets another person use an invitation that the app has created.
     ///
     /// - Parameter token: the token that `inviteToSeat` returned.
     /// - Returns: false if the token is no longer valid, or if no seat is free.
@@ -25,23 +25,23 @@ extension ScriptedStore {
         change { $0.books.join(token, as: customer) }
     }
 
-    /// Another person, who pays for a group, invites the customer.
+    /// Lets another person, who pays for a group, invite the customer.
     ///
     /// - Returns: the token for `claimSeat`.
     public func invites(to product: Perennial.ProductID) -> String {
         change { $0.books.inviteByAnother(to: product) }
     }
 
-    /// The purchaser of the other group takes the customer's seat back.
+    /// Lets the purchaser of the other group remove the customer from the seat.
     public func removesSeat(in product: Perennial.ProductID) {
         change { $0.books.removeMembership(in: product) }
     }
 
-    /// The customer gets a seat through the App Store: by an invitation of the App Store, or from
+    /// Gives the customer a seat through the App Store: by an invitation of the App Store, or from
     /// an organization.
     public func assigns(_ product: Perennial.ProductID) { change { $0.books.assign(product) } }
 
-    /// The seat that the App Store gave is taken back.
+    /// Takes back a seat that the App Store gave.
     public func unassigns(_ product: Perennial.ProductID) { change { $0.books.unassign(product) } }
 }
 

@@ -13,11 +13,11 @@ internal import PerennialContract
 ///     #expect(perennial["pro"].isActive)
 ///
 /// The effect of a purchase is computed from the `entitlements`, `period` and `credits` of its
-/// product, with the rules that the SDK uses everywhere. Time stands still until
-/// ``advance(seconds:)`` is called; subscriptions renew while it moves. Use a ``World`` for what
-/// only a server can do, such as moving a purchase from one customer to another.
+/// product, with the rules that the SDK uses everywhere. Time stands still until a test calls
+/// ``advance(seconds:)``; subscriptions renew while it moves. Use a ``World`` to test what only a
+/// server can do, such as moving a purchase from one customer to another.
 public final class ScriptedStore: Sendable {
-    /// Noon of 2 June 2026, in UTC.
+    /// The usual start of a script: noon of 2 June 2026, in UTC.
     public static let firstNoon = Date(timeIntervalSince1970: 1_780_401_600)
 
     let state: Locked<State>
@@ -31,7 +31,7 @@ public final class ScriptedStore: Sendable {
         var outcomes: [Perennial.Purchase.Outcome] = []
         var failures: [Perennial.Failure] = []
         var restorations: [ScriptedRestoration] = []
-        /// The restore whose result was `needsConsent`.
+        /// The restore whose result was `needsConsent`. Nil if there is none.
         var shown: ScriptedRestoration?
         var sheets: [Perennial.ProductID] = []
         var purchasing: [Perennial.ProductID: Task<ScriptedResult, Never>] = [:]
@@ -46,8 +46,8 @@ public final class ScriptedStore: Sendable {
     /// - Parameters:
     ///   - products: the products for sale, in the order in which they are offered. Set their
     ///     `entitlements`, and the `credits` of consumables.
-    ///   - owns: products that the Apple account has just bought.
-    ///   - now: the time that the clock shows.
+    /// - owns: the products that the Apple account has just bought.
+    /// - now: the time at which the clock begins.
     public init(
         products: [Perennial.Product], owns: [Perennial.ProductID] = [], now: Date = firstNoon
     ) {
@@ -64,7 +64,7 @@ public final class ScriptedStore: Sendable {
     }
 
     /// The app's `Perennial` for this store. There is only one at a time: a second call returns the
-    /// same object as long as it is alive.
+    /// same object while that is alive.
     public func perennial() -> Perennial {
         state.withLock { state in
             if let perennial = state.perennial { return perennial }
@@ -81,8 +81,8 @@ public final class ScriptedStore: Sendable {
             let value = try body(&state)
             if state.reach == .up { state.heard = state.books.snapshot() }
             clock.set(state.books.now)
-            // Done under the lock, so that no older snapshot follows a newer one. It calls no code
-            // of this store.
+            // Done under the lock, so that no older snapshot follows a newer one. The call runs no
+            // code of this store.
             state.perennial?.show(state.heard)
             return value
         }
@@ -101,17 +101,18 @@ public final class ScriptedStore: Sendable {
         change { $0.outcomes.append(outcome) }
     }
 
-    /// Makes the next call that asks the store or the server fail: a purchase, a restore, a log-in,
-    /// a debit, a refresh, or a request for products. Several calls apply in order.
+    /// Makes the next call fail that needs the store or the server: a purchase, a restore, a
+    /// log-in, a debit, a refresh, or a request for products. Several calls apply in order.
     public func fails(_ failure: Perennial.Failure) { change { $0.failures.append(failure) } }
 
-    /// Sets the outcome of the next restore. Without a call it is `nothingNew` if the customer has
-    /// something, `refused` if it belongs to another customer, else `nothingFound`.
+    /// Sets the outcome of the next restore. Without a call, the outcome is `nothingNew` if the
+    /// customer has something, `refused` if it belongs to another customer, and otherwise
+    /// `nothingFound`.
     ///
     /// - Parameters:
-    ///   - products: the products that it restores. With `needsConsent` they are shown first, and
-    ///     arrive when the app calls `restore` with the preview.
-    ///   - hint: the hint about their owner, as `needsConsent` shows it.
+    /// - products: the products to restore. With `needsConsent` they are shown first, and are
+    ///   restored when the app calls `restore` with the preview.
+    /// - hint: the hint about the products' owner that `needsConsent` shows.
     public func restoresNext(
         _ outcome: Perennial.Restoration.Outcome, _ products: [Perennial.ProductID] = [],
         from hint: String? = nil
@@ -124,12 +125,12 @@ public final class ScriptedStore: Sendable {
 
     // MARK: - How they can be reached
 
-    /// While true, neither the store nor the server answers: calls wait, and nothing is known
+    /// While true, neither the store nor the server answers: calls wait, and the app knows nothing
     /// before the first answer.
     public func isSilent(_ silent: Bool) { reach(silent ? .silent : .up) }
 
-    /// While true, calls fail at once, and changes made elsewhere do not arrive. Nothing is known
-    /// before the first answer.
+    /// While true, calls fail at once, and changes made elsewhere do not arrive. The app knows
+    /// nothing before the first answer.
     public func isOffline(_ offline: Bool) { reach(offline ? .offline : .up) }
 
     private func reach(_ reach: Reach) {

@@ -8,14 +8,14 @@ extension Device {
         case confirm
         case cancel
         case askParent
-        /// StoreKit throws an error. The simulator's name selects it, such as
+        /// StoreKit throws an error. The value is the simulator's name for the error, such as
         /// `product_unavailable`.
         case fail(String)
         /// The sheet stays open until ``Device/letGo()``.
         case hold
     }
 
-    /// Sets how the customer answers the next sheet. Several calls apply to the next sheets in
+    /// Sets what the customer does with the next sheet. Several calls apply to the next sheets in
     /// order.
     public func nextSheet(_ does: Sheet) async throws {
         let fields: [String: any Sendable] =
@@ -29,10 +29,10 @@ extension Device {
         try await routes.post("devices/\(id)/next-sheet", fields)
     }
 
-    /// Closes held sheets.
+    /// Closes all sheets that are held.
     public func letGo() async throws { try await routes.post("devices/\(id)/let-go") }
 
-    /// Resolves every purchase that waits for a parent or a bank.
+    /// Sets what a parent, or the customer for a bank, does with every purchase that waits.
     public func parent(_ says: Answer) async throws {
         let truth = try await routes.get("truth/\(account)", as: Truth.self)
         for pending in truth.pending {
@@ -48,9 +48,9 @@ extension Device {
         case resolves = "resolve"
     }
 
-    /// Buys outside of the app, for example on another device.
+    /// Buys outside the app, for example on another device.
     ///
-    /// - Parameter fields: more fields of the simulator's purchase request, such as `offer`.
+    /// - Parameter fields: further fields of the simulator's purchase request, such as `offer`.
     public func buyElsewhere(
         _ product: Perennial.ProductID, _ fields: [String: any Sendable] = [:]
     ) async throws {
@@ -65,13 +65,13 @@ extension Device {
         try await routes.post("devices/\(id)/redeem-code", fields)
     }
 
-    /// The customer chooses a promoted product in the App Store.
+    /// Lets the customer choose a promoted product in the App Store.
     public func choosePromoted(_ product: Perennial.ProductID) async throws {
         try await routes.post(
             "devices/\(id)/purchase-intents", ["product_id": product.rawValue])
     }
 
-    /// Makes every further renewal of the account's subscriptions fail.
+    /// Makes every later renewal of the account's subscriptions fail.
     public func failNextPayment() async throws {
         let truth = try await routes.get("truth/\(account)", as: Truth.self)
         for purchase in truth.purchases where purchase.willRenew == true {
@@ -79,7 +79,7 @@ extension Device {
         }
     }
 
-    /// Updates the app.
+    /// Updates the app to another version.
     public func update(toVersion version: String) async throws {
         try await routes.post("devices/\(id)/app", ["version": version])
     }
@@ -98,7 +98,7 @@ extension Device {
     }
 
     /// Sets which of StoreKit's calls fail from now on, such as
-    /// `["verification": "invalid_signature"]`. `NSNull()` ends it.
+    /// `["verification": "invalid_signature"]`. The value `NSNull()` ends the failure of a call.
     public func errors(_ errors: [String: any Sendable]) async throws {
         try await routes.post("devices/\(id)/errors", errors)
     }
@@ -116,7 +116,7 @@ extension Device {
     private struct Messages: Decodable { let messages: [Message] }
     private struct Message: Decodable { let id, reason: String }
 
-    /// Refunds the account's latest purchase of a product. For subscriptions.
+    /// Refunds the latest transaction of the account's subscription to a product.
     public func refund(_ product: Perennial.ProductID) async throws {
         try await change(product, "refund")
     }
@@ -144,12 +144,12 @@ extension Device {
         try await routes.post("devices/\(id)/network", fields)
     }
 
-    /// Makes the next reads of StoreKit's lists empty after each launch. At most 1000 reads.
+    /// Makes the first reads of StoreKit's lists empty after each launch. At most 1000 reads.
     public func readsAreEmptyAtLaunch(_ reads: Int) async throws {
         try await routes.post("devices/\(id)/habits", ["empty_reads_at_launch": reads])
     }
 
-    /// Signs in to another Apple account on the device.
+    /// Signs another Apple account in on the device.
     public func signIn(_ account: String) async throws {
         try await routes.post("devices/\(id)/account", ["account": account])
         change(account: account)
@@ -157,12 +157,12 @@ extension Device {
 
     /// A sheet or a password prompt that the customer saw.
     public struct Prompt: Decodable, Hashable, Sendable {
-        /// The call that caused it: `purchase`, `sync` or `refresh`. The last two ask for a
-        /// password.
+        /// The call that caused the prompt: `purchase`, `sync` or `refresh`. The last two ask for
+        /// the account's password.
         public let cause: String
-        /// `sheet` or `password`.
+        /// The kind of the prompt: `sheet` or `password`.
         public let kind: String
-        /// The subject of the sheet. Nil for a password prompt.
+        /// The product that the sheet is about. Nil for a password prompt.
         public let productId: String?
         /// What the customer did: `confirm`, `cancel`, `ask` or `fail`.
         public let choice: String
@@ -170,7 +170,7 @@ extension Device {
         public let held: Bool
     }
 
-    /// Sheets and password prompts that the app has caused.
+    /// The sheets and password prompts that the app has caused.
     public func prompts() async throws -> [Prompt] {
         try await routes.get("devices/\(id)/prompts", as: Prompts.self).prompts
     }
@@ -180,7 +180,7 @@ extension Device {
         _ = try await routes.get("devices/\(id)/prompts", "count=\(count)", as: Prompts.self)
     }
 
-    /// How many transactions the app has not finished.
+    /// The number of transactions that the app has not finished.
     public func unfinished() async throws -> Int {
         try await routes.get("devices/\(id)/unfinished", as: Unfinished.self)
             .signedTransactions.count

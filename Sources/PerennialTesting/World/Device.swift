@@ -4,7 +4,7 @@ internal import PerennialContract
 public import StoreKit
 internal import Synchronization
 
-/// A phone in a ``World``, with one app on it.
+/// A phone in a ``World``, with one app.
 public final class Device: Sendable {
     /// The device's id in the simulator, such as `anna-1`.
     public let id: String
@@ -13,7 +13,7 @@ public final class Device: Sendable {
     private let gate: ServerGate
     private let time: MovingTime
     private let key: String
-    /// The folder of the app's installations and their files.
+    /// The folder that contains the app's installations with their files.
     public let folder: URL
     private let state: Mutex<State>
 
@@ -24,7 +24,7 @@ public final class Device: Sendable {
         var installations = 0
         /// The closure with which the test changes the configuration.
         var change: @Sendable (inout Perennial.Configuration) -> Void = { _ in }
-        /// The app that was launched last, if it is still alive.
+        /// The app that was launched last. Nil if it is no longer alive.
         weak var launched: Perennial?
     }
 
@@ -41,10 +41,10 @@ public final class Device: Sendable {
                 simulated: SimulatedDevice(simulator: world.simulator, id: id)))
     }
 
-    /// The Apple account that is signed in.
+    /// The Apple account that is signed in on the device.
     public var account: String { state.withLock(\.account) }
 
-    /// The device on which StoreKit's own calls run:
+    /// The device for StoreKit's own calls, which run on it within
     /// `SimulatedDevice.$current.withValue(phone.simulated)`.
     public var simulated: SimulatedDevice { state.withLock(\.simulated) }
 
@@ -53,7 +53,7 @@ public final class Device: Sendable {
     /// Launches the app: an instance of the SDK on this device, with the files of this
     /// installation.
     ///
-    /// - Parameter change: changes the app's configuration, at this launch and at all later ones.
+    /// - Parameter change: changes the app's configuration, at this launch and all later launches.
     public func perennial(
         _ change: @escaping @Sendable (inout Perennial.Configuration) -> Void = { _ in }
     ) -> Perennial {
@@ -76,8 +76,8 @@ public final class Device: Sendable {
 
     /// Launches the app once more, after ``stop(_:)``.
     ///
-    /// - Parameter change: changes the app's configuration, at this launch and at all later ones.
-    ///   Without it, the earlier change applies.
+    /// - Parameter change: changes the app's configuration, at this launch and all later launches.
+    ///   If nil, the earlier change applies.
     public func launch(
         _ change: (@Sendable (inout Perennial.Configuration) -> Void)? = nil
     ) async throws -> Perennial {
@@ -91,8 +91,8 @@ public final class Device: Sendable {
         return make(simulated, life)
     }
 
-    /// The folder where the SDK of the present installation has its state and its outbox. It exists
-    /// after the app was launched once.
+    /// The folder where the SDK of the present installation has its state and its outbox. The
+    /// folder exists after the app was launched once.
     public func files() throws -> URL {
         guard let state = stateFolder else {
             throw WorldFailure("The app on \(id) was not launched yet.")
@@ -100,7 +100,8 @@ public final class Device: Sendable {
         return state
     }
 
-    /// Nil until the app was launched in the present installation and has written something.
+    /// The folder with the state of the present installation. Nil until the app was launched in it
+    /// and has written something.
     private var stateFolder: URL? {
         let names = try? FileManager.default.contentsOfDirectory(atPath: installation.path)
         return names?.first { $0 != Self.cachesName }.map(installation.appendingPathComponent)
@@ -113,7 +114,7 @@ public final class Device: Sendable {
     private static let cachesName = "Caches"
     private static let secretsName = "secrets-1"
 
-    /// What a widget or an extension of the app reads now.
+    /// The snapshot that a widget or an extension of the app reads now.
     public func stored() -> Perennial.Snapshot {
         Perennial.stored(configuration(state.withLock(\.life)), clock: clock)
     }
@@ -141,17 +142,17 @@ public final class Device: Sendable {
         bury(life)
     }
 
-    /// Ends the process after a number of further exchanges with the store or the server. Each
-    /// request and each answer counts as one. Then call ``stop(_:)``.
+    /// Makes the app's process end after a number of further exchanges with the store or the
+    /// server. Each request and each answer counts as one exchange. Then call ``stop(_:)``.
     public func dies(at point: Int) { state.withLock(\.life).arm(at: point) }
 
-    /// Whether ``dies(at:)`` ended the process, and not ``stop(_:)`` before that point.
+    /// Whether ``dies(at:)`` ended the process. False if ``stop(_:)`` ended it before that point.
     public var wasKilled: Bool { state.withLock(\.life).wasKilled }
 
     /// Returns when ``dies(at:)`` or ``stop(_:)`` has ended the process.
     public func untilDead() async { await state.withLock(\.life).untilDead() }
 
-    /// Ends all apps on this device, at the end of the world.
+    /// Ends all apps on this device when the world ends.
     func stop() async {
         let (life, launched) = state.withLock { ($0.life, $0.launched) }
         await launched?.stop()
@@ -172,7 +173,7 @@ public final class Device: Sendable {
         let before = stateFolder
         let secrets = before?.appendingPathComponent(Self.secretsName)
         state.withLock { $0.installations += 1 }
-        // An app that has not run yet has nothing in the keychain.
+        // An app that was never launched has nothing in the Keychain.
         guard keepingKeychain, let before, let secrets,
             FileManager.default.fileExists(atPath: secrets.path)
         else { return }
@@ -191,7 +192,7 @@ public final class Device: Sendable {
             monotonic: Int64(read.sinceBoot / .milliseconds(1)), bootID: read.bootID)
     }
 
-    /// Sets the device's clock ahead of the true time by a number of seconds, or behind it if the
+    /// Sets the device's clock a number of seconds ahead of the true time, or behind it if the
     /// number is negative.
     public func clock(isOffBy seconds: Int) async throws {
         try await routes.post("devices/\(id)/clock", ["automatic": true])

@@ -1,7 +1,7 @@
 internal import Perennial
 internal import StoreKit
 
-/// The SDK's own store on one simulated device, for calls from any task.
+/// The SDK's own store on one simulated device. Any task may call it.
 struct DeviceBoundStore: DeviceStore {
     let device: SimulatedDevice
     let life: KillSwitch
@@ -20,7 +20,7 @@ struct DeviceBoundStore: DeviceStore {
         await SimulatedDevice.$current.withValue(device) { await body() }
     }
 
-    /// Calls the store, with one point of the kill switch before the call and one after it.
+    /// Calls the store. The call has one point of the kill switch before it and one after it.
     private func trying<Value: Sendable>(
         _ body: @Sendable () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Ends the app's process at one of the points where it communicates with the store or the server.
-/// From then on, none of its requests is answered.
+/// Ends the app's process at one of the points at which it communicates with the store or the
+/// server. After that, none of its requests is answered.
 final class KillSwitch: Sendable {
     private struct State {
         var passed = 0
@@ -21,7 +21,7 @@ final class KillSwitch: Sendable {
 
     var isBuried: Bool { state.withLock(\.isBuried) }
 
-    /// Starts to count points; the process ends at the point with this number, from 1.
+    /// Begins to count points. The process ends at the point with this number, from 1.
     func arm(at point: Int) {
         state.withLock { state in
             state.passed = 0
@@ -45,8 +45,7 @@ final class KillSwitch: Sendable {
         return lives
     }
 
-    /// Counts a point, as ``pass()`` does. If the process is not alive, it waits until the process
-    /// is removed.
+    /// Counts a point, as ``pass()`` does. If the process is not alive, waits until it is removed.
     func passOrStick() async -> Bool {
         if pass() { return true }
         await withCheckedContinuation { continuation in
@@ -72,7 +71,7 @@ final class KillSwitch: Sendable {
         }
     }
 
-    /// Resumes everything that waits, without any further effect.
+    /// Resumes all callers that wait, without any further effect.
     func bury() {
         let waiting = state.withLock { state in
             state.isDead = true

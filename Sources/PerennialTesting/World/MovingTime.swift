@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// While the world's time moves, delays the answers of the App Store and the server to devices. So
-/// no device receives a time that its own clock has not reached yet.
+/// Delays the answers of the App Store and of the server to devices while the world's time moves.
+/// Otherwise a device could receive a time that its own clock has not reached yet.
 final class MovingTime: Sendable {
     private struct State {
         var isMoving = false

@@ -3,11 +3,11 @@ internal import FoundationNetworking
 
 /// Routes of the simulator or the server.
 struct Routes: Sendable {
-    /// The longest wait for an answer, in seconds: `prompts?count=` waits for 60.
+    /// The longest wait for an answer, in seconds. The route `prompts?count=` waits for 60.
     static let answerSecondsMax = 90.0
 
     let base: URL
-    /// A key of the server.
+    /// The key for the server's routes. Nil for the simulator's.
     var key: String?
 
     private struct Anything: Decodable {}
@@ -20,7 +20,7 @@ struct Routes: Sendable {
         return try await send(URLRequest(url: url, timeoutInterval: Self.answerSecondsMax))
     }
 
-    /// The answer's body, unchanged.
+    /// The body of a route's answer, unchanged.
     func data(_ path: String) async throws -> Data {
         try await data(
             URLRequest(

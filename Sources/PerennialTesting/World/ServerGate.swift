@@ -2,21 +2,21 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// A proxy between devices and the server, which can forward requests or not. There is one request
-/// for each connection.
+/// A proxy between devices and the server, which can forward requests or refuse to. Each connection
+/// has one request.
 final class ServerGate: Sendable {
-    /// The maximum number of connections that wait to be accepted.
+    /// The maximum number of connections that wait until the proxy accepts them.
     static let backlog: Int32 = 64
     static let chunkBytes = 65_536
     /// The maximum size of a request, in bytes.
     static let requestBytesMax = 16 * 1024 * 1024
-    /// The maximum number of requests that are recorded.
+    /// The maximum number of recorded requests.
     static let requestsMax = 100_000
 
     let url: URL
     private let listener: Int32
     private let target: UInt16
-    /// The prefix of each path. Empty, or the device's part of the path at another gate.
+    /// The prefix of each path. Empty, or the device's part of the path at another proxy.
     private let prefix: String
     private let time: MovingTime
     private let state = Mutex(State())
@@ -142,8 +142,8 @@ final class ServerGate: Sendable {
         return forward(request.bytes)
     }
 
-    /// A request without its device's part, ready for the server, and the kill switch of that
-    /// device's app.
+    /// A request without its device's part of the path, ready for the server, and the kill switch
+    /// of that device's app.
     private struct Request {
         var name: String
         var bytes: [UInt8]
@@ -151,7 +151,7 @@ final class ServerGate: Sendable {
         var life: KillSwitch?
     }
 
-    /// Leaves a request without an answer.
+    /// Keeps a connection open without ever sending an answer.
     private func leave(_ client: Int32, _ life: KillSwitch?) {
         let isOver = state.withLock { state in
             let isOver = state.isStopped || life?.isBuried == true

@@ -1,14 +1,14 @@
-/// What the simulator knows about one account.
+/// What an account may truly use, according to the simulator.
 public struct Truth: Decodable, Sendable {
     public let purchases: [Purchase]
     public let pending: [Pending]
 
-    /// One purchase, with its subscription if it is one.
+    /// One purchase, with its state if it is a subscription.
     public struct Purchase: Decodable, Sendable {
         public let productId: String
         /// Whether the customer may use the product now.
         public let open: Bool
-        /// The state, such as `paid`, `grace`, `expired`; `docs/simulator.md` lists all.
+        /// The state, such as `paid`, `grace` or `expired`: `docs/simulator.md` lists all.
         public let state: String
         public let willRenew: Bool?
     }
@@ -19,15 +19,15 @@ public struct Truth: Decodable, Sendable {
         public let productId: String
     }
 
-    /// Whether the customer may use a product whose id begins with a word, such as `pro` for
-    /// `pro.monthly`.
+    /// Whether the customer may use a product whose id begins with this word and a dot, such as
+    /// `pro` for `pro.monthly`.
     public func isOpen(_ entitlement: String) -> Bool {
         purchases.contains {
             $0.open && ($0.productId == entitlement || $0.productId.hasPrefix("\(entitlement)."))
         }
     }
 
-    /// How many purchases of a product were not refunded.
+    /// The number of purchases of a product that the customer may use now.
     public func count(of product: String) -> Int {
         purchases.filter { $0.productId == product && $0.open }.count
     }

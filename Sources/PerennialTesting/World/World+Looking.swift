@@ -10,7 +10,7 @@ extension World {
     /// The requests that reached the server.
     public nonisolated var passedRequests: [String] { gate.passed.map(\.name) }
 
-    /// The transactions in each posting of purchases that reached the server, in order.
+    /// The transactions of each posting of purchases that reached the server, in order.
     public nonisolated var postings: [[PostedTransaction]] {
         gate.passed.filter { $0.name == "POST /v1/purchases" }.map { request in
             let body = try? JSONDecoder().decode(Posting.self, from: request.body)
@@ -24,12 +24,12 @@ extension World {
         enum CodingKeys: String, CodingKey { case signedTransactions = "signed_transactions" }
     }
 
-    /// The server's address for an app in another process, on one of the devices.
+    /// The address of the server for an app that runs in another process as one of the devices.
     package nonisolated func address(for device: Device) -> URL {
         gate.url(for: device.id, KillSwitch())
     }
 
-    /// The subjects of the sheets and password prompts of all devices.
+    /// The sheets and password prompts of all devices.
     public func prompts() async throws -> [Device.Prompt] {
         var prompts: [Device.Prompt] = []
         for device in devices { prompts += try await device.prompts() }
@@ -78,8 +78,8 @@ extension World {
         return file
     }
 
-    /// What the server knows about a customer, independently of ``serverIs(_:)``: the answer of
-    /// `GET /v1/customers/{id}`.
+    /// What the server knows about a customer: the answer of `GET /v1/customers/{id}`. Not affected
+    /// by ``serverIs(_:)``.
     public nonisolated func serverTruth(of customer: String) async throws -> ServerTruth {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -9,13 +9,13 @@ internal import Perennial
 ///     try await perennial.purchase("pro.monthly")
 ///     try await world.advance(.seconds(31 * 86_400))
 ///
-/// The world's time stands still until ``advance(_:)``. The world runs the program `perennial dev`:
-/// the one that `PERENNIAL_PROGRAM` names, else this repository's debug build, else the one in
-/// `PATH`.
+/// The world's time stands still until ``advance(_:)``. The world runs `perennial dev`. The program
+/// is the one that `PERENNIAL_PROGRAM` names; otherwise this repository's debug build; otherwise
+/// the one in `PATH`.
 public actor World {
     /// The address of the simulated App Store.
     public nonisolated let simulator: URL
-    /// The address of the server itself, independently of ``serverIs(_:)``.
+    /// The address of the server itself, not affected by ``serverIs(_:)``.
     public nonisolated let server: URL
     /// The app key of the world's app.
     public nonisolated let key: String
@@ -26,20 +26,22 @@ public actor World {
     private let program: WorldProgram?
     private(set) var devices: [Device] = []
 
-    /// Whether there is a program to start, or a world that already runs.
+    /// Whether a world can be used: there is a program to start, or a running world.
     public static var isAvailable: Bool {
         ProcessInfo.processInfo.environment["PERENNIAL_WORLD"] != nil || WorldProgram.path != nil
     }
 
-    /// Starts a new world on free ports, in a new temporary folder. Or connects to the world that
-    /// `PERENNIAL_WORLD` names, as `http://127.0.0.1:8090 http://127.0.0.1:8080 pk_dev_birds`.
+    /// Starts a new world on free ports, in a new temporary folder. If `PERENNIAL_WORLD` is set,
+    /// connects to the world that it names, as
+    /// `http://127.0.0.1:8090 http://127.0.0.1:8080 pk_dev_birds`.
     ///
     /// - Parameters:
-    ///   - storekit: a StoreKit file that the configuration names, if it is in another folder.
-    ///   - configuration: a `perennial.yaml` with one simulated app. If nil, the example app, which
-    ///     sells `pro.monthly`, `pro.yearly`, `guide`, `season.spring` and `seeds.100`.
-    ///   - database: the address of an empty database of PostgreSQL. If nil, a file of SQLite is
-    ///     used.
+    /// - storekit: the StoreKit file that the configuration names, if it is in another folder.
+    /// - configuration: a `perennial.yaml` with one simulated app. If nil, the world has the
+    ///   example app, which sells `pro.monthly`, `pro.yearly`, `guide`, `season.spring` and
+    ///   `seeds.100`.
+    /// - database: the address of an empty PostgreSQL database. If nil, the world uses an SQLite
+    ///   file.
     public static func start(
         storekit: URL? = nil, configuration: URL? = nil, database: String? = nil
     ) async throws -> World {
@@ -55,7 +57,7 @@ public actor World {
             folder: folder, program: program)
     }
 
-    /// Uses the world that the value of `PERENNIAL_WORLD` names.
+    /// Uses the world that a value of `PERENNIAL_WORLD` names.
     static func connect(named name: String) throws -> World {
         let words = name.split(separator: " ").map(String.init)
         guard words.count == 3, let simulator = URL(string: words[0]), simulator.host != nil,
@@ -68,7 +70,7 @@ public actor World {
         return try connect(simulator: simulator, server: server, key: words[2])
     }
 
-    /// Uses a world that already runs. It does not end with this object.
+    /// Uses a world that already runs. That world does not end with this object.
     public static func connect(simulator: URL, server: URL, key: String) throws -> World {
         try World(
             simulator: simulator, server: server, key: key, folder: makeFolder(), program: nil)
@@ -81,8 +83,8 @@ public actor World {
         return folder
     }
 
-    /// A copy of the configuration beside a copy of its StoreKit file. Without a StoreKit file the
-    /// configuration is used where it is.
+    /// A copy of the configuration beside a copy of its StoreKit file. Without a StoreKit file, the
+    /// configuration is not copied.
     private static func copy(
         _ configuration: URL, _ storekit: URL?, to folder: URL
     ) throws -> URL {
@@ -115,9 +117,9 @@ public actor World {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// A new phone of an Apple account. The account is created if it does not exist.
+    /// Adds a phone of an Apple account. Creates the account if it does not exist.
     ///
-    /// - Parameter options: more fields of the simulator's `POST /_sim/devices`, such as
+    /// - Parameter options: further fields of the simulator's `POST /_sim/devices`, such as
     ///   `ask_to_buy` or `family`.
     public func device(
         of account: String, _ options: [String: any Sendable] = [:]
@@ -132,9 +134,9 @@ public actor World {
 
     private struct DeviceAnswer: Decodable { let deviceId: String }
 
-    /// An existing phone, for example one that another process uses.
+    /// Uses an existing phone, for example one that another process uses.
     ///
-    /// - Parameter folder: where the app's files are. If nil, a new folder is used.
+    /// - Parameter folder: the folder with the app's files. If nil, a new folder is used.
     public func device(withID id: String, of account: String, folder: URL? = nil) async throws
         -> Device
     {
@@ -144,8 +146,8 @@ public actor World {
         return device
     }
 
-    /// Lets time pass: due work in the App Store and on the server is done, then the timers of the
-    /// devices fire.
+    /// Moves the world's time: due work of the App Store and of the server is done, then the timers
+    /// of the devices fire.
     public func advance(_ time: Duration) async throws {
         let (seconds, attoseconds) = time.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
@@ -172,13 +174,13 @@ public actor World {
     }
 
     /// Makes the server sign its tokens with another key from now on, as `perennial keys rotate`
-    /// does. Not available for a world that this process only connected to.
+    /// does. Throws for a world to which this process has only connected.
     public func rotateTokenKey() async throws {
         guard let program else { throw WorldFailure("The world runs by itself.") }
         try await program.run(["keys", "rotate"])
     }
 
-    /// What an account may use now, as the simulator knows it.
+    /// What an account may use now, according to the simulator.
     public func truth(of account: String) async throws -> Truth {
         try await routes.get("truth/\(account)", as: Truth.self)
     }
@@ -187,11 +189,11 @@ public actor World {
     public enum Reach: Hashable, Sendable {
         case up
         case down
-        /// Answers everything with a status, and with `Retry-After` if seconds are given.
+        /// Every request is answered with a status, and with `Retry-After` if seconds are given.
         case answering(Int, retryAfter: Int? = nil)
-        /// Answers after a number of seconds, in real time.
+        /// Every request is answered after a number of seconds, in real time.
         case slow(Double)
-        /// Does what requests ask for, but its answers are lost.
+        /// Every request is processed, but its answer is lost.
         case losingAnswers
     }
 }

@@ -54,7 +54,7 @@ final class WorldClock: DeviceClock {
     /// Moves the clocks, and resumes the sleepers whose time is over.
     func set(now: Timestamp, monotonic: Int64, bootID: String) {
         let awake = state.withLock { state in
-            // A restarted device counts from zero, and no sleep survives a restart.
+            // A restarted device counts from zero, so no sleeper continues after a restart.
             let isRestarted = state.bootID != bootID && !state.bootID.isEmpty
             state.now = now
             state.monotonic = monotonic

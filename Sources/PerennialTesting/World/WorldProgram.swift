@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Runs `perennial dev` on free ports. A shell ends it when this process ends, however that
-/// happens.
+/// Runs `perennial dev` on free ports. A shell ends the program when this process ends, even if it
+/// crashes.
 struct WorldProgram: Sendable {
     /// The maximum number of lines that the program may print before it is ready.
     static let linesMax = 50
@@ -9,11 +9,11 @@ struct WorldProgram: Sendable {
     let server: URL
     let simulator: URL
     let key: String
-    /// The options that name the program's database.
+    /// The options that name the database of the program.
     private let options: [String]
     private let input: FileHandle
 
-    /// The path of the program. Nil if there is none.
+    /// The path of the program `perennial`. Nil if no program was found.
     static let path: String? = {
         let environment = ProcessInfo.processInfo.environment
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -81,7 +81,7 @@ struct WorldProgram: Sendable {
 
     func stop() { try? input.close() }
 
-    /// Runs another command of the program on the database of this one.
+    /// Runs another command of the program on the same database.
     func run(_ command: [String]) async throws {
         guard let program = Self.path else { throw Self.missing }
         let arguments = command + options
@@ -93,8 +93,8 @@ struct WorldProgram: Sendable {
         guard status == 0 else { throw WorldFailure("\(arguments) ended with \(status).") }
     }
 
-    /// The exit status. A shell reports it, because Foundation on Linux sometimes misses the end of
-    /// a program.
+    /// The exit status of a command. A shell reports it, because Foundation on Linux sometimes does
+    /// not notice the end of a program.
     private static func status(of program: String, _ arguments: [String]) throws -> Int {
         let (shell, output) = (Process(), Pipe())
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -106,7 +106,7 @@ struct WorldProgram: Sendable {
         return Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
     }
 
-    /// Reads until the line with the keys, which follows the addresses.
+    /// Reads the output until the line with the keys, which follows the addresses.
     private static func lines(of output: FileHandle) -> [Substring] {
         var text = ""
         for _ in 0..<linesMax {

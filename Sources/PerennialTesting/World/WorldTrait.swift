@@ -3,7 +3,7 @@
     internal import Perennial
     public import Testing
 
-    /// Runs a test in a separate ``World``, which ends with the test.
+    /// A trait that runs a test in a separate ``World``, which ends with the test.
     ///
     ///     @Test(.world(storekit: "Shop.storekit"))
     ///     func `a purchase opens pro`() async throws {
@@ -11,15 +11,15 @@
     ///         …
     ///     }
     ///
-    /// On a suite, each of its tests has a separate world.
+    /// If a suite has the trait, each of its tests has a separate world.
     public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
-        /// The StoreKit file. If nil, that of the example app.
+        /// The StoreKit file and the configuration. If nil, those of the example app.
         let files: Files?
 
         struct Files: Sendable {
             var storekit: String
             var configuration: String
-            /// The test's source file. Relative paths begin at its folder.
+            /// The test's source file. Relative paths begin at the folder of this file.
             var source: String
         }
 
@@ -43,7 +43,8 @@
     }
 
     extension WorldTrait.Files {
-        /// The file at a path, relative to the test's folder or to a folder that contains it.
+        /// The file at a path, relative to the test's folder or to a folder that contains that
+        /// folder.
         func url(of path: String) throws -> URL {
             var folder = URL(fileURLWithPath: source).deletingLastPathComponent()
             while true {
@@ -61,15 +62,15 @@
     }
 
     extension Trait where Self == WorldTrait {
-        /// A world of the example app, which sells `pro.monthly`, `pro.yearly`, `guide`,
-        /// `season.spring` and `seeds.100`.
+        /// Gives the test a world of the example app, which sells `pro.monthly`, `pro.yearly`,
+        /// `guide`, `season.spring` and `seeds.100`.
         public static var world: Self { Self(files: nil) }
 
-        /// A world of your app.
+        /// Gives the test a world of your app.
         ///
         /// - Parameters:
-        ///   - storekit: the StoreKit file that the configuration names. Paths are relative to the
-        ///     folder of the test, or to one that contains it.
+        /// - storekit: the StoreKit file that the configuration names. Paths are relative to the
+        ///   folder of the test, or to a folder that contains that folder.
         ///   - configuration: your `perennial.yaml`, with `simulated: true`.
         ///   - source: the file of the test.
         public static func world(

@@ -4,7 +4,7 @@
     import SwiftUI
 
     extension View {
-        /// Shows a sentence in an alert, until it is read.
+        /// Shows a sentence in an alert until the customer closes the alert.
         func notice(_ notice: Binding<String?>, _ wording: Wording) -> some View {
             alert(
                 Text(verbatim: notice.wrappedValue ?? ""),

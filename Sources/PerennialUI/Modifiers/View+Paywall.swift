@@ -38,12 +38,12 @@
                 if isActive { isPresented = false }
             }
             .onChange(of: isPresented) { isPresented in
-                // Without this the sheet would appear when the access ends.
+                // Otherwise the sheet would appear when the access ends.
                 if isPresented, access.wrappedValue.isActive { self.isPresented = false }
             }
         }
 
-        /// On a Mac there is no other way to close a sheet.
+        /// A button that closes the sheet, because a Mac has no other way to close it.
         private var close: some View {
             HStack {
                 Spacer()

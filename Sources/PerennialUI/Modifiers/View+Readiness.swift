@@ -7,8 +7,8 @@
     #endif
 
     extension View {
-        /// Says whether the App Store may interrupt the app. Until it may, its messages, and
-        /// products that the customer chose in the App Store, wait. Use it once, before
+        /// Sets whether the App Store may interrupt the app. While it may not, its messages wait,
+        /// as do products that the customer chose in the App Store. Use the modifier once, before
         /// ``perennial(_:)``.
         public func perennialReady(_ isReady: Bool = true) -> some View {
             modifier(RequestModifier(isReady: isReady)).modifier(MessagesIfAny(isReady: isReady))
@@ -50,7 +50,7 @@
         }
     }
 
-    /// The messages of the App Store, on systems that let an app choose the moment.
+    /// Shows the App Store's messages, on systems that let an app choose the moment.
     private struct MessagesIfAny: ViewModifier {
         let isReady: Bool
 
@@ -68,15 +68,15 @@
     }
 
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
-        /// An app that reads the messages must show them itself. So they are collected from the
-        /// start.
+        /// Shows the App Store's messages. An app that reads them must show them itself, so they
+        /// are collected from the start.
         @available(iOS 16.0, *)
         private struct MessageModifier: ViewModifier {
-            /// The App Store has four kinds of messages.
+            /// The maximum number of waiting messages. The App Store has four kinds of messages.
             private static let waitingMax = 16
 
             let isReady: Bool
-            /// A copy of `isReady`. The loop over messages sees its present value.
+            /// A copy of `isReady` whose present value the loop over messages sees.
             @State private var mayShow = false
             @State private var waiting: [StoreKit.Message] = []
             @Environment(\.displayStoreKitMessage) private var display
@@ -103,7 +103,8 @@
                     do {
                         try display(message)
                     } catch {
-                        // The message could not be shown now. It waits for the next opportunity.
+                        // The App Store could not show the message now. It waits for the next
+                        // opportunity.
                         waiting.append(message)
                     }
                 }

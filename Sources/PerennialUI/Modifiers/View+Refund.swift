@@ -8,10 +8,10 @@
 
     extension View {
         /// Shows the sheet in which customers ask for a refund of the purchase that opens an
-        /// entitlement. On a Mac, it opens Apple's page.
+        /// entitlement. On a Mac, opens Apple's page.
         ///
-        /// - Parameter asksConsent: whether to ask first if the App Store may learn how much was
-        ///   used. The answer is sent to your server.
+        /// - Parameter asksConsent: whether to ask the customer first if the App Store may learn
+        ///   how much they have used. The answer is sent to your server.
         public func perennialRefund(
             for entitlement: Perennial.EntitlementID, isPresented: Binding<Bool>,
             asksConsent: Bool = false
@@ -56,7 +56,7 @@
                 do throws(Perennial.Failure) {
                     try await model.perennial.setRefundConsent(consents)
                 } catch {
-                    // A refund must be possible even if our server does not answer.
+                    // A refund must be possible even if the Perennial server does not answer.
                     notice = consents ? error.text(in: locale) : nil
                 }
                 request()
@@ -72,7 +72,7 @@
         }
     }
 
-    /// Shows the sheet for a transaction, while there is one.
+    /// Shows the refund sheet for a transaction, while a transaction is set.
     private struct RefundSheet: ViewModifier {
         @Binding var transaction: UInt64?
         let onDismiss: @MainActor () -> Void

@@ -7,8 +7,9 @@
     #endif
 
     extension View {
-        /// Records purchases made in Apple's `ProductView`, `StoreView` and `SubscriptionStoreView`
-        /// inside this view. Some systems announce those purchases nowhere else.
+        /// Records purchases that are made in Apple's `ProductView`, `StoreView` and
+        /// `SubscriptionStoreView` inside this view. Some systems announce these purchases nowhere
+        /// else.
         @available(iOS 17.0, macOS 14.0, *)
         public func perennialTakesPurchases() -> some View {
             modifier(StorePurchaseModifier())

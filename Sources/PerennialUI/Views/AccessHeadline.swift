@@ -3,7 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// One line, such as "Subscribed: 12 days left". Empty until something is known.
+        /// One line about the customer's access, such as "Subscribed: 12 days left". Empty until
+        /// something is known.
         public struct AccessHeadline: View {
             private let placement: PlacementID?
             @EnvironmentObject private var model: AccessModel
@@ -15,8 +16,8 @@
             public init(_ placement: PlacementID? = nil) { self.placement = placement }
 
             public var body: some View {
-                // The number of days left changes without an event, so the view redraws once a
-                // minute.
+                // The number of days left changes without an event, so the view is drawn again once
+                // a minute.
                 TimelineView(.everyMinute) { _ in
                     if let text = headline?.text { Text(verbatim: text) }
                 }

@@ -7,8 +7,8 @@
         import _StoreKit_SwiftUI
     #endif
 
-    /// A button that shows the App Store's sheet for invitations. Empty on systems that have no
-    /// such sheet.
+    /// A button that shows the App Store's sheet for invitations. Empty on systems without such a
+    /// sheet.
     struct AppleInvitation: View {
         let product: Perennial.ProductID
         @EnvironmentObject private var model: AccessModel

@@ -7,8 +7,8 @@
     #endif
 
     extension Perennial {
-        /// Buys a row's product, or shows a checkmark. Shows a spinner while it buys. Only one of
-        /// all these buttons buys at a time.
+        /// A button that buys a row's product, or a checkmark if the customer has it. Shows a
+        /// spinner during a purchase. Only one of these buttons buys at a time.
         public struct BuyButton: View {
             private let row: PaywallContent.Row
             private let options: PurchaseOptions
@@ -18,7 +18,7 @@
                 self.options = options
             }
 
-            /// Buys a row's product by one of the row's plans.
+            /// Creates a button that buys a row's product by one of the row's plans.
             public init(_ row: PaywallContent.Row, _ plan: PaywallContent.PlanRow) {
                 self.init(row, PurchaseOptions(plan: plan.plan))
             }
@@ -36,7 +36,7 @@
         }
     }
 
-    /// Sets the window of the payment sheet.
+    /// The button on systems where a view's action chooses the window of the payment sheet.
     @available(iOS 17.0, macOS 14.0, *)
     private struct SceneBuyButton: View {
         let row: Perennial.PaywallContent.Row
@@ -99,7 +99,7 @@
     }
 
     extension View {
-        /// In a row of a list, only the button reacts to a tap, not the whole row.
+        /// Lets only the button react to a tap in a row of a list, not the whole row.
         @ViewBuilder fileprivate func tapsAlone() -> some View {
             #if canImport(UIKit)
                 buttonStyle(.borderless)

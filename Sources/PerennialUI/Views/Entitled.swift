@@ -3,11 +3,11 @@
     public import SwiftUI
 
     extension Perennial {
-        /// The access to one entitlement. The view redraws when it changes.
+        /// The access to one entitlement. When it changes, the view is drawn again.
         ///
         ///     @Perennial.Entitled("pro") private var pro
         ///
-        /// Needs ``SwiftUI/View/perennial(_:)`` on a view above.
+        /// Needs the modifier ``SwiftUI/View/perennial(_:)`` on a view that contains this view.
         @MainActor
         @propertyWrapper
         public struct Entitled: DynamicProperty {

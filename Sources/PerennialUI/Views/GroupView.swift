@@ -4,12 +4,12 @@
     public import SwiftUI
 
     extension Perennial {
-        /// The seats of a subscription that the customer has bought for several people: how many
-        /// there are, who has joined, and a button that invites. Members join in your app with the
-        /// token of an invitation: see ``Perennial/claimSeat(_:)``.
+        /// The seats of a subscription that the customer has bought for several people: the number
+        /// of seats, the members who have joined, and a button that invites. Members join in your
+        /// app with the token of an invitation: see ``Perennial/claimSeat(_:)``.
         ///
-        /// If the App Store invites the members, the button shows its sheet, from iOS 27.3 and
-        /// macOS 27.3 on.
+        /// If the App Store invites the members, the button shows the App Store's sheet, since iOS
+        /// 27.3 and macOS 27.3.
         public struct GroupView: View {
             private let subscription: Subscription
             private let link: (String) -> URL?
@@ -21,8 +21,8 @@
 
             /// - Parameters:
             ///   - subscription: one of ``Snapshot/groups``.
-            ///   - link: makes the link that an invited person opens in your app, from an
-            ///     invitation's token.
+            /// - link: returns the link that an invited person opens in your app, for an
+            ///   invitation's token.
             public init(_ subscription: Subscription, link: @escaping (String) -> URL?) {
                 self.subscription = subscription
                 self.link = link
@@ -105,7 +105,7 @@
         }
     }
 
-    /// One member, with a button that asks for confirmation before it removes them.
+    /// One member, with a button that removes the member after a confirmation.
     private struct MemberRow: View {
         let row: SeatScreen.MemberRow
         let remove: () -> Void
@@ -151,7 +151,7 @@
         }
     }
 
-    /// The link of an invitation, which is shown only once.
+    /// The link of a new invitation, which is shown only once.
     private struct NewInvitation: View {
         let invitation: Perennial.SeatInvitation
         let link: (String) -> URL?

@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// A seat that another person pays for: its end and, if your app gave the seat, a button
-        /// that gives it up.
+        /// A seat for which another person pays: its end and, if your app invited the customer, a
+        /// button that gives the seat up.
         public struct MembershipView: View {
             private let membership: Subscription
             @EnvironmentObject private var model: AccessModel

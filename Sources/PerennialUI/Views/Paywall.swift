@@ -52,7 +52,7 @@
         }
     }
 
-    /// One product.
+    /// The row of one product.
     private struct ProductRow: View {
         let row: Perennial.PaywallContent.Row
 
@@ -75,7 +75,7 @@
         }
     }
 
-    /// One product that can be paid in more than one way.
+    /// The row of a product that can be paid in more than one way.
     private struct PlansRow: View {
         let row: Perennial.PaywallContent.Row
 
@@ -88,8 +88,8 @@
         }
     }
 
-    /// One way to pay: the price of a payment, and beside it the total that the customer commits
-    /// to.
+    /// One way to pay: the price of a payment and, beside it, the total to which the customer
+    /// commits.
     private struct PlanOffer: View {
         let row: Perennial.PaywallContent.Row
         let plan: Perennial.PaywallContent.PlanRow

@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// Restores purchases. If that would take something from another customer, it shows what,
-        /// and asks first.
+        /// A button that restores purchases. If a restore would take something from another
+        /// customer, it first shows what would be taken, and asks.
         public struct RestoreButton: View {
             @EnvironmentObject private var model: AccessModel
             @Environment(\.locale) private var locale
@@ -40,7 +40,8 @@
 
             private var wording: Wording { Wording(locale: locale) }
 
-            /// Each sentence once, even if it is about several purchases of one customer.
+            /// The explanations of the preview. Each sentence occurs once, even if it is about
+            /// several purchases.
             private var explanations: String {
                 var sentences: [String] = []
                 for item in shown.items {

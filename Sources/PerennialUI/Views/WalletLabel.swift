@@ -3,7 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// The balance of a wallet: "Times remaining: 3". A spinner until it is known.
+        /// The balance of a wallet, such as "Times remaining: 3". A spinner until the balance is
+        /// known.
         public struct WalletLabel: View {
             private let wallet: WalletID
             @EnvironmentObject private var model: AccessModel
@@ -14,7 +15,7 @@
             public var body: some View {
                 let wallet = model.perennial.wallet(wallet)
                 if wallet.isKnown {
-                    // A debt is shown as zero.
+                    // A negative balance is shown as zero.
                     let count = max(0, wallet.balance)
                     Text(verbatim: Wording(locale: locale).text(.timesRemaining, count: count))
                 } else {

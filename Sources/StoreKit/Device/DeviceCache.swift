@@ -1,6 +1,6 @@
-/// A device's cache of the store's answers, for times when the simulator cannot be reached at all:
-/// small files in `$XDG_CACHE_HOME`. While the simulator runs, it answers itself for a device that
-/// it treats as offline.
+/// A device's cache of the store's answers: small files in `$XDG_CACHE_HOME`. Used only if the
+/// simulator cannot be reached at all. A running simulator answers for a device that it treats as
+/// offline.
 struct DeviceCache: Sendable {
     /// The maximum number of devices whose answers are stored. The oldest are removed first.
     static let devicesMax = 200
@@ -19,8 +19,8 @@ struct DeviceCache: Sendable {
         try? Data(contentsOf: file(path, query))
     }
 
-    /// A cache that cannot be written is not an error: the next read without a simulator returns
-    /// nothing.
+    /// Stores an answer. A cache that cannot be written is not an error: a later read without a
+    /// simulator then returns nothing.
     func write(_ body: Data, as path: String, _ query: [String: String]) {
         guard body.count <= Self.bytesMax else { return }
         let files = FileManager.default
@@ -60,7 +60,7 @@ struct DeviceCache: Sendable {
         }
     }
 
-    /// A name that is safe as a file name.
+    /// A text that is safe as a file name.
     private static func plain(_ name: String) -> String {
         String(
             name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-.".contains($0)) ? $0 : "_" })

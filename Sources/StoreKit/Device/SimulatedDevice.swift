@@ -2,8 +2,8 @@
 
 /// The phone on which StoreKit's calls take place: a device of the App Store simulator.
 ///
-/// Apple's calls are static, so the device is not an argument. It is the task's ``current`` device,
-/// which a `Task { }` inherits (a `Task.detached` does not). So one test can have two phones:
+/// Apple's calls are static, so the device is not an argument. It is the ``current`` device of the
+/// task. A `Task { }` inherits it, a `Task.detached` does not. So one test can have two phones:
 ///
 /// ```swift
 /// try await SimulatedDevice.$current.withValue(ipad) {
@@ -59,7 +59,7 @@ extension SimulatedDevice {
         public let now: Date
         /// The time since the device was started, which no setting changes.
         public let sinceBoot: Duration
-        /// Changes with each start of the device.
+        /// Identifies the period since the device was started: changes with each start.
         public let bootID: String
     }
 
@@ -74,7 +74,7 @@ extension SimulatedDevice {
             bootID: answer.bootId)
     }
 
-    /// The time that the device shows.
+    /// The time that the device shows. Throws ``StoreKitError`` if the simulator does not answer.
     public func now() async throws -> Date { try await clock().now }
 
     private struct ClockAnswer: Decodable {
@@ -92,7 +92,8 @@ extension SimulatedDevice {
 
 extension SimulatedDevice {
     /// The same device after a new launch of the app, so that its stream of updates begins with the
-    /// unfinished transactions. Sequences of the earlier launch continue until they are released.
+    /// unfinished transactions. Sequences of the earlier launch continue until their readers
+    /// release them.
     public func relaunched() async throws -> Self {
         let app = try await StoreClient(self).post("launch", as: LaunchAnswer.self)
         var device = self
@@ -101,8 +102,8 @@ extension SimulatedDevice {
     }
 
     /// Returns when the stream of updates is open, so that every later event reaches the sequences
-    /// that are being iterated. Throws ``StoreKitError`` if that takes too long, for instance
-    /// because nothing is iterated.
+    /// that are being iterated. Throws ``StoreKitError`` if that takes too long, for example
+    /// because no sequence is being iterated.
     public func untilListening() async throws { try await DeviceUpdates.of(self).untilOpen() }
 
     private struct LaunchAnswer: Decodable {

@@ -40,8 +40,8 @@ struct StoreClient: Sendable {
         try await body(of: request("GET", path, query))
     }
 
-    /// Reads a value that a device caches. If the simulator cannot be reached, returns its last
-    /// answer, or nil.
+    /// Reads a value that a device caches. If the simulator cannot be reached, returns the last
+    /// answer, or nil if there is none.
     func readCached<Answer: Decodable>(
         _ path: String, _ query: [String: String] = [:], as type: Answer.Type
     ) async throws -> Answer? {
@@ -74,8 +74,8 @@ struct StoreClient: Sendable {
         try await body(of: request("GET", at: "/_sim/\(path)", query))
     }
 
-    /// Reads a route of the device, and blocks the calling thread. Returns nil if there is no
-    /// answer.
+    /// Reads a route of the device, and blocks the calling thread. Returns nil if no answer
+    /// arrives.
     func readBlocking<Answer: Decodable>(_ path: String, as type: Answer.Type) -> Answer? {
         guard var request = try? request("GET", path, [:]) else { return nil }
         request.timeoutInterval = Self.blockingSecondsMax
@@ -120,7 +120,7 @@ struct StoreClient: Sendable {
     private enum Outcome: Sendable {
         case answered(Data)
         case refused(any Error)
-        /// No server answers at the simulator's address.
+        /// The address of the simulator does not respond.
         case unreachable(URLError)
     }
 

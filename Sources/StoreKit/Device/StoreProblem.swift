@@ -1,10 +1,11 @@
 /// Why a call of the simulator failed: the error that StoreKit throws, or the simulator's refusal.
 struct StoreProblem: Sendable {
-    /// The simulator's name for an error of StoreKit, such as `network_error`.
+    /// The simulator's name for an error of StoreKit, such as `network_error`. Nil if the call
+    /// failed for another reason.
     var word: String?
-    /// The code of a network error.
+    /// The code of a network error. Nil for other errors.
     var urlError: Int?
-    /// The simulator's refusal, if it is not an error of StoreKit.
+    /// The simulator's refusal, which is thrown if the problem is not an error of StoreKit.
     var refusal: SimulatorRefusal
 
     private struct Body: Decodable {
@@ -15,7 +16,7 @@ struct StoreProblem: Sendable {
         var urlError: Int?
     }
 
-    /// - Parameter body: `application/problem+json`.
+    /// - Parameter body: a body in the form `application/problem+json`.
     init(_ body: Data, status: Int) {
         let problem = try? JSONDecoder.simulator.decode(Body.self, from: body)
         word = problem?.error
@@ -26,13 +27,13 @@ struct StoreProblem: Sendable {
             remedy: problem?.remedy ?? "")
     }
 
-    /// The error that the call throws.
+    /// The error that the StoreKit call throws.
     var thrown: any Error {
         word.flatMap { Self.failure(named: $0, urlError: urlError) }
             ?? Self.purchaseErrors[refusal.code] ?? StoreKitError.systemError(refusal)
     }
 
-    /// StoreKit's error with a name of the simulator. Nil if there is none.
+    /// StoreKit's error for a name of the simulator. Nil if StoreKit has none for it.
     static func failure(named word: String, urlError: Int?) -> (any Error)? {
         switch word {
         case "unknown": StoreKitError.unknown
@@ -59,14 +60,15 @@ struct StoreProblem: Sendable {
         }
     }
 
-    /// The errors that StoreKit throws where the simulator refuses a purchase.
+    /// The errors that StoreKit throws when the simulator refuses a purchase, by the simulator's
+    /// code.
     private static let purchaseErrors: [String: Product.PurchaseError] = [
         "unknown_product": .productUnavailable, "product_not_for_sale": .productUnavailable,
         "offer_not_eligible": .ineligibleForOffer, "unknown_offer": .invalidOfferIdentifier,
         "invalid_offer_signature": .invalidOfferSignature,
         "seat_reduction_not_allowed": .seatReductionNotAllowed,
         "multi_seat_purchase_disabled": .multiSeatPurchaseDisabled,
-        // Apple documents only that the total must be higher, and names no separate error.
+        // Apple documents only that the total must be higher. It names no separate error.
         "seats_unchanged": .invalidQuantity,
     ]
 
@@ -75,13 +77,13 @@ struct StoreProblem: Sendable {
     }
 }
 
-/// Why the simulator refuses a call that StoreKit would not refuse: the device is wrong, or the
-/// test. It is inside of ``StoreKitError/systemError(_:)``.
+/// Why the simulator refuses a call that StoreKit would not refuse: the device or the test is
+/// wrong. The refusal is inside a ``StoreKitError/systemError(_:)``.
 public struct SimulatorRefusal: Error, Hashable, Sendable, LocalizedError {
     /// The code, for programs, such as `unknown_device`.
     public let code: String
     public let message: String
-    /// What to do about it.
+    /// What the developer can do about the refusal.
     public let remedy: String
 
     public var errorDescription: String? { remedy.isEmpty ? message : "\(message) \(remedy)" }

@@ -2,7 +2,7 @@ extension Product {
     public enum PurchaseResult: Sendable {
         case success(VerificationResult<Transaction>)
         case userCancelled
-        /// A parent or the customer must act first. If they do, the transaction arrives in
+        /// A parent or the customer must act first. After that, the transaction arrives in
         /// ``Transaction/updates``.
         case pending
     }
@@ -16,14 +16,14 @@ extension Product {
         case invalidOfferPrice
         case invalidOfferSignature
         case missingOfferParameters
-        /// Fewer seats than the subscription has were requested. The customer can give up seats
-        /// only in the App Store, for the next period.
+        /// The purchase requested fewer seats than the subscription has. The customer can give up
+        /// seats only in the App Store, for the next period.
         case seatReductionNotAllowed
         case multiSeatPurchaseDisabled
     }
 
-    /// Shows the payment sheet. The test sets what the customer does with it, with the simulator's
-    /// route `next-sheet`.
+    /// Shows the payment sheet. A test sets with the simulator's route `next-sheet` what the
+    /// customer does with the sheet.
     ///
     /// - Throws: ``PurchaseError`` or ``StoreKitError``.
     @MainActor public func purchase(
@@ -56,7 +56,8 @@ extension Product.PurchaseError: LocalizedError {
 
 /// One purchase on a device.
 struct PurchaseCall: Sendable {
-    /// Apple's limit for one purchase of a consumable or non-renewing subscription.
+    /// The maximum number of units in one purchase of a consumable or a non-renewing subscription,
+    /// as at Apple.
     static let quantityMax = 10
 
     let product: Product
@@ -90,7 +91,7 @@ struct PurchaseCall: Sendable {
         }
     }
 
-    /// The body of the simulator's route.
+    /// The body for the simulator's route.
     private func fields() async throws -> [String: any Sendable] {
         var fields: [String: any Sendable] = ["product_id": product.id]
         for option in options {
@@ -124,7 +125,7 @@ struct PurchaseCall: Sendable {
         [.consumable, .nonRenewable].contains(product.type) ? Self.quantityMax : 1
     }
 
-    /// Asks the app if the present storefront is not the product's.
+    /// Asks the app whether to continue if the present storefront is not that of the product.
     private func checkStorefront() async throws {
         for case .onStorefrontChange(let shouldContinue) in options.map(\.kind) {
             guard let now = await Storefront.read(by: client), now.countryCode != product.country

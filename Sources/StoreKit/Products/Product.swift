@@ -12,7 +12,7 @@ public struct Product: Identifiable, Sendable {
         public var localizedDescription: String { rawValue }
     }
 
-    /// The product as the store sent it.
+    /// The product's JSON as the store sent it.
     public var jsonRepresentation: Data { payload }
     public let id: String
     public let type: ProductType
@@ -22,18 +22,18 @@ public struct Product: Identifiable, Sendable {
     public let displayPrice: String
     public let isFamilyShareable: Bool
     public let subscription: SubscriptionInfo?
-    /// Whether several seats can be bought at once.
+    /// Whether several seats of the product can be bought at once.
     public let supportsMultiSeatPurchase: Bool
 
     private let payload: Data
     /// The customer's locale, with the currency of the storefront.
     let priceLocale: Locale
-    /// The country of the storefront that sent the product, as ISO 3166-1 alpha-3.
+    /// The country of the storefront that sent the product, in ISO 3166-1 alpha-3.
     let country: String
 
     /// - Parameters:
-    ///   - payload: the JSON of the store's product request.
-    ///   - seatTiers: the prices of seats. Empty if the product is not sold in seats.
+    /// - payload: the product's JSON in the store's answer.
+    /// - seatTiers: the prices of seats. Empty if the product is not sold in seats.
     init(jsonRepresentation payload: Data, seatTiers: [SeatTierPayload] = []) throws {
         let json = try JSONDecoder().decode(ProductPayload.self, from: payload)
         let attributes = json.attributes
@@ -54,7 +54,7 @@ public struct Product: Identifiable, Sendable {
     }
 
     /// The products with these identifiers. Identifiers that the store does not know are left out.
-    /// In a cancelled task the result is empty, as was measured on devices.
+    /// In a cancelled task the result is empty, as observed on devices.
     public static func products<Identifiers>(
         for identifiers: Identifiers
     ) async throws -> [Product]

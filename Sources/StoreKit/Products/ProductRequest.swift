@@ -1,4 +1,4 @@
-/// Asks the store for products.
+/// A request to the store for products.
 struct ProductRequest: Sendable {
     /// The maximum number of identifiers in one call of the simulator.
     static let identifiersMax = 100
@@ -33,8 +33,8 @@ struct ProductRequest: Sendable {
         }
     }
 
-    /// The simulator sends seat tiers beside Apple's JSON, because Apple's names for them are not
-    /// known.
+    /// The seat tiers of a product. The simulator sends them beside Apple's JSON, because Apple's
+    /// names for them are not known.
     private func seatTiers(of product: [String: Any]) throws -> [SeatTierPayload] {
         guard product["supports_multi_seat"] as? Bool == true, let tiers = product["price_tiers"]
         else { return [] }
@@ -43,7 +43,7 @@ struct ProductRequest: Sendable {
     }
 }
 
-/// The parts of Apple's JSON of a product that StoreKit reads.
+/// The members of Apple's product JSON that StoreKit reads.
 struct ProductPayload: Decodable {
     struct Attributes: Decodable {
         let name: String
@@ -92,7 +92,7 @@ struct ProductPayload: Decodable {
     let href: String?
     let attributes: Attributes
 
-    /// The country in the path of the catalogue.
+    /// The country, read from the path of the catalogue.
     var country: String {
         let parts = href?.split(separator: "/") ?? []
         return parts.count > 2 ? parts[2].uppercased() : ""

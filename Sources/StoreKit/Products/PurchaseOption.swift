@@ -2,15 +2,15 @@ extension Product {
     public struct PurchaseOption: Equatable, Hashable, Sendable {
         enum Kind: Equatable, Hashable, Sendable {
             case appAccountToken(UUID)
-            /// Apple passes these only to the app's own tests.
+            /// A custom value, which Apple passes only to the app's own tests.
             case custom(key: String, value: String)
             case quantity(Int)
             /// The total number of seats after the purchase.
             case seats(Int)
             case invitationSheetSuppressed(Bool)
             case asksToBuy(Bool)
-            /// An offer that needs no signature. The id is nil if the offer is not a win-back
-            /// offer.
+            /// An offer that needs no signature: a win-back offer with its id. The id is nil for
+            /// other offers.
             case winBack(id: String?)
             case signedOffer(id: String, jws: String)
             case offerSignature(id: String, Product.SubscriptionOffer.Signature)
@@ -41,8 +41,8 @@ extension Product {
             Self(.custom(key: key, value: value.base64EncodedString()))
         }
 
-        /// Called if the present storefront is not the product's. If the closure returns false, the
-        /// purchase fails.
+        /// Calls the closure if the present storefront is not that of the product. If the closure
+        /// returns false, the purchase fails.
         @preconcurrency public static func onStorefrontChange(
             shouldContinuePurchase: @escaping @Sendable (Storefront) -> Bool
         ) -> Self {
@@ -73,13 +73,13 @@ extension Product {
         public static func quantity(_ quantity: Int) -> Self { Self(.quantity(quantity)) }
 
         /// - Parameter targetSeatQuantity: the total number of seats after the purchase: to add 4
-        ///   to 8, pass 12.
+        ///   seats to 8, pass 12.
         public static func seats(_ targetSeatQuantity: Int) -> Self {
             Self(.seats(targetSeatQuantity))
         }
 
-        /// Not simulated: after a purchase of seats Apple's option shows a sheet for invitations.
-        /// Here it changes nothing.
+        /// Has no effect here. Apple's option suppresses the sheet for invitations after a purchase
+        /// of seats; the simulator has no such sheet.
         public static func multiSeatInvitationSheetSuppressed(_ isSuppressed: Bool) -> Self {
             Self(.invitationSheetSuppressed(isSuppressed))
         }
@@ -108,8 +108,8 @@ extension Product.PurchaseOption: CustomDebugStringConvertible {
     public var debugDescription: String { "\(kind)" }
 }
 
-/// The app's closure for a changed storefront. All values are equal, so that a set contains only
-/// one of them.
+/// The app's closure for a changed storefront. All values compare as equal, so that a set contains
+/// only one.
 struct StorefrontQuestion: Equatable, Hashable, Sendable {
     let ask: @Sendable (Storefront) -> Bool
 

@@ -40,7 +40,7 @@ extension Product {
         public struct Signature: Equatable, Hashable, Sendable {
             public var keyID: String
             public var nonce: UUID
-            /// Milliseconds since 1970.
+            /// The time of the signature in milliseconds since 1970.
             public var timestamp: Int
             public var signature: Data
 
@@ -52,7 +52,7 @@ extension Product {
             }
         }
 
-        /// Nil for introductory offers.
+        /// The offer's id. Nil for introductory offers.
         public let id: String?
         public let type: OfferType
         public let price: Decimal
@@ -60,10 +60,11 @@ extension Product {
         public let period: SubscriptionPeriod
         public let periodCount: Int
         public let paymentMode: PaymentMode
-        /// The billing plan that the offer belongs to. Nil if it belongs to none.
+        /// The billing plan of the offer. Nil if the offer belongs to none.
         let billingPlan: SubscriptionInfo.BillingPlanType?
 
-        /// Returns nil if StoreKit would not know the offer's price or length.
+        /// Creates an offer from the product's JSON. Returns nil if the price or the length cannot
+        /// be read.
         init?(_ discount: ProductPayload.Discount) {
             guard let price = Decimal(string: discount.price),
                 let period = SubscriptionPeriod(iso8601: discount.recurringSubscriptionPeriod)
@@ -81,7 +82,7 @@ extension Product {
 }
 
 extension Product.SubscriptionOffer.Signature {
-    /// The signature as the simulator reads it.
+    /// The signature in the simulator's form.
     var fields: [String: any Sendable] {
         [
             "key_id": keyID, "nonce": nonce.uuidString.lowercased(), "timestamp": timestamp,

@@ -50,7 +50,7 @@ extension Product {
 extension Product.SubscriptionPeriod: CustomDebugStringConvertible {
     public var debugDescription: String { "\(value) \(unit.debugDescription)" }
 
-    /// Reads a period such as `P1M`. Returns nil if it has no unit or more than one.
+    /// Parses a period such as `P1M`. Returns nil if it has no unit, or more than one.
     init?(iso8601 text: String) {
         guard text.first == "P", let value = Int(text.dropFirst().dropLast()), value > 0 else {
             return nil
@@ -64,7 +64,7 @@ extension Product.SubscriptionPeriod: CustomDebugStringConvertible {
         }
     }
 
-    /// The period as ISO 8601.
+    /// The period in ISO 8601, such as `P1M`.
     var iso8601: String {
         switch unit {
         case .day: "P\(value)D"
@@ -106,7 +106,7 @@ extension Product.SubscriptionPeriod.Unit: Comparable, CustomDebugStringConverti
 
         init() {}
 
-        /// The unit's name, only in English.
+        /// The unit's name, in English only.
         public func format(_ value: Product.SubscriptionPeriod.Unit) -> String {
             value.debugDescription.lowercased()
         }

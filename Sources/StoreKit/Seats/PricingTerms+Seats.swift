@@ -11,9 +11,9 @@ extension Product.SubscriptionInfo {
 extension Product.SubscriptionInfo.PricingTerms {
     /// How the price depends on what is bought.
     public enum PricingModel: Equatable, Hashable, Sendable {
-        /// One subscription for one person.
+        /// The product is one subscription for one person.
         case singlePrice(SinglePrice)
-        /// Several seats at once.
+        /// The product can be bought with several seats at once.
         case seatBased(SeatBasedPricing)
     }
 
@@ -25,22 +25,22 @@ extension Product.SubscriptionInfo.PricingTerms {
 
     /// The prices of seats.
     public struct SeatBasedPricing: Equatable, Hashable, Sendable {
-        /// A range of seats that have the same price. A seat has the price of the range that
+        /// A range of seats that have the same price. The price of a seat is that of the range that
         /// contains its number.
         public struct PriceTier: Equatable, Hashable, Sendable {
-            /// The number of the first seat, from 1.
+            /// The number of the range's first seat, from 1.
             public let minimumSeats: Int
-            /// The number of the last seat. Nil in the last tier.
+            /// The number of the range's last seat. Nil in the last tier.
             public let maximumSeats: Int?
             /// The price of one seat.
             public let billingInfo: Product.SubscriptionInfo.BillingInfo
         }
 
-        /// One to five, in the order of their seats.
+        /// One to five tiers, in the order of their seats.
         public let priceTiers: [PriceTier]
     }
 
-    /// The terms for a purchase of several seats. Nil if the product has no tiers.
+    /// The pricing terms for a purchase of several seats. Nil if the product has no tiers.
     static func seats(
         _ tiers: [SeatTierPayload], period: Product.SubscriptionPeriod
     ) -> Self? {
@@ -56,7 +56,7 @@ extension Product.SubscriptionInfo.PricingTerms {
     }
 }
 
-/// A tier of the simulator's answer about products.
+/// A tier in the simulator's answer about products.
 struct SeatTierPayload: Decodable {
     var minimumSeats: Int
     var maximumSeats: Int?
@@ -65,7 +65,7 @@ struct SeatTierPayload: Decodable {
 }
 
 extension Product.SubscriptionInfo.PricingTerms.SeatBasedPricing.PriceTier {
-    /// Returns nil if the price is not a number.
+    /// Creates a tier. Returns nil if the price is not a number.
     fileprivate init?(_ tier: SeatTierPayload, period: Product.SubscriptionPeriod) {
         guard let price = Decimal(string: tier.price) else { return nil }
         minimumSeats = tier.minimumSeats

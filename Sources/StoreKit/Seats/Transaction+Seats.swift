@@ -12,7 +12,7 @@ extension Transaction {
             public static let developer = Self(rawValue: "DEVELOPER")
         }
 
-        /// How many seats were bought at one price.
+        /// The number of seats that were bought at one price.
         public struct PriceTier: Equatable, Hashable, Sendable {
             /// The price of one seat, in units of the currency.
             public let price: Decimal
@@ -20,9 +20,10 @@ extension Transaction {
         }
 
         public let invitationManagement: InvitationManagement
-        /// In no particular order. A member's transaction repeats what the purchaser paid.
+        /// The tiers, in no particular order. A member's transaction repeats the tiers that the
+        /// purchaser paid.
         public let priceTiers: [PriceTier]
-        /// How many seats of this transaction were refunded. Nil if none.
+        /// The number of seats of this transaction that were refunded. Nil if none were refunded.
         public let revokedSeatQuantity: Int?
     }
 
@@ -31,7 +32,7 @@ extension Transaction {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Seats were added within the period.
+        /// The purchaser added seats within the period.
         public static let seatAddition = Self(rawValue: "SEAT_ADDITION")
     }
 }
@@ -39,14 +40,14 @@ extension Transaction {
 extension Product.SubscriptionInfo.RenewalInfo {
     /// The prices of the seats in the next period.
     public struct MultiSeatInfo: Equatable, Hashable, Sendable {
-        /// In no particular order.
+        /// The tiers, in no particular order.
         public let renewalPriceTiers: [Transaction.MultiSeatInfo.PriceTier]
     }
 }
 
 // MARK: - Reading documents
 
-/// `multiSeatInfo`, as a transaction and as a renewal info have it.
+/// The member `multiSeatInfo` of a transaction or a renewal info.
 struct MultiSeatPayload: Decodable {
     struct Tier: Decodable {
         var price: Int64?
@@ -74,7 +75,7 @@ extension Product.SubscriptionInfo.RenewalInfo.MultiSeatInfo {
 }
 
 extension Transaction.MultiSeatInfo.PriceTier {
-    /// Returns nil if the document lacks a number.
+    /// Creates a tier. Returns nil if the document lacks a number.
     fileprivate init?(_ json: MultiSeatPayload.Tier) {
         guard let price = Decimal(milliunits: json.price), let quantity = json.quantity else {
             return nil

@@ -8,16 +8,16 @@ public enum AppStore: Sendable {
         return answer?.canMakePayments ?? true
     }
 
-    /// The identifier to which documents are bound. Nil if the simulator does not answer, or if
-    /// nobody is signed in. Blocks the thread until the answer arrives.
+    /// The identifier to which documents are bound. Nil if the simulator does not answer, or if no
+    /// account is signed in. Blocks the thread until the answer arrives.
     public static var deviceVerificationID: UUID? {
         struct Answer: Decodable { let deviceVerificationId: String }
         return StoreClient(.current).readBlocking("app-transaction", as: Answer.self)
             .flatMap { UUID(uuidString: $0.deviceVerificationId) }
     }
 
-    /// Asks the customer for their password, and the store for their purchases. Call it only after
-    /// an action of the customer.
+    /// Asks the customer for the account's password, and fetches the purchases from the store. Call
+    /// it only after an action of the customer.
     ///
     /// - Throws: ``StoreKitError``, such as ``StoreKitError/userCancelled``.
     public static func sync() async throws {

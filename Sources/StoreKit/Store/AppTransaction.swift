@@ -29,8 +29,8 @@ public struct AppTransaction: Sendable {
         }
     }
 
-    /// Asks the customer for their password, and the store for the app transaction. Call it only
-    /// after an action of the customer.
+    /// Asks the customer for the account's password, and fetches the app transaction from the
+    /// store. Call it only after an action of the customer.
     public static func refresh() async throws -> VerificationResult<AppTransaction> {
         try await StoreClient(.current).post("app-transaction/refresh", as: Answer.self).result
     }

@@ -24,7 +24,8 @@ public struct Message: Equatable, Hashable, Sendable {
     /// The simulator's id of the message.
     let id: String
 
-    /// Shows the message. Apple's version has a scene as its argument, which Linux does not have.
+    /// Shows the message. Apple's function has a scene as its argument, which does not exist on
+    /// Linux.
     public func display() async throws {
         struct Answer: Decodable {}
         _ = try await StoreClient(.current).post("messages/\(id)/display", as: Answer.self)
@@ -46,7 +47,7 @@ public struct Message: Equatable, Hashable, Sendable {
         }
     }
 
-    /// The waiting messages, each once. The sequence does not end.
+    /// The waiting messages. Each occurs once. The sequence does not end.
     public static var messages: Messages { Messages(feed: .topic(\.messages, of: .current)) }
 }
 

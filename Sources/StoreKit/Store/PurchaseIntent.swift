@@ -22,7 +22,7 @@ public struct PurchaseIntent: Equatable, Sendable {
         }
     }
 
-    /// The intents, each once. The sequence does not end.
+    /// The intents. Each occurs once. The sequence does not end.
     public static var intents: PurchaseIntents {
         PurchaseIntents(feed: .topic(\.intents, of: .current))
     }
@@ -41,7 +41,7 @@ extension PurchaseIntent {
         let intents: [Payload]
     }
 
-    /// Returns nil if the product cannot be read now.
+    /// Creates an intent, and reads its product. Returns nil if the product cannot be read now.
     init?(_ waiting: Waiting.Payload, by client: StoreClient) async {
         let request = ProductRequest(identifiers: [waiting.productId], client: client)
         guard let product = try? await request.products().first else { return nil }

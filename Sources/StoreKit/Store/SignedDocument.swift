@@ -5,7 +5,7 @@ struct SignedDocument: Sendable {
     let payload: Data
     let signature: Data
 
-    /// Returns nil if the text does not have three parts of Base64.
+    /// Parses a JWS. Returns nil if the text does not have three parts in Base64.
     init?(_ jws: String) {
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
             .map { Data(base64URL: $0) }
@@ -31,12 +31,12 @@ struct SignedDocument: Sendable {
 
 /// A value that is decoded from a signed document.
 protocol SignedValue {
-    /// Returns nil if the payload lacks a required member.
+    /// Decodes the payload. Returns nil if it lacks a required member.
     init?(_ document: SignedDocument)
 }
 
 extension Data {
-    /// Reads Base64 with the URL alphabet and without padding.
+    /// Decodes Base64 with the URL alphabet and without padding. Returns nil for any other text.
     init?(base64URL text: Substring) {
         var plain = text.replacing("-", with: "+").replacing("_", with: "/")
         plain += String(repeating: "=", count: (4 - plain.count % 4) % 4)
@@ -45,7 +45,7 @@ extension Data {
 }
 
 extension Date {
-    /// - Parameter milliseconds: milliseconds since 1970; those of Xcode may have a fraction. Nil
+    /// - Parameter milliseconds: milliseconds since 1970. Those of Xcode may have a fraction. Nil
     ///   gives nil.
     init?(milliseconds: Double?) {
         guard let milliseconds else { return nil }
@@ -54,7 +54,7 @@ extension Date {
 }
 
 extension Decimal {
-    /// - Parameter milliunits: thousandths, as prices are signed. Nil gives nil.
+    /// - Parameter milliunits: thousandths of the unit, as in signed prices. Nil gives nil.
     init?(milliunits: Int64?) {
         guard let milliunits else { return nil }
         self = Decimal(milliunits) / 1000
@@ -62,7 +62,7 @@ extension Decimal {
 }
 
 extension UUID {
-    /// The UUID in a text, or the UUID of zeros if there is none.
+    /// The UUID in a text, or a UUID of zeros if the text contains none.
     init(lenient text: String?) {
         self =
             text.flatMap { UUID(uuidString: $0) }

@@ -2,12 +2,12 @@ public enum StoreKitError: Error, Sendable {
     case unknown
     case userCancelled
     case networkError(URLError)
-    /// On Linux this also stands for a refusal of the simulator: a ``SimulatorRefusal``.
+    /// A system error. On Linux, also a refusal of the simulator: a ``SimulatorRefusal``.
     case systemError(any Error)
     case notAvailableInStorefront
     case notEntitled
     case unsupported
-    /// A sheet has no window to be shown in. No call on Linux throws it.
+    /// A sheet has no window in which it can be shown. No call on Linux throws this error.
     case invalidPresentationContext
 }
 

@@ -1,11 +1,11 @@
 /// The App Store of a country.
 public struct Storefront: Identifiable, Sendable {
-    /// ISO 3166-1 alpha-3.
+    /// The country's code in ISO 3166-1 alpha-3.
     public let countryCode: String
     public let id: String
     public let currency: Locale.Currency?
 
-    /// The storefront of the device. Nil if it is not known.
+    /// The storefront of the device. Nil if it is unknown.
     public static var current: Storefront? {
         get async { await read(by: StoreClient(.current)) }
     }

@@ -1,4 +1,4 @@
-/// A value that the App Store signed, and the device's verdict on the signature.
+/// A value that the App Store has signed, with the device's verdict on the signature.
 @frozen public enum VerificationResult<SignedType> {
     case unverified(SignedType, VerificationError)
     case verified(SignedType)
@@ -60,7 +60,7 @@ extension VerificationResult.VerificationError: LocalizedError {
 
     public var recoverySuggestion: String? { nil }
 
-    /// The case whose name in the simulator is given.
+    /// The case with this name in the simulator. Returns nil for an unknown name.
     init?(named word: String) {
         switch word {
         case "revoked_certificate": self = .revokedCertificate
@@ -77,8 +77,8 @@ extension VerificationResult.VerificationError: LocalizedError {
 // MARK: - The document
 
 extension VerificationResult where SignedType: SignedValue {
-    /// - Parameter verdict: the simulator's word for the verdict. Without a word the document is
-    ///   unverified. Returns nil if the payload cannot be read at all.
+    /// - Parameter verdict: the simulator's word for the verdict. Without a word, the document is
+    ///   unverified. Returns nil if the payload cannot be decoded.
     init?(_ jws: String, _ verdict: String?) {
         guard let value = SignedDocument(jws).flatMap({ SignedType($0) }) else { return nil }
         if verdict == "verified" {

@@ -7,11 +7,11 @@ extension Product.SubscriptionInfo {
         public init(rawValue: String) { self.rawValue = rawValue }
 
         public static let upFront = Self(rawValue: "BILLED_UPFRONT")
-        /// Monthly payments, with a commitment for a year.
+        /// The customer pays monthly, with a commitment for a year.
         public static let monthly = Self(rawValue: "MONTHLY")
     }
 
-    /// The commitment that the customer agrees to.
+    /// The commitment to which the customer agrees.
     public struct CommitmentInfo: Equatable, Hashable, Sendable {
         public let price: Decimal
         public let displayPrice: String
@@ -27,8 +27,8 @@ extension Product.SubscriptionInfo {
         public let billingPeriod: BillingPeriod
         public let commitmentInfo: CommitmentInfo
         public let subscriptionOffers: [Product.SubscriptionOffer]
-        /// The price model. If a product is sold in seats, the last terms are those for several
-        /// seats.
+        /// The price model. If the product is sold in seats, the last of its terms are those for
+        /// several seats.
         public let pricingModel: PricingModel
 
         public subscript(
@@ -40,7 +40,8 @@ extension Product.SubscriptionInfo {
 }
 
 extension Product.SubscriptionInfo.PricingTerms {
-    /// All terms of a product: those of its own price, of each further plan, and of seats.
+    /// All terms of a product: those of its own price, those of each further plan, and those of
+    /// seats.
     static func all(
         of buy: ProductPayload.Offer, period: Product.SubscriptionPeriod,
         offers: [Product.SubscriptionOffer], seatTiers: [SeatTierPayload]
@@ -84,7 +85,7 @@ extension Product.SubscriptionInfo.PricingTerms {
             offers)
     }
 
-    /// The terms of one subscription.
+    /// The terms of a purchase of one subscription.
     private init(
         _ type: Product.SubscriptionInfo.BillingPlanType,
         _ billing: Product.SubscriptionInfo.BillingInfo,

@@ -63,14 +63,14 @@ extension Product.SubscriptionInfo {
         public let deviceVerification: Data
         public let deviceVerificationNonce: UUID
         public let signedDate: Date
-        /// Not simulated: always nil.
+        /// The Advanced Commerce information. Always nil, because the simulator has none.
         public let advancedCommerceInfo: AdvancedCommerceInfo?
         public let appAccountToken: UUID?
         public let appTransactionID: String
         public let commitmentInfo: CommitmentInfo?
-        /// The planned number of seats of the next period.
+        /// The number of seats that is planned for the next period.
         public let renewalQuantity: Int?
-        /// Nil unless the next period has several seats.
+        /// The seats of the next period. Nil unless it has several seats.
         public let multiSeatInfo: MultiSeatInfo?
 
         let document: SignedDocument
@@ -175,7 +175,7 @@ extension Product.SubscriptionInfo.RenewalInfo: SignedValue {
 }
 
 extension Product.SubscriptionInfo.RenewalInfo.CommitmentInfo {
-    /// Returns nil if the document lacks a field.
+    /// Reads a commitment. Returns nil if the document lacks a field.
     fileprivate init?(_ json: Product.SubscriptionInfo.RenewalInfo.Payload.Commitment) {
         guard let date = Date(milliseconds: json.commitmentRenewalDate),
             let price = Decimal(milliunits: json.commitmentRenewalPrice),

@@ -5,14 +5,15 @@ extension Product {
         public let winBackOffers: [SubscriptionOffer]
         public let subscriptionGroupID: String
         public let subscriptionPeriod: SubscriptionPeriod
-        /// One element for each billing plan of the product. If the product is sold in seats,
-        /// another one for seats follows.
+        /// The terms of each billing plan of the product. If the product is sold in seats, the
+        /// terms for several seats follow.
         public let pricingTerms: [PricingTerms]
-        /// 1 is the highest level; 0 if the store did not send it.
+        /// The level within the group. 1 is the highest level; 0 if the store did not send it.
         public let groupLevel: Int
         public let groupDisplayName: String
 
-        /// Returns nil if the product is not an auto-renewable subscription.
+        /// Reads the subscription of a product. Returns nil if the product is not an auto-renewable
+        /// subscription.
         init?(
             _ attributes: ProductPayload.Attributes, _ buy: ProductPayload.Offer,
             seatTiers: [SeatTierPayload]
@@ -40,7 +41,7 @@ extension Product {
         }
 
         /// Whether the customer is eligible for an introductory offer of this group. If the store
-        /// cannot be reached, the device decides by its transactions.
+        /// cannot be reached, the device decides by the transactions that it has.
         public static func isEligibleForIntroOffer(for groupID: String) async -> Bool {
             await IntroductoryEligibility(groupID: groupID).isEligible()
         }
@@ -49,13 +50,13 @@ extension Product {
             get async throws { try await Self.status(for: subscriptionGroupID) }
         }
 
-        /// The statuses of the group. Empty if the customer never subscribed. There are several
-        /// with Family Sharing.
+        /// The statuses of the group. Empty if the customer never subscribed. With Family Sharing,
+        /// there may be several.
         public static func status(for groupID: String) async throws -> [Status] {
             try await Status.read(group: groupID)
         }
 
-        /// The status of the subscription that a transaction belongs to.
+        /// The status of the subscription to which a transaction belongs. Nil if there is none.
         public static func status(transactionID: UInt64) async throws -> SubscriptionStatus? {
             let statuses = try await Status.read(group: nil)
             let original = await Transaction.read("transactions").map(\.unsafePayloadValue)
@@ -92,8 +93,8 @@ struct IntroductoryEligibility: Sendable {
         return transactions.allSatisfy { !hasIntroductoryOffer($0.unsafePayloadValue) }
     }
 
-    // A separate function, because the optimiser of Swift 6.3.1 fails if it is part of the one
-    // above.
+    // A separate function, because the optimiser of Swift 6.3.1 fails if this code is part of the
+    // function above.
     @inline(never)
     private func hasIntroductoryOffer(_ transaction: Transaction) -> Bool {
         guard transaction.subscriptionGroupID == groupID, let offer = transaction.offer else {

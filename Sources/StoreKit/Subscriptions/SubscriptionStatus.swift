@@ -71,7 +71,7 @@ extension Product.SubscriptionInfo.Status {
         let statuses: [Payload]
     }
 
-    /// Returns nil if a document cannot be read.
+    /// Reads a status. Returns nil if one of its documents cannot be decoded.
     init?(_ payload: Payload) {
         guard
             let transaction = VerificationResult<Transaction>(
@@ -84,8 +84,8 @@ extension Product.SubscriptionInfo.Status {
         self.renewalInfo = renewalInfo
     }
 
-    /// The statuses of one group, or of all groups. In a cancelled task the result is empty, as was
-    /// measured on devices.
+    /// The statuses of one group, or of all groups. In a cancelled task the result is empty, as
+    /// observed on devices.
     static func read(
         group: String?, by client: StoreClient = StoreClient(.current)
     ) async throws -> [Self] {
@@ -107,7 +107,7 @@ extension Product.SubscriptionInfo.Status {
         }
     }
 
-    /// Returns the groups one by one.
+    /// Returns the groups of an answer one by one.
     private actor Answer {
         private let client: StoreClient
         private var left: [(groupID: String, statuses: [Product.SubscriptionInfo.Status])]?

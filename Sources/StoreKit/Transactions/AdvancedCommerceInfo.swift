@@ -1,4 +1,4 @@
-// Advanced Commerce is not simulated. These types exist because properties refer to them.
+// Advanced Commerce is not simulated. These types exist because properties use them.
 
 extension Transaction {
     public struct AdvancedCommerceInfo: Equatable, Hashable, Sendable {

@@ -30,8 +30,8 @@ extension Transaction {
     /// The transactions that the app has not finished yet.
     public static var unfinished: Transactions { list("unfinished") }
 
-    /// Transactions that ``Product/purchase(options:)`` does not return: first the unfinished and
-    /// new ones, then each change. The sequence does not end.
+    /// Transactions that ``Product/purchase(options:)`` does not return: first those that are
+    /// unfinished or new, then each change. The sequence does not end.
     public static var updates: Transactions {
         Transactions(feed: .topic(\.transactions, of: .current))
     }
@@ -54,7 +54,7 @@ extension Transaction {
         newest(of: await read("entitlements"), productID)
     }
 
-    /// The newest transaction of a product. Nil if the customer never bought it.
+    /// The newest transaction of a product. Nil if the customer never bought the product.
     public static func latest(for productID: String) async -> VerificationResult<Transaction>? {
         newest(of: await history(by: StoreClient(.current)), productID)
     }
@@ -63,7 +63,7 @@ extension Transaction {
 // MARK: - Reading
 
 extension Transaction {
-    /// The simulator's JSON of one document, in events.
+    /// The simulator's JSON of one document in an event.
     struct Announcement: Decodable {
         let signedTransaction: String
         let verification: String

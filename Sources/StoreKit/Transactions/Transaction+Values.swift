@@ -26,7 +26,7 @@ extension Transaction {
         public static let fullRefund = Self(rawValue: "REFUND_FULL")
         public static let proratedRefund = Self(rawValue: "REFUND_PRORATED")
         public static let familyRevocation = Self(rawValue: "FAMILY_REVOKE")
-        /// The purchaser or an organization took the seat back, or its member gave it up.
+        /// The purchaser or an organization took the seat back, or the member gave it up.
         public static var assignmentRevocation: Self { Self(rawValue: "ASSIGNMENT_REVOKE") }
     }
 
@@ -84,7 +84,7 @@ extension Transaction {
         public let paymentMode: PaymentMode?
         public let period: Product.SubscriptionPeriod?
 
-        /// Returns nil if the document names no offer.
+        /// Reads an offer. Returns nil if the document names none.
         init?(id: String?, type: Int?, mode: String?, period: String?) {
             guard let type else { return nil }
             self.id = id
@@ -94,14 +94,14 @@ extension Transaction {
         }
     }
 
-    /// The one-year commitment that a monthly payment belongs to.
+    /// The one-year commitment to which a monthly payment belongs.
     public struct CommitmentInfo: Equatable, Hashable, Sendable {
         public let billingPeriodNumber: UInt64
         public let totalBillingPeriods: UInt64
         public let expirationDate: Date
         public let price: Decimal
 
-        /// Returns nil if the document lacks a field.
+        /// Reads a commitment. Returns nil if the document lacks a field.
         init?(_ json: Payload.Commitment) {
             guard let number = json.billingPeriodNumber, let total = json.totalBillingPeriods,
                 let expires = Date(milliseconds: json.commitmentExpiresDate),

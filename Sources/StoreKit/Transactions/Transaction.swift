@@ -10,39 +10,40 @@ public struct Transaction: Identifiable, Sendable {
     public let purchaseDate: Date
     public let originalPurchaseDate: Date
     public let expirationDate: Date?
-    /// How many units or seats were bought. A member's transaction repeats the purchaser's number.
+    /// The number of units or seats that were bought. A member's transaction repeats the
+    /// purchaser's number.
     public let purchasedQuantity: Int
     public let isUpgraded: Bool
     public let offer: Offer?
     public let revocationDate: Date?
     public let revocationReason: RevocationReason?
     public let revocationType: RevocationType?
-    /// The refunded part, in thousandths of a percent: 50000 is a half.
+    /// The refunded part in thousandths of a percent: 50000 is a half. Nil if nothing was refunded.
     public let revocationPercentage: Int?
     public let productType: Product.ProductType
     public let appAccountToken: UUID?
     public let environment: AppStore.Environment
     public let reason: Reason
     public let storefront: Storefront
-    /// The price in units of the currency. For several seats it is the average of one seat. Not for
-    /// accounting.
+    /// The price in units of the currency. For several seats, the average price of one seat. Do not
+    /// use it for accounting.
     public let price: Decimal?
     public let currency: Locale.Currency?
     public let appTransactionID: String
     public let deviceVerification: Data
     public let deviceVerificationNonce: UUID
     public let ownershipType: OwnershipType
-    /// The product of the bundle. Bundles are not simulated, so this is nil unless a document from
-    /// elsewhere names one.
+    /// The product of the bundle that contains the subscription. The simulator has no bundles, so
+    /// this is nil unless a document from elsewhere names one.
     public let bundleProductID: String?
     public let signedDate: Date
-    /// Not simulated: always nil.
+    /// The Advanced Commerce information. Always nil, because the simulator has none.
     public let advancedCommerceInfo: AdvancedCommerceInfo?
     public let billingPlanType: SubscriptionInfo.BillingPlanType?
     public let commitmentInfo: CommitmentInfo?
-    /// Nil unless several seats were bought.
+    /// The seats of the transaction. Nil unless several seats were bought.
     public let multiSeatInfo: MultiSeatInfo?
-    /// Nil if the period has one transaction.
+    /// Why the period has several transactions. Nil if it has one.
     public let additionalTransactionReason: AdditionalTransactionReason?
 
     let document: SignedDocument
@@ -55,7 +56,7 @@ public struct Transaction: Identifiable, Sendable {
 
     private struct FinishAnswer: Decodable {}
 
-    /// The status of the subscription that the transaction belongs to. Nil for other products.
+    /// The status of the subscription to which the transaction belongs. Nil for other products.
     public var subscriptionStatus: Product.SubscriptionInfo.Status? {
         get async {
             guard let subscriptionGroupID else { return nil }

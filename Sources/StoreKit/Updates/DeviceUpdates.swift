@@ -1,23 +1,26 @@
 import Synchronization
 
-/// Receives all of a device's events from the store, for all listeners of this process. It uses one
+/// Receives all events of a device from the store, for all listeners of this process. Uses one
 /// stream of the simulator, which is open while there is a listener.
 ///
-/// No event is lost or repeated. The stream begins with the unfinished transactions. When the
-/// connection breaks, or when a listener begins after there was none, the stream continues after
-/// the last event that was published.
+/// No event is lost or repeated. The stream begins with the unfinished transactions. After the
+/// connection has broken, or when a listener begins after there was none, the stream continues
+/// after the last event that was published.
 final class DeviceUpdates: Sendable {
-    /// The wait before the first attempt to reconnect. It doubles with each failure.
+    /// The wait before the first attempt to reconnect, in milliseconds. It doubles with each
+    /// failure.
     static let retryMillisecondsMin = 20
-    /// The longest wait between two attempts. Attempts continue while there is a listener.
+    /// The longest wait between two attempts, in milliseconds. Attempts continue while there is a
+    /// listener.
     static let retryMillisecondsMax = 2_000
-    /// The wait between two polls for changes that the simulator does not announce in its stream.
+    /// The wait in milliseconds between two polls for changes that the simulator does not announce
+    /// in its stream.
     static let pollMilliseconds = 100
 
-    /// The maximum number of devices that this process remembers. Beyond it, devices without
-    /// listeners are forgotten.
+    /// The maximum number of devices that this process remembers. If there are more, devices
+    /// without listeners are forgotten.
     static let devicesMax = 10_000
-    /// The longest wait for an open stream.
+    /// The longest wait until the stream is open, in seconds.
     static let openSecondsMax = 10
 
     let transactions = Topic<VerificationResult<Transaction>>()
@@ -39,7 +42,7 @@ final class DeviceUpdates: Sendable {
         var polled = Polled()
     }
 
-    /// Results of polling, so that each is published only once.
+    /// The results of polling, so that each is published only once.
     private struct Polled {
         /// The messages and intents that waited at the last poll.
         var messages: Set<String> = []
@@ -91,8 +94,8 @@ final class DeviceUpdates: Sendable {
 
     private var hasListeners: Bool { state.withLock { $0.listeners > 0 } }
 
-    /// Returns when the stream is open and its listeners know the present storefront. Throws if
-    /// that takes too long.
+    /// Returns when the stream is open and its listeners know the present storefront. Throws
+    /// ``StoreKitError`` if that takes too long.
     func untilOpen() async throws {
         let end = ContinuousClock.now + .seconds(Self.openSecondsMax)
         while !isReady {
@@ -154,7 +157,7 @@ final class DeviceUpdates: Sendable {
         state.withLock { if $0.connection == connection { $0.isOpen = true } }
     }
 
-    /// Publishes an event and remembers it as the last one, in one step.
+    /// Publishes an event, and records it as the last one, in one step.
     private func publish(_ event: EventParser.Event, of connection: Int) {
         state.withLock { state in
             guard state.connection == connection else { return }

@@ -15,7 +15,7 @@ struct EventParser: Sendable {
     private var isTooLarge = false
     private var endsWithReturn = false
 
-    /// The events that are complete after these bytes.
+    /// Parses further bytes. Returns the events that are complete after them.
     mutating func events(in bytes: Data) -> [Event] {
         var events: [Event] = []
         for byte in bytes {
@@ -32,7 +32,7 @@ struct EventParser: Sendable {
         return events
     }
 
-    /// Adds a line to the event. Returns the event if the line is its last one.
+    /// Adds a line to the event. Returns the event if this line is its last one.
     private mutating func interpretLine() -> Event? {
         defer { line = [] }
         guard !line.isEmpty || isTooLarge else { return finishEvent() }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Reads the body of an answer as it arrives, from a separate socket.
 ///
-/// It does not use `URLSession`. On Linux, `URLSession` blocks a thread after a stream was
+/// Uses a socket instead of `URLSession`. On Linux, `URLSession` blocks a thread after a stream was
 /// cancelled, and does not close the connection at once. The socket must be closed immediately,
 /// because otherwise the simulator marks undelivered events as delivered.
 final class EventStream: Sendable {
@@ -27,8 +27,8 @@ final class EventStream: Sendable {
 
     private let state = Mutex(State())
 
-    /// The pieces of an answer. None if the answer is an error. The stream ends when the connection
-    /// does, and the connection closes when the stream has no reader any more.
+    /// The pieces of an answer. There are none if the answer is an error. The stream ends when the
+    /// connection ends, and the connection closes when the stream has no reader any more.
     static func pieces(of request: URLRequest) -> AsyncStream<Piece> {
         AsyncStream { continuation in
             let stream = EventStream()
@@ -88,7 +88,7 @@ final class EventStream: Sendable {
         return true
     }
 
-    /// Returns nil if no server answers at the address.
+    /// Connects to a server. Returns nil if no server responds at the address.
     private static func connect(to url: URL) -> Int32? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

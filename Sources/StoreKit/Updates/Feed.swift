@@ -46,7 +46,7 @@ struct Feed<Element: Sendable>: Sendable {
     }
 }
 
-/// One iteration of a topic. When it is released, its unread events return to the topic.
+/// One iteration of a topic. When the iteration is released, its unread events return to the topic.
 final class Listener<Element: Sendable>: Sendable {
     private let mailbox: Mailbox<Element>
     private let leave: @Sendable () -> Void

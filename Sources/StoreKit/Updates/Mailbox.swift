@@ -2,7 +2,7 @@ import Synchronization
 
 /// A queue with one reader.
 final class Mailbox<Element: Sendable>: Sendable {
-    /// The maximum number of events that wait for a reader. The oldest is dropped first.
+    /// The maximum number of elements that wait for a reader. The oldest is dropped first.
     static var waitingMax: Int { 10_000 }
 
     private struct State {
@@ -52,7 +52,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 }
 
-/// The events of one kind. An event without a listener waits for the first one.
+/// The events of one kind. Events without a listener wait for the first listener.
 final class Topic<Element: Sendable>: Sendable {
     /// The maximum number of events that wait for a listener. The oldest is dropped first.
     static var waitingMax: Int { 1000 }

@@ -1,7 +1,7 @@
-/// Parses the body of an HTTP/1.1 answer from bytes in pieces of any size: until the connection
-/// ends, or in chunks (RFC 9112, section 7.1).
+/// Parses the body of an HTTP/1.1 answer from bytes in pieces of any size. The body ends with the
+/// connection, or is in chunks (RFC 9112, section 7.1).
 struct ResponseBody: Sendable {
-    /// The maximum size of the head of an answer, and of the line between chunks, in bytes.
+    /// The maximum size in bytes of the head of an answer, and of a line between chunks.
     static let lineBytesMax = 65_536
 
     private enum Place {
@@ -22,7 +22,8 @@ struct ResponseBody: Sendable {
     /// Whether the body is complete.
     var isOver: Bool { if case .over = place { true } else { false } }
 
-    /// The pieces that are complete after these bytes. Empty for an answer other than 200.
+    /// Parses further bytes. Returns the pieces that are complete after them; none for an answer
+    /// other than 200.
     mutating func pieces(in bytes: ArraySlice<UInt8>) -> [EventStream.Piece] {
         var (pieces, rest): ([EventStream.Piece], ArraySlice<UInt8>) = ([], bytes)
         while !rest.isEmpty {
