@@ -123,7 +123,7 @@ extension Perennial {
     ///
     /// - Parameters:
     ///   - amount: units of the wallet, more than 0.
-    /// - reason: the text that the statement shows.
+    ///   - reason: the text that the statement shows.
     /// - Throws: `Failure` if nothing was spent, such as `wallet_balance_too_low` or
     ///   `spending_not_allowed`.
     @discardableResult

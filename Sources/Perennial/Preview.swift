@@ -87,10 +87,10 @@ extension Perennial {
     /// entitlements.
     ///
     /// - Parameters:
-    /// - access: the entitlements that are open. If `isKnown` is true, every other entitlement is
-    ///   shut.
+    ///   - access: the entitlements that are open. If `isKnown` is true, every other entitlement is
+    ///     shut.
     ///   - isKnown: false shows the state before anything is known.
-    /// - offerings: the offerings for sale. The first one is the default.
+    ///   - offerings: the offerings for sale. The first one is the default.
     ///   - wallets: the wallets and their balances.
     ///   - purchase: the outcome of a purchase. A purchase changes no access.
     public static func preview(

@@ -4,7 +4,7 @@ package struct AppStoreDate: Hashable, Comparable, Sendable, WireValue {
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// Reads whole milliseconds. Xcode writes fractional ones, which are rounded down.
+    /// Reads whole milliseconds. Xcode writes fractional milliseconds, which are rounded down.
     package init?(json: JSON) {
         switch json {
         case .integer(let milliseconds): self.milliseconds = milliseconds

@@ -7,9 +7,10 @@ package struct StoreEnvironment: OpenEnumeration {
 
     package static let production = Self(rawValue: "Production")
     package static let sandbox = Self(rawValue: "Sandbox")
-    /// Signed by Xcode with its own certificate, so it proves nothing.
+    /// A document of this environment is signed by Xcode with its own certificate, so it proves
+    /// nothing.
     package static let xcode = Self(rawValue: "Xcode")
-    /// Not signed, so it proves nothing.
+    /// A document of this environment is not signed, so it proves nothing.
     package static let localTesting = Self(rawValue: "LocalTesting")
 }
 

@@ -1,13 +1,13 @@
 /// A day of the Gregorian calendar.
 ///
-/// Ledger has its own type, because neither module may import the other. The simulator uses this
-/// one. So if one of the two calculates a day wrongly, the comparison of the simulator's results
-/// with the server's reveals it.
+/// Ledger has another type for days, because neither module may import the other. The simulator
+/// uses the type here. If one of the two types calculates a day wrongly, the comparison of the
+/// simulator's results with the server's reveals the mistake.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int
-    /// 1 to 12.
+    /// The month, from 1 to 12.
     package var month: Int
-    /// Counted from 1.
+    /// The day of the month, from 1.
     package var day: Int
 
     package init(year: Int, month: Int, day: Int) {
@@ -51,7 +51,7 @@ package struct CivilDate: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// Division that rounds down, also for negative numbers.
+    /// Divides and rounds down, also for negative numbers.
     package func flooredDivision(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient

@@ -1,8 +1,8 @@
 extension JSON {
     /// The value as UTF-8 text, with keys in their present order.
     ///
-    /// - Parameter isIndented: whether to indent each level by two spaces, for people; otherwise
-    ///   the text is one line.
+    /// - Parameter isIndented: whether to indent each level by two spaces, so that people can read
+    ///   the text. Otherwise the text is one line.
     package func bytes(isIndented: Bool) -> [UInt8] {
         guard isIndented else { return bytes }
         var out: [UInt8] = []

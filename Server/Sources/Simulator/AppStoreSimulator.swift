@@ -53,17 +53,17 @@ package actor AppStoreSimulator {
     private var turnWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    /// - keepsRoot: whether a deterministic world also signs with the given keys, because a server
-    ///   trusts them. Otherwise its keys are derived from its seed.
-    /// - post: posts a notification's body and returns the result. It is awaited before time
-    ///   continues.
-    /// - quiesce: awaited after each step that posted something, and at the end of each advance.
-    ///   Lets the server finish what is due at the new time.
-    /// - quiescesFirst: whether `quiesce` is also awaited before a caller moves the clock. Needed
-    ///   for a server that also works without requests: the work that it has begun then ends before
-    ///   time moves.
-    /// - keepTime: called before virtual time passes a moment. If the process stops suddenly, the
-    ///   next world can begin at that moment. An error stops time and is rethrown.
+    ///   - keepsRoot: whether a deterministic world also signs with the given keys, because a
+    ///     server trusts them. Otherwise its keys are derived from its seed.
+    ///   - post: posts a notification's body and returns the result. It is awaited before time
+    ///     continues.
+    ///   - quiesce: awaited after each step that posted something, and at the end of each advance.
+    ///     Lets the server finish what is due at the new time.
+    ///   - quiescesFirst: whether `quiesce` is also awaited before a caller moves the clock. Needed
+    ///     for a server that also works without requests: the work that it has begun then ends
+    ///     before time moves.
+    ///   - keepTime: called before virtual time passes a moment. If the process stops suddenly, the
+    ///     next world can begin at that moment. An error stops time and is rethrown.
     package init(
         _ settings: SimulatorSettings, authority: SigningAuthority, keepsRoot: Bool = false,
         post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostResult,

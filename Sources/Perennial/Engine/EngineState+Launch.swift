@@ -52,8 +52,8 @@ extension EngineState {
     /// discards the evidence and returns false.
     ///
     /// - Parameters:
-    /// - named: the customer whom the app named at the launch. This customer counts, not the stored
-    ///   one.
+    ///   - named: the customer whom the app named at the launch. This customer counts, not the
+    ///     stored one.
     ///   - deviceClock: the time that the device shows.
     mutating func prove(
         _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,

@@ -16,8 +16,8 @@ extension Perennial.Offer {
     }
 
     /// - Parameters:
-    /// - price: the price of one payment when the offer does not apply.
-    /// - period: the time between two payments. Nil for a product that is bought once.
+    ///   - price: the price of one payment when the offer does not apply.
+    ///   - period: the time between two payments. Nil for a product that is bought once.
     func text(
         before price: String, every period: Perennial.Period?, _ wording: Wording
     ) -> String? {

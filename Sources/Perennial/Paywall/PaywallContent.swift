@@ -31,8 +31,8 @@ extension Perennial {
         ///   - snapshot: what is known about the customer.
         ///   - date: the present moment; use ``Perennial/now``.
         ///   - locale: the language of the texts.
-        /// - calendar: the calendar, with its time zone, by which the days that are left are
-        ///   counted.
+        ///   - calendar: the calendar, with its time zone, by which the days that are left are
+        ///     counted.
         public init(
             _ offering: Offering, _ snapshot: Snapshot, at date: Date, locale: Locale = .current,
             calendar: Calendar = .current

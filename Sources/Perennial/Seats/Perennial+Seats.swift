@@ -21,8 +21,8 @@ extension Perennial {
     ///
     /// - Parameters:
     ///   - subscription: one of ``Snapshot/groups``.
-    /// - customer: the customer who may use the invitation. If nil, any customer who has its token
-    ///   may use it.
+    ///   - customer: the customer who may use the invitation. If nil, any customer who has its
+    ///     token may use it.
     ///   - seconds: how long the invitation can be used: from a minute to 30 days. If nil, 7 days.
     /// - Returns: the invitation with its token, which no other call returns. Send it to the
     ///   person, whose app calls ``claimSeat(_:)``.

@@ -58,9 +58,9 @@ struct StateFile: Sendable {
     /// Reads the first file of this version or, if that is absent, of the previous version.
     ///
     /// - Parameters:
-    /// - pinned: the keys that the app was built with.
-    /// - customer: the customer who is logged in, if the app says so. If the file belongs to
-    ///   another person, only the part of the device is returned, not that of the person.
+    ///   - pinned: the keys that the app was built with.
+    ///   - customer: the customer who is logged in, if the app says so. If the file belongs to
+    ///     another person, only the part of the device is returned, not that of the person.
     func read(pinned: [SigningKey], customer: String? = nil) -> Reading {
         let reading = read(path, version: Self.version, pinned: pinned, customer: customer)
         guard case .absent = reading else { return reading }

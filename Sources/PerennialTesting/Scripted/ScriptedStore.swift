@@ -46,8 +46,8 @@ public final class ScriptedStore: Sendable {
     /// - Parameters:
     ///   - products: the products for sale, in the order in which they are offered. Set their
     ///     `entitlements`, and the `credits` of consumables.
-    /// - owns: the products that the Apple account has just bought.
-    /// - now: the time at which the clock begins.
+    ///   - owns: the products that the Apple account has just bought.
+    ///   - now: the time at which the clock begins.
     public init(
         products: [Perennial.Product], owns: [Perennial.ProductID] = [], now: Date = firstNoon
     ) {
@@ -110,9 +110,9 @@ public final class ScriptedStore: Sendable {
     /// `nothingFound`.
     ///
     /// - Parameters:
-    /// - products: the products to restore. With `needsConsent` they are shown first, and are
-    ///   restored when the app calls `restore` with the preview.
-    /// - hint: the hint about the products' owner that `needsConsent` shows.
+    ///   - products: the products to restore. With `needsConsent` they are shown first, and are
+    ///     restored when the app calls `restore` with the preview.
+    ///   - hint: the hint about the products' owner that `needsConsent` shows.
     public func restoresNext(
         _ outcome: Perennial.Restoration.Outcome, _ products: [Perennial.ProductID] = [],
         from hint: String? = nil

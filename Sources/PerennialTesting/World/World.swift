@@ -36,12 +36,12 @@ public actor World {
     /// `http://127.0.0.1:8090 http://127.0.0.1:8080 pk_dev_birds`.
     ///
     /// - Parameters:
-    /// - storekit: the StoreKit file that the configuration names, if it is in another folder.
-    /// - configuration: a `perennial.yaml` with one simulated app. If nil, the world has the
-    ///   example app, which sells `pro.monthly`, `pro.yearly`, `guide`, `season.spring` and
-    ///   `seeds.100`.
-    /// - database: the address of an empty PostgreSQL database. If nil, the world uses an SQLite
-    ///   file.
+    ///   - storekit: the StoreKit file that the configuration names, if it is in another folder.
+    ///   - configuration: a `perennial.yaml` with one simulated app. If nil, the world has the
+    ///     example app, which sells `pro.monthly`, `pro.yearly`, `guide`, `season.spring` and
+    ///     `seeds.100`.
+    ///   - database: the address of an empty PostgreSQL database. If nil, the world uses an SQLite
+    ///     file.
     public static func start(
         storekit: URL? = nil, configuration: URL? = nil, database: String? = nil
     ) async throws -> World {

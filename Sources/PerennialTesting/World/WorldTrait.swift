@@ -69,8 +69,8 @@
         /// Gives the test a world of your app.
         ///
         /// - Parameters:
-        /// - storekit: the StoreKit file that the configuration names. Paths are relative to the
-        ///   folder of the test, or to a folder that contains that folder.
+        ///   - storekit: the StoreKit file that the configuration names. Paths are relative to the
+        ///     folder of the test, or to a folder that contains that folder.
         ///   - configuration: your `perennial.yaml`, with `simulated: true`.
         ///   - source: the file of the test.
         public static func world(

@@ -21,8 +21,8 @@
 
             /// - Parameters:
             ///   - subscription: one of ``Snapshot/groups``.
-            /// - link: returns the link that an invited person opens in your app, for an
-            ///   invitation's token.
+            ///   - link: returns the link that an invited person opens in your app, for an
+            ///     invitation's token.
             public init(_ subscription: Subscription, link: @escaping (String) -> URL?) {
                 self.subscription = subscription
                 self.link = link

@@ -32,8 +32,8 @@ public struct Product: Identifiable, Sendable {
     let country: String
 
     /// - Parameters:
-    /// - payload: the product's JSON in the store's answer.
-    /// - seatTiers: the prices of seats. Empty if the product is not sold in seats.
+    ///   - payload: the product's JSON in the store's answer.
+    ///   - seatTiers: the prices of seats. Empty if the product is not sold in seats.
     init(jsonRepresentation payload: Data, seatTiers: [SeatTierPayload] = []) throws {
         let json = try JSONDecoder().decode(ProductPayload.self, from: payload)
         let attributes = json.attributes

@@ -3,13 +3,13 @@
 /// is strict: each value has exactly one accepted text.
 ///
 /// A notification of 10 kB is encoded or decoded several times, so whole groups of four characters
-/// use lookup tables. An entry has either two characters of a group, or the bits of one character
-/// at their position.
+/// use lookup tables. An entry for encoding contains two characters of a group; an entry for
+/// decoding contains the bits of one character at their position.
 package enum Base64: Sendable {
     case url
     case standard
 
-    /// The text as ASCII bytes.
+    /// The encoded text of bytes, as ASCII.
     package func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         let encoded = bytes.withContiguousStorageIfAvailable {
             encode(UnsafeRawBufferPointer($0))
@@ -79,8 +79,8 @@ package enum Base64: Sendable {
         return tail
     }
 
-    /// The decoded bytes. Returns nil for characters outside the alphabet, wrong padding, and
-    /// non-zero remaining bits.
+    /// The bytes that a text encodes. Returns nil for characters outside the alphabet, wrong
+    /// padding, and non-zero remaining bits.
     package func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let decoded = text.withContiguousStorageIfAvailable { decode($0) }
         return decoded ?? Array(text).withUnsafeBufferPointer { decode($0) }
@@ -97,9 +97,9 @@ package enum Base64: Sendable {
         return tables.values.withUnsafeBufferPointer { Self.decode(text, count: count, values: $0) }
     }
 
-    /// Four characters make three bytes; two or three characters at the end make one or two.
-    /// Whether all characters are in the alphabet is checked once, at the end: any other character
-    /// sets a bit above the lowest 24.
+    /// Four characters make three bytes; two or three characters at the end make one or two. At the
+    /// end, one check finds characters outside the alphabet: each of them sets a bit above the
+    /// lowest 24.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, count: Int, values: UnsafeBufferPointer<UInt32>
     ) -> [UInt8]? {
@@ -135,10 +135,10 @@ package enum Base64: Sendable {
 /// The lookup tables of ``Base64``, for one alphabet.
 private struct Base64Tables: Sendable {
     let alphabet: [UInt8]
-    /// The two characters for each twelve bits, the first one in the low byte.
+    /// The two characters for each value of twelve bits. The first character is in the low byte.
     let pairs: [UInt16]
-    /// For each byte value at each of four positions: its six bits at their position among 24, or a
-    /// higher bit if the character is not in the alphabet.
+    /// The value of each byte at each of the four positions in a group: its six bits at their
+    /// position among 24, or a higher bit if the character is not in the alphabet.
     let values: [UInt32]
 
     private static let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -3,7 +3,7 @@ import Foundation
 // Searches and comparisons that use the C library, which processes many bytes at once.
 
 extension [UInt8] {
-    /// The index of the first occurrence of a byte, starting from an offset.
+    /// The index of the first occurrence of a byte at or after an offset.
     func firstIndex(of byte: UInt8, from offset: Int) -> Int? {
         withUnsafeBytes { buffer in
             guard offset < buffer.count, let start = buffer.baseAddress else { return nil }

@@ -1,5 +1,5 @@
-/// A JWS in compact form (RFC 7515 §7.1), split but not trusted: three base64url segments, joined
-/// by dots.
+/// A JWS in compact form (RFC 7515 §7.1): three base64url segments, joined by dots. It was split,
+/// but its signature was not verified.
 package struct CompactJWS: Hashable, Sendable {
     /// The three segments as received. The signature covers `header.payload`, byte for byte.
     package let headerSegment: ArraySlice<UInt8>
@@ -8,7 +8,8 @@ package struct CompactJWS: Hashable, Sendable {
     /// The bytes that the signature covers: everything before the second dot.
     package let signedBytes: ArraySlice<UInt8>
 
-    /// Returns nil unless there are exactly three segments, none of them empty.
+    /// Splits a text. Returns nil unless there are exactly three segments, and none of them is
+    /// empty.
     package init?(_ bytes: [UInt8]) {
         let dot = UInt8(ascii: ".")
         guard let first = bytes.firstIndex(of: dot, from: 0), first > 0,
@@ -33,7 +34,7 @@ package struct CompactJWS: Hashable, Sendable {
     /// - Parameter type: the kind of the signed text, which is the header's `typ` (RFC 8725 §3.11).
     /// - Parameter sign: returns the signature of bytes: its two numbers, of 32 bytes each (RFC
     ///   7518 §3.4).
-    /// - Throws: what `sign` throws.
+    /// - Throws: the error that `sign` throws.
     package static func text<Failure: Error>(
         _ claims: JSON, by keyID: String, type: String = "JWT",
         _ sign: ([UInt8]) throws(Failure) -> [UInt8]
@@ -50,9 +51,9 @@ package struct CompactJWS: Hashable, Sendable {
 /// The protected header of Apple's JWS.
 package struct JWSHeader: WireObject {
     package var algorithm: String?
-    /// Certificates in DER, each as standard base64: leaf, intermediate, root.
+    /// The certificates of leaf, intermediate and root in DER, each in standard base64.
     package var certificates: [String]?
-    /// Only in documents of Xcode: `Apple_Xcode_Key`.
+    /// The id of the key: `Apple_Xcode_Key`. Only documents of Xcode contain it.
     package var keyID: String?
     package var unknown: [JSON.Member] = []
 

@@ -10,7 +10,7 @@ package struct DERElement: Sendable {
 
     let tag: UInt8
     package let content: ArraySlice<UInt8>
-    /// The whole element, with tag and length.
+    /// The bytes of the whole element, with tag and length.
     package let encoded: ArraySlice<UInt8>
 
     /// Removes and parses the first element of some bytes.
@@ -26,8 +26,8 @@ package struct DERElement: Sendable {
                 throw ReceiptFailure("an element has no definite length of at most four bytes")
             }
             length = bytes.prefix(count).reduce(0) { $0 << 8 | Int($1) }
-            // Each length has exactly one encoding (X.690 §10.1): otherwise one document could have
-            // many digests.
+            // Each length has exactly one valid encoding (X.690 §10.1): with several encodings, one
+            // document could have many digests.
             guard length >= 0x80, bytes.first != 0 else {
                 throw ReceiptFailure("a length is not in its shortest encoding")
             }
@@ -57,7 +57,8 @@ package struct DERElement: Sendable {
         return [tag, 0x80 | UInt8(length.count)] + length + content
     }
 
-    /// Returns nil if the number is empty or has more than 64 bits.
+    /// The number in the content of an INTEGER. Returns nil if the content is empty or has more
+    /// than 64 bits.
     static func integer(_ content: ArraySlice<UInt8>) -> Int64? {
         guard let first = content.first, content.count <= 8 else { return nil }
         let start: Int64 = first >= 0x80 ? -1 : 0

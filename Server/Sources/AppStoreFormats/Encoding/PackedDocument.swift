@@ -1,15 +1,15 @@
-/// A compact representation of a signed document. A notification is a JWS that contains two more.
-/// Each has the same certificates in its header, and base64 within base64 makes the inner ones a
-/// third longer. When packed, each header is stored once, separately, and referred to; payloads and
-/// signatures are stored as the bytes that they encode.
+/// A compact representation of a signed document. A notification is a JWS that contains two others.
+/// Each of the three has the same certificates in its header, and base64 within base64 makes the
+/// inner ones a third longer. Packing stores each header once, separately, and refers to it by a
+/// number; payloads and signatures are stored as the bytes that they encode.
 ///
 /// Packing is lossless: `unpacked` returns exactly the original bytes. Only text that ``Base64``
 /// decodes is replaced, and each value has only one such text; everything else is stored unchanged.
 ///
-/// Format: a list of parts, each a tag byte and its content. Tag 0: a length and that many literal
-/// bytes. Tag 1: the number of a header in `headers`. Tag 2: a length and that many bytes, which
-/// are a list of parts themselves. The document contains the expansion of that list as base64url.
-/// Lengths and numbers are little-endian base 128.
+/// Format: a list of parts, each a tag byte and its content. Tag 0: a length, and literal bytes of
+/// that length. Tag 1: the number of a header in `headers`. Tag 2: a length, and bytes of that
+/// length, which are again a list of parts. The document contains the expansion of that list in
+/// base64url. Lengths and numbers are little-endian base 128.
 package struct PackedDocument: Hashable, Sendable {
     package var parts: [UInt8]
     /// The extracted header segments as received (base64url), in the order of their numbers.
@@ -17,8 +17,8 @@ package struct PackedDocument: Hashable, Sendable {
 
     /// The maximum nesting of JWS within JWS. Apple nests two deep.
     fileprivate static let nestingMax = 3
-    /// The maximum number of different headers in one document. Apple's documents have one or two;
-    /// each further one is searched for linearly.
+    /// The maximum number of different headers in one document. Apple's documents have one or two.
+    /// The limit is small, because headers are searched for linearly.
     package static let headersMax = 16
 
     package init(parts: [UInt8], headers: [[UInt8]]) {
@@ -62,8 +62,8 @@ private struct Packer {
         out.append(UInt8(rest))
     }
 
-    /// Packs text that may be a JWS, or contain some in quotes. Each JWS begins with `eyJ` (`{"` in
-    /// base64).
+    /// Packs text that may be a JWS, or that contains JWS in quotes. Each JWS begins with `eyJ`
+    /// (`{"` in base64).
     mutating func pack(_ bytes: [UInt8], depth: Int) -> [UInt8] {
         let outer = out
         out = []
@@ -92,7 +92,7 @@ private struct Packer {
         var signature: [UInt8]
     }
 
-    /// Returns nil if the text is not a JWS in canonical base64url.
+    /// Packs one JWS. Returns nil if the text is not a JWS in canonical base64url.
     private mutating func token(_ text: ArraySlice<UInt8>) -> Token? {
         guard let jws = CompactJWS(Array(text)), let payload = jws.payload,
             let signature = jws.signature

@@ -1,9 +1,10 @@
-/// A JSON value of one of Apple's documents: every key and every number survives a round trip.
+/// A JSON value in which every key and every number of one of Apple's documents survives a round
+/// trip.
 package enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number that is not a 64-bit integer, as its literal text: Xcode writes fractional
+    /// A number that is not a 64-bit integer, as its literal text. Xcode writes fractional
     /// milliseconds.
     case decimal(String)
     case string(String)
@@ -20,8 +21,8 @@ package enum JSON: Hashable, Sendable {
         }
     }
 
-    /// The value of a key; the last one if the key is repeated, as in Apple's own clients. Returns
-    /// nil if this is not an object.
+    /// The value of a key. If the key is repeated, the last value, as in Apple's own clients.
+    /// Returns nil if this value is not an object, or has no such key.
     package subscript(_ key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.key == key }?.value
@@ -116,7 +117,7 @@ extension JSON {
         }
     }
 
-    /// The maximum length for 64 bits: a sign and 19 digits.
+    /// The maximum number of characters of a number with 64 bits: a sign and 19 digits.
     private static var integerLengthMax: Int { 20 }
 
     static func write(string: String, to out: inout [UInt8]) {
@@ -126,8 +127,8 @@ extension JSON {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// In one step, copies all bytes up to the next one that must be escaped. In most texts that is
-    /// the whole text.
+    /// Copies all bytes up to the next one that must be escaped in one step. In most texts, these
+    /// are all the bytes.
     private static func write(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
         var written = 0
         while let index = firstToEscape(of: text, from: written) {
@@ -142,8 +143,8 @@ extension JSON {
         out.append(contentsOf: UnsafeBufferPointer(rebasing: text[written...]))
     }
 
-    /// Checks eight bytes at a time, without SIMD types. Those are many times slower if the
-    /// compiler cannot assume a recent processor.
+    /// Finds the first byte that must be escaped. Checks eight bytes at a time, without SIMD types:
+    /// these are many times slower if the compiler cannot assume a recent processor.
     private static func firstToEscape(
         of text: UnsafeBufferPointer<UInt8>, from start: Int
     ) -> Int? {
@@ -161,8 +162,8 @@ extension JSON {
     }
 
     /// Whether one of eight bytes must be escaped. A byte is below a bound of at most 128 if
-    /// subtracting the bound sets its highest bit, which was not set before; it equals another byte
-    /// if their difference in bits is below 1. (Anderson: Bit Twiddling Hacks.)
+    /// subtracting the bound sets its highest bit, and that bit was not set before. A byte equals
+    /// another byte if the exclusive or of the two is below 1. (Anderson: Bit Twiddling Hacks.)
     @inline(__always)
     private static func hasByteToEscape(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -3,7 +3,7 @@ import Foundation
 /// Why bytes are not valid JSON, and where.
 package struct JSONFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var what: String
-    /// The offset in bytes at which parsing stopped.
+    /// The offset, in bytes, at which parsing stopped.
     package var offset: Int
 
     package var description: String { "\(what) at byte \(offset)" }
@@ -150,7 +150,7 @@ extension JSONParser {
         return .decimal(literal)
     }
 
-    /// Skips a fraction and an exponent. Returns true if there was either.
+    /// Skips a fraction and an exponent. Returns whether the number has one of them.
     private mutating func skipFraction() throws(JSONFailure) -> Bool {
         var found = false
         if skip(UInt8(ascii: ".")) {
@@ -196,8 +196,8 @@ extension JSONParser {
         return found.map { UnsafeRawPointer($0) - UnsafeRawPointer(start) }
     }
 
-    /// Whether there is neither an escape nor a control character. Written without branches, so
-    /// that the compiler can vectorize it.
+    /// Whether the bytes contain neither an escape nor a control character. Written without
+    /// branches, so that the compiler can vectorize it.
     private static func isPlain(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         var odd: UInt8 = 0
         for byte in UnsafeBufferPointer(rebasing: bytes) {
@@ -220,8 +220,9 @@ extension JSONParser {
         throw failure("a string without a closing quote")
     }
 
-    /// `String(decoding:)` repairs invalid UTF-8, so the resulting text has other bytes.
-    /// `validating` would report it directly, but is not specialized and takes four times as long.
+    /// The text of the bytes. `String(decoding:)` repairs invalid UTF-8, so that the resulting text
+    /// has other bytes, which shows that the UTF-8 was invalid. `validating` would report that
+    /// directly, but is not specialized and takes four times as long.
     private func text(_ units: UnsafeBufferPointer<UInt8>) throws(JSONFailure) -> String {
         var text = String(decoding: units, as: UTF8.self)
         let isWhole = text.withUTF8 { bytes in
@@ -252,7 +253,8 @@ extension JSONParser {
         }
     }
 
-    /// The scalar after `\u`. If the first escape is a high surrogate, the scalar of two escapes.
+    /// The character after `\u`. If the first escape is a high surrogate, the character of two
+    /// escapes.
     private mutating func unicodeEscape() throws(JSONFailure) -> Unicode.Scalar {
         let first = try fourHexDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }

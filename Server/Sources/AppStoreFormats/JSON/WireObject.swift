@@ -1,25 +1,26 @@
-/// One of Apple's JSON objects as a Swift value. One function names every field once, for both
+/// One of Apple's JSON objects as a Swift value. One function names every field once, and serves
 /// reading and writing.
 ///
-/// Nothing is lost: unknown keys, and known keys whose value does not have the documented type,
-/// remain in `unknown` and are written again. So a field that Apple adds, or changes, never makes a
+/// Unknown keys, and known keys whose value does not have the documented type, remain in `unknown`
+/// and are written again. So a field that Apple adds or changes is not lost, and does not make a
 /// document unreadable.
 package protocol WireObject: WireValue {
     init()
     var unknown: [JSON.Member] { get set }
     mutating func walk(_ fields: inout some FieldVisitor)
-    /// Consumes the object and returns its compact JSON text, without a copy. (A protocol
-    /// requirement, so that it is compiled for each type.)
+    /// Consumes the object and returns its compact JSON text, without a copy. A requirement of the
+    /// protocol, so that it is compiled for each type.
     consuming func intoBytes() -> [UInt8]
 }
 
-/// The possible values of a field: text, number, date, open enumeration, object, or an array of
+/// The types of a field's value: text, number, date, open enumeration, object, or an array of
 /// these.
 package protocol WireValue: Hashable, Sendable {
-    /// Returns nil if the JSON does not have the documented type.
+    /// Reads a value. Returns nil if the JSON does not have the documented type.
     init?(json: JSON)
     var json: JSON { get }
-    /// Appends the text of ``json``. May do so without creating that value, if that is faster.
+    /// Appends the text of ``json``. May do this without creating that JSON value, if that is
+    /// faster.
     func write(to text: inout [UInt8])
 }
 
@@ -27,15 +28,16 @@ extension WireValue {
     package func write(to text: inout [UInt8]) { json.write(to: &text) }
 }
 
-/// The initial capacity in bytes: a notification with two documents has 12,000.
+/// The initial capacity in bytes. A notification with two documents has about 12,000 bytes.
 private let typicalLength = 12_288
 
-/// Visits the fields of a ``WireObject``: one implementation reads, the others write.
+/// Visits the fields of a ``WireObject``. One implementation reads them, the others write them.
 package protocol FieldVisitor {
     mutating func field<Value: WireValue>(_ key: String, _ value: inout Value?)
 }
 
-/// Fields that were read are marked instead of removed, because nearly all of them are read.
+/// Reads fields. A field that was read is marked instead of removed, because nearly all fields are
+/// read.
 private struct FieldReader: FieldVisitor {
     private let members: [JSON.Member]
     private var isRead: [Bool]
@@ -58,7 +60,8 @@ private struct FieldReader: FieldVisitor {
         isRead[index] = true
     }
 
-    /// Most keys have another length, so they are skipped without comparing their text.
+    /// The last member with this key. Most keys have another length, so they are skipped without
+    /// comparing their text.
     private func lastIndex(of key: String, length: Int) -> Int? {
         members.indices.last {
             !isRead[$0] && members[$0].key.utf8.count == length && members[$0].key == key
@@ -74,7 +77,7 @@ private struct FieldWriter: FieldVisitor {
     }
 }
 
-/// Writes the members as text.
+/// Writes the fields as JSON text.
 private struct FieldTextWriter: FieldVisitor {
     var text: [UInt8]
     var isFirst = true
@@ -106,7 +109,7 @@ extension WireObject {
         var copy = self
         var writing = FieldWriter()
         copy.walk(&writing)
-        // Unknown members come first. If a key is repeated, the last member is valid, and that must
+        // Unknown members come first. If a key is repeated, its last member is valid, and that must
         // be the one that was read.
         return .object(unknown + writing.members)
     }
@@ -204,8 +207,8 @@ extension Array: WireValue where Element: WireValue {
     package var json: JSON { .array(map(\.json)) }
 }
 
-/// One of Apple's enumerations, which may grow without notice. An unknown value is kept and written
-/// again.
+/// One of Apple's enumerations, to which Apple may add values at any time. An unknown value is
+/// kept, and written again.
 package protocol OpenEnumeration: WireValue, RawRepresentable, CustomStringConvertible
 where RawValue: WireValue {
     init(rawValue: RawValue)

@@ -1,8 +1,8 @@
 /// An app's shared secret, as App Store Connect shows it. verifyReceipt requires it, and it is the
-/// only proof of origin in a version 1 notification. Its description never contains the secret, so
-/// that it cannot be logged.
+/// only proof of origin in a version 1 notification. The description of this value never contains
+/// the secret, so that the secret cannot be logged.
 package struct AppSecret: Hashable, Sendable, CustomStringConvertible {
-    /// The secret itself. It may only be sent to Apple.
+    /// The secret itself. Send it only to Apple.
     package let text: String
 
     package init(_ text: String) { self.text = text }
@@ -10,8 +10,8 @@ package struct AppSecret: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "a shared secret" }
 
     /// Whether another text equals the secret. The time that the comparison takes depends only on
-    /// the other text, so that nobody can guess the secret character by character. An empty secret
-    /// matches nothing.
+    /// the other text, so that it does not help to guess the secret character by character. An
+    /// empty secret matches nothing.
     package func matches(_ other: String) -> Bool {
         let (mine, others) = (Array(text.utf8), Array(other.utf8))
         guard !mine.isEmpty else { return false }

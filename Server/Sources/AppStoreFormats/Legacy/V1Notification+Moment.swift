@@ -1,7 +1,7 @@
 extension V1Notification {
-    /// The latest past moment that the notification contains: of a purchase, a cancellation, or a
-    /// change of the renewal status. It is the same in every copy of a notification. Nil if there
-    /// is none.
+    /// The latest past moment in the notification: that of a purchase, a cancellation, or a change
+    /// of the renewal status. Every copy of a notification has the same value. Nil if the
+    /// notification contains no such moment.
     package var latestMoment: AppStoreDate? {
         let shown = [latest, latestExpired].compactMap { $0 }
         let rows = unifiedReceipt?.latestRows ?? []
@@ -16,40 +16,39 @@ extension V1Notification {
         return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.purchased)).max()
     }
 
-    /// When the transactions that the notification contains were in the state that it describes.
-    /// For some types the moment of the event says nothing about the transactions: such
-    /// notifications may be retried two days later, and then do not contain a refund made in
-    /// between.
+    /// When the transactions in the notification had the state that it describes. For some types,
+    /// the moment of the event says nothing about the transactions: Apple may send such a
+    /// notification again two days later, and it then does not contain a refund made in between.
     package func rowsMoment(receivedAt: AppStoreDate) -> AppStoreDate {
         eventMoment.map { min($0, receivedAt) } ?? latestMoment.map { min($0, receivedAt) }
             ?? receivedAt
     }
 
-    /// When the notification's content was true. Some types contain the moment of their event, and
-    /// a failed payment failed when the period ended. A notification of any other type was
-    /// certainly written after everything that it contains, so it counts as of that moment. It may
-    /// be retried for three days, and must not override statements about those days.
+    /// When the notification's content was true. Some types contain the moment of their event. A
+    /// failed payment failed when the period ended. A notification of any other type was certainly
+    /// written after everything that it contains, so the latest moment in it counts: Apple may send
+    /// it again for three days, and it must not override statements about those days.
     ///
     /// - Parameter receivedAt: the upper limit, because a notification reports only past events,
-    ///   except for a renewal that is charged ahead. It is also the result for a notification
-    ///   without any date.
+    ///   except a renewal that is charged early. Also the result for a notification without any
+    ///   date.
     package func moment(receivedAt: AppStoreDate) -> AppStoreDate {
-        // A renewal that was charged ahead begins only after it was reported.
+        // A renewal that was charged early begins after it was reported.
         if let ownMoment { return min(ownMoment, receivedAt) }
         guard let latestMoment, latestMoment < receivedAt else { return receivedAt }
         return AppStoreDate(milliseconds: latestMoment.milliseconds + 1)
     }
 
-    /// Whether the notification contains the moment when its content was true. Notifications about
-    /// a change of product or a price consent do not.
+    /// Whether the notification contains the moment at which its content was true. Notifications
+    /// about a change of product or about consent to a price do not.
     package var namesItsMoment: Bool { ownMoment != nil }
 
     private var ownMoment: AppStoreDate? { eventMoment ?? failedAt }
 
     /// When the payment that the notification reports failed: at the end of the subscription's last
-    /// period, but not before any other moment in the notification. The notification may be retried
-    /// for three days, with a new receipt. It then still says that renewal is on, whatever the
-    /// customer has done in between.
+    /// period, but not before any other moment in the notification. Apple may send the notification
+    /// again for three days, with a new receipt. It then still says that renewal is on, whatever
+    /// the customer has done since.
     private var failedAt: AppStoreDate? {
         guard notificationType == .didFailToRenew else { return nil }
         let shown = [latest, latestExpired].compactMap { $0 }
@@ -71,8 +70,9 @@ extension V1Notification {
         }
     }
 
-    /// The part that is the same in every copy of a notification. Apple creates new receipts for
-    /// each delivery attempt, and gives a notification no id. The secret is left out.
+    /// The part that is the same in every copy of a notification. It identifies the notification,
+    /// because Apple gives it no id, and creates new receipts for each delivery attempt. The secret
+    /// is left out.
     package static func identity(of json: JSON) -> [UInt8] {
         let changing: Set = ["password", "latest_receipt", "latest_expired_receipt"]
         func plain(_ json: JSON) -> JSON {

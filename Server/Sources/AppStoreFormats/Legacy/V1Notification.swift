@@ -1,31 +1,32 @@
 /// A version 1 notification (Apple: `responseBodyV1`, deprecated since 2023). It is not signed:
-/// only the shared secret shows that it comes from Apple.
+/// only the shared secret in it shows that it comes from Apple.
 package struct V1Notification: WireObject {
     package var notificationType: V1NotificationType?
-    /// The app's shared secret, in clear text. Must not be logged.
+    /// The app's shared secret, in clear text. Do not log it.
     package var password: String?
     package var environment: V1Environment?
     package var autoRenewProductID: String?
     package var autoRenewAdamID: String?
     package var autoRenewStatus: Bool?
-    /// When renewal was turned on or off.
+    /// When renewal was last switched on or off.
     package var autoRenewStatusChanged: AppStoreDate?
-    /// A number, unlike in other documents.
+    /// Why the subscription expired. A number here, unlike in other documents.
     package var expirationIntent: ExpirationIntent?
-    /// When the purchase was refunded, if it is a subscription.
+    /// When the purchase was refunded. Only for a subscription.
     package var cancelled: AppStoreDate?
     package var webOrderLineItemID: String?
-    /// A transaction receipt, Base64, until March 2021.
+    /// A transaction receipt in Base64. Present until March 2021.
     package var latestReceipt: String?
     package var latest: TransactionReceipt?
-    /// Replaces the two above once the subscription has expired or been cancelled.
+    /// A transaction receipt in Base64. Replaces ``latestReceipt`` once the subscription has
+    /// expired or was cancelled.
     package var latestExpiredReceipt: String?
     package var latestExpired: TransactionReceipt?
-    /// Since November 2019.
+    /// The account's transactions. Present since November 2019.
     package var unifiedReceipt: V1UnifiedReceipt?
     package var bundleID: String?
     package var bundleVersion: String?
-    /// Since 2021.
+    /// The id of the subscription's first transaction. Present since 2021.
     package var originalTransactionID: UnquotedNumber?
     /// When version 1 was deprecated, as an HTTP date.
     package var deprecation: String?
@@ -61,9 +62,9 @@ package struct V1Notification: WireObject {
 package struct V1UnifiedReceipt: WireObject {
     package var status: VerifyReceiptStatus?
     package var environment: StoreEnvironment?
-    /// At most ``rowsMax``, the newest.
+    /// The newest transactions, at most ``rowsMax``.
     package var latestRows: [VerifyReceiptRow]?
-    /// An app receipt, Base64.
+    /// An app receipt in Base64.
     package var latestReceipt: String?
     package var renewals: [VerifyReceiptRenewal]?
     package var unknown: [JSON.Member] = []
@@ -98,7 +99,7 @@ package struct UnquotedNumber: WireValue {
     package var json: JSON { Int64(text).map { .integer($0) } ?? .string(text) }
 }
 
-/// The environment, as version 1 notifications name it outside of the unified receipt.
+/// The environment in the words that version 1 notifications use outside the unified receipt.
 package struct V1Environment: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -122,7 +123,7 @@ package struct V1NotificationType: OpenEnumeration {
     package static let interactiveRenewal = Self(rawValue: "INTERACTIVE_RENEWAL")
     package static let priceIncreaseConsent = Self(rawValue: "PRICE_INCREASE_CONSENT")
     package static let refund = Self(rawValue: "REFUND")
-    /// A subscription that had expired was renewed; until March 2021.
+    /// A subscription that had expired was renewed. Sent until March 2021.
     package static let renewal = Self(rawValue: "RENEWAL")
     package static let revoke = Self(rawValue: "REVOKE")
 }

@@ -2,21 +2,21 @@
 /// never contains later purchases.
 package struct VerifyReceiptApp: WireObject {
     package var receiptType: ReceiptType?
-    /// The app's Apple id; 0 in the sandbox.
+    /// The app's Apple id. 0 in the sandbox.
     package var adamID: Int64?
     package var appItemID: Int64?
     package var bundleID: String?
     package var applicationVersion: String?
-    /// Null in some production responses; then it remains in `unknown`.
+    /// The id of the download. Null in some production responses, where it remains in `unknown`.
     package var downloadID: Int64?
     package var versionExternalIdentifier: Int64?
     package var created: AppStoreDate?
-    /// The only date with milliseconds.
+    /// When the receipt was submitted. The only date in milliseconds.
     package var requested: AppStoreDate?
     package var originallyPurchased: AppStoreDate?
     package var originalApplicationVersion: String?
     package var purchases: [VerifyReceiptRow]?
-    /// For volume purchases: when the licence for the app ends.
+    /// When the licence for the app ends. Only for volume purchases.
     package var expires: AppStoreDate?
     package var preordered: AppStoreDate?
     package var unknown: [JSON.Member] = []
@@ -42,7 +42,7 @@ package struct VerifyReceiptApp: WireObject {
 }
 
 extension VerifyReceiptApp {
-    /// Apple's response for a receipt that is submitted at a moment.
+    /// Creates Apple's response for a receipt that is submitted at a moment.
     package init(_ receipt: AppReceipt, at now: AppStoreDate) {
         self.init()
         receiptType = receipt[.receiptType]?.text.map { ReceiptType(rawValue: $0) }

@@ -1,8 +1,8 @@
-// The JSON encodings of verifyReceipt and version 1 notifications, which differ from newer
-// documents: nearly everything is a string.
+// The JSON encodings of verifyReceipt and version 1 notifications. They differ from those of newer
+// documents: nearly every value is a string.
 
-/// A value written as a string: `"1"`, `"true"`. Proxies and old fixtures write it without quotes,
-/// so both forms are read.
+/// A value that Apple writes as a string: `"1"`, `"true"`. Proxies and old fixtures write it
+/// without quotes, so both forms are read.
 package struct Quoted<Value: LosslessStringConvertible & Hashable & Sendable>: WireValue {
     package var value: Value
 
@@ -23,8 +23,8 @@ package struct Quoted<Value: LosslessStringConvertible & Hashable & Sendable>: W
     package var json: JSON { .string(String(value)) }
 }
 
-/// A boolean that Apple has written in several ways: `true`, `1`, `"1"`, `"true"`, and their
-/// opposites. Written as a boolean.
+/// A boolean that Apple has written in several ways: `true`, `1`, `"1"`, `"true"`, and the
+/// corresponding forms of false. Written as a boolean.
 package struct LooseFlag: WireValue {
     package var value: Bool
 
@@ -43,7 +43,7 @@ package struct LooseFlag: WireValue {
 }
 
 extension FieldVisitor {
-    /// A value that is written as a string.
+    /// Visits a value that is written as a string.
     mutating func quoted<Value: LosslessStringConvertible & Hashable & Sendable>(
         _ key: String, _ value: inout Value?
     ) {
@@ -52,7 +52,7 @@ extension FieldVisitor {
         value = quoted?.value
     }
 
-    /// An enumeration of numbers that are written as strings.
+    /// Visits an enumeration of numbers that are written as strings.
     mutating func quoted<Value: OpenEnumeration>(
         _ key: String, _ value: inout Value?
     ) where Value.RawValue == Int64 {
@@ -67,14 +67,14 @@ extension FieldVisitor {
         value = flag?.value
     }
 
-    /// A date in three formats. If they differ, the milliseconds count.
+    /// Visits a date in three formats. If the three differ, the milliseconds count.
     mutating func dates(_ key: String, _ value: inout AppStoreDate?) {
         dates(
             &value, greenwich: key, milliseconds: key + "_ms", pacific: key + "_pst")
     }
 
-    /// A date in three formats with the keys of transaction receipts. There the plain key contains
-    /// the milliseconds.
+    /// Visits a date in three formats under the keys of transaction receipts, where the plain key
+    /// contains the milliseconds.
     mutating func formattedDates(_ key: String, _ value: inout AppStoreDate?) {
         dates(
             &value, greenwich: key + "_formatted", milliseconds: key,
@@ -104,7 +104,7 @@ private struct DateText: WireValue {
         self.text = text
     }
 
-    /// Some documents contain milliseconds under the key of a readable date.
+    /// Reads a date. Some documents contain milliseconds under the key of a readable date.
     init?(json: JSON) {
         guard let text = json.string,
             let moment = Int64(text).map({ AppStoreDate(milliseconds: $0) })

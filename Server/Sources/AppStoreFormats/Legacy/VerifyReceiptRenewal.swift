@@ -1,17 +1,19 @@
 /// The renewal info of a subscription: an element of `pending_renewal_info`, one for each original
 /// transaction.
 package struct VerifyReceiptRenewal: WireObject {
-    /// Only once it has expired.
+    /// Why the subscription expired. Absent until it has expired.
     package var expirationIntent: ExpirationIntent?
     /// The product of the next period.
     package var autoRenewProductID: String?
-    /// Absent until the first expiry, and again after a recovery.
+    /// Whether the App Store retries the payment. Absent until the first expiry, and again after a
+    /// recovery.
     package var isInBillingRetry: NumericFlag?
     package var productID: String?
     package var originalTransactionID: String?
     package var autoRenewStatus: AutoRenewStatus?
     package var graceUntil: AppStoreDate?
-    /// The former name of `priceIncreaseStatus`, before Apple renamed it.
+    /// The customer's consent to a price increase, under the name that `priceIncreaseStatus` had
+    /// before.
     package var priceConsentStatus: PriceIncreaseStatus?
     package var priceIncreaseStatus: PriceIncreaseStatus?
     package var offerCodeReferenceName: String?

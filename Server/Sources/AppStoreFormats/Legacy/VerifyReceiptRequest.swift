@@ -4,7 +4,7 @@ package struct VerifyReceiptRequest: WireObject {
     package var receiptData: String?
     /// The app's shared secret.
     package var password: String?
-    /// Omits all but the latest transaction of each subscription.
+    /// Whether to return only the latest transaction of each subscription.
     package var excludesOldTransactions: Bool?
     package var unknown: [JSON.Member] = []
 

@@ -8,13 +8,13 @@ package struct VerifyReceiptRow: WireObject {
     package var purchased: AppStoreDate?
     package var originallyPurchased: AppStoreDate?
     package var expires: AppStoreDate?
-    /// The date of a refund, an upgrade, or the end of family sharing.
+    /// The date of a refund, of an upgrade, or of the end of Family Sharing.
     package var cancelled: AppStoreDate?
     package var webOrderLineItemID: String?
     package var isTrial: Bool?
     package var isIntroductory: Bool?
     package var cancellationReason: RevocationReason?
-    /// Either true or absent.
+    /// Whether an upgrade has replaced the transaction. True or absent.
     package var isUpgraded: Bool?
     package var offerCodeReferenceName: String?
     package var promotionalOfferID: String?
@@ -48,8 +48,8 @@ package struct VerifyReceiptRow: WireObject {
 }
 
 extension VerifyReceiptRow {
-    /// The row that Apple returns for a purchase in a receipt, with the fields that the receipt
-    /// contains. Derived by comparing receipts with Apple's recorded responses.
+    /// Creates the row that Apple returns for a purchase in a receipt, with the fields that the
+    /// receipt contains. Derived from a comparison of receipts with Apple's recorded responses.
     package init(_ purchase: InAppReceipt) {
         self.init()
         quantity = purchase[.quantity]?.integer

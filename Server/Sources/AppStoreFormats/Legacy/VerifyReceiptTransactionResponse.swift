@@ -2,15 +2,15 @@
 package struct VerifyReceiptTransactionResponse: WireObject {
     /// The submitted receipt.
     package var receipt: TransactionReceipt?
-    /// The subscription's latest transaction, while it is active.
+    /// The subscription's latest transaction. Present while the subscription is active.
     package var latest: TransactionReceipt?
-    /// The subscription's latest transaction, once it has expired, been cancelled, or failed to
-    /// renew.
+    /// The subscription's latest transaction. Present once the subscription has expired, was
+    /// cancelled, or failed to renew.
     package var latestExpired: TransactionReceipt?
-    /// A new transaction receipt, Base64, while the subscription is active.
+    /// A new transaction receipt in Base64. Present while the subscription is active.
     package var latestReceipt: String?
     package var autoRenewProductID: String?
-    /// A number, unlike in other documents.
+    /// Whether renewal is on. A number here, unlike in other documents.
     package var autoRenewStatus: AutoRenewStatus?
     package var expirationIntent: ExpirationIntent?
     package var isInBillingRetry: NumericFlag?

@@ -1,10 +1,10 @@
 /// The payload of a version 2 notification (Apple: `ResponseBodyV2DecodedPayload`). Exactly one of
-/// `data`, `summary`, `externalPurchaseToken`, `appData`, and `unclaimInfo` is present, or a part
-/// that Apple has added since.
+/// `data`, `summary`, `externalPurchaseToken`, `appData`, and `unclaimInfo` is present, or else a
+/// part that this version does not know.
 package struct NotificationPayload: WireObject {
     package var notificationType: NotificationType?
     package var subtype: NotificationSubtype?
-    /// The id is the same in every retry of one notification.
+    /// The id of the notification, the same in every retry.
     package var notificationUUID: String?
     package var version: String?
     package var signedDate: AppStoreDate?
@@ -41,15 +41,16 @@ extension NotificationPayload {
     }
 }
 
-/// The part of most notifications: one purchase as it was when the notification was signed.
+/// The part of most notifications: one purchase as of the moment at which the notification was
+/// signed.
 package struct NotificationData: WireObject {
-    /// Absent in the sandbox.
+    /// The app's Apple id. Absent in the sandbox.
     package var appAppleId: Int64?
     package var bundleId: String?
     package var bundleVersion: String?
     package var environment: StoreEnvironment?
     package var signedTransactionInfo: String?
-    /// Only for auto-renewable subscriptions.
+    /// The signed renewal info. Present only for auto-renewable subscriptions.
     package var signedRenewalInfo: String?
     package var status: SubscriptionStatus?
     package var consumptionRequestReason: ConsumptionRequestReason?
@@ -97,7 +98,8 @@ package struct NotificationSummary: WireObject {
 
 /// A token of a purchase outside the App Store.
 package struct ExternalPurchaseToken: WireObject {
-    /// Begins with `SANDBOX` in the sandbox, which is the only indication of the environment here.
+    /// The token's id. It begins with `SANDBOX` in the sandbox, which is the only sign of the
+    /// environment here.
     package var externalPurchaseId: String?
     package var tokenCreationDate: AppStoreDate?
     package var tokenExpirationDate: AppStoreDate?
@@ -118,7 +120,7 @@ package struct ExternalPurchaseToken: WireObject {
     }
 }
 
-/// The part of a notification that is about the app as a whole (RESCIND_CONSENT).
+/// The part of a RESCIND_CONSENT notification, which is about the app as a whole.
 package struct NotificationAppData: WireObject {
     package var appAppleId: Int64?
     package var bundleId: String?
@@ -136,15 +138,15 @@ package struct NotificationAppData: WireObject {
     }
 }
 
-/// The part of `UNCLAIM_SEATS`: Apple has ended claims on seats of a group whose invitations our
-/// server manages. Apple always sends the ids. Apple does not document which other fields are
-/// always sent.
+/// The part of an `UNCLAIM_SEATS` notification: Apple has ended claims on seats of a group whose
+/// members the app invites. Apple always sends the ids of the claims, and does not document which
+/// other fields it always sends.
 package struct UnclaimInfo: WireObject {
     package var environment: StoreEnvironment?
     package var appAppleId: Int64?
     package var bundleId: String?
     package var originalTransactionId: String?
-    /// The ids of the claims, as `Claim Seat` has returned them. UUIDs.
+    /// The ids of the claims, as `Claim Seat` returned them: UUIDs.
     package var unclaimSeatIds: [String]?
     package var unknown: [JSON.Member] = []
 
@@ -173,8 +175,8 @@ package struct NotificationBody: WireObject {
 
 extension NotificationBody {
     /// The signed payload of a body that contains nothing else, in Apple's exact form:
-    /// `{"signedPayload":"…"}`, with only base64url characters and dots between the quotes. Returns
-    /// nil for any other body, even an equivalent one: such a body must be parsed.
+    /// `{"signedPayload":"…"}`, with only base64url characters and dots in the second text. Returns
+    /// nil for any other body, even one with the same meaning: such a body must be parsed.
     package static func plainPayload(of body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard body.count > head.count + tail.count,
             body.prefix(head.count).elementsEqual(head), body.suffix(tail.count).elementsEqual(tail)

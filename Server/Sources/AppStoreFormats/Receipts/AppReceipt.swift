@@ -1,12 +1,12 @@
 /// The contents of an app receipt (since iOS 7): the payload of the signed file that every app has
 /// on a device.
 ///
-/// A receipt is a set of numbered attributes. All of them are retained, including unknown ones;
-/// ``Field`` names those that are known.
+/// A receipt is a set of numbered attributes. All of them are kept, including unknown ones;
+/// ``Field`` names the known ones.
 package struct AppReceipt: ReceiptAttributes {
     /// All attributes except the purchases.
     package var attributes: [ReceiptAttribute]
-    /// In the order of the receipt.
+    /// The purchases in the order of the receipt.
     package var purchases: [InAppReceipt]
 
     package init(attributes: [ReceiptAttribute] = [], purchases: [InAppReceipt] = []) {
@@ -32,14 +32,14 @@ package struct AppReceipt: ReceiptAttributes {
         return ReceiptAttribute.bytes(attributes + bought)
     }
 
-    /// The numbers whose meaning is known. Apple documents a few; the others were derived from
-    /// receipts and Apple's responses about them.
+    /// The numbers of attributes whose meaning is known. Apple documents some of them; the others
+    /// were derived from receipts and Apple's responses about them.
     package enum Field: Int64, Hashable, Sendable, CaseIterable {
         case receiptType = 0
-        /// 0 in the sandbox.
+        /// The app's Apple id. 0 in the sandbox.
         case appAppleID = 1
         case bundleID = 2
-        /// `CFBundleVersion`; on the Mac, the short version.
+        /// The app's version: `CFBundleVersion` or, on the Mac, the short version.
         case applicationVersion = 3
         /// Random bytes, which are one part of the device hash.
         case opaqueValue = 4
@@ -47,28 +47,29 @@ package struct AppReceipt: ReceiptAttributes {
         case deviceHash = 5
         case opaque6 = 6
         case opaque7 = 7
-        /// Empty in the sandbox. In production a little before the creation.
+        /// When the receipt was downloaded. Empty in the sandbox; in production a little before the
+        /// creation.
         case downloaded = 8
         case softwareBuild = 9
         case ageRating = 10
         case developerID = 11
-        /// Also the moment at which the signer's certificate must be valid.
+        /// When the receipt was created. The signer's certificate must be valid at this moment.
         case created = 12
         case clientVersion = 13
         case counter = 14
         case downloadID = 15
         case versionExternalIdentifier = 16
-        /// One for each purchase.
+        /// A purchase. A receipt has one such attribute for each purchase.
         case purchase = 17
-        /// When the customer first obtained the app. In the sandbox always 2013-08-01T07:00:00Z.
+        /// When the customer first obtained the app. In the sandbox, always 2013-08-01T07:00:00Z.
         case originallyPurchased = 18
-        /// In the sandbox always 1.0.
+        /// The version of the app that the customer first obtained. In the sandbox, always 1.0.
         case originalApplicationVersion = 19
         case empty20 = 20
-        /// Only for volume purchases.
+        /// When the licence for the app ends. Only for volume purchases.
         case expires = 21
         case organization = 23
-        /// Always 3.
+        /// An unknown attribute, which is always 3.
         case three = 25
         case preordered = 32
     }
@@ -91,13 +92,13 @@ package protocol ReceiptAttributes: Hashable, Sendable {
 }
 
 extension ReceiptAttributes {
-    /// An attribute by its name; the first one if it is repeated.
+    /// The attribute with a name. If it is repeated, the first one. Nil if there is none.
     package subscript(_ field: Field) -> ReceiptAttribute? {
         attributes.first { $0.number == field.rawValue }
     }
 }
 
-/// The environment a receipt is from, and how the app was bought.
+/// The environment of a receipt, and how the app was bought.
 package struct ReceiptType: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -106,6 +107,6 @@ package struct ReceiptType: OpenEnumeration {
     package static let sandbox = Self(rawValue: "ProductionSandbox")
     package static let volume = Self(rawValue: "ProductionVPP")
     package static let volumeSandbox = Self(rawValue: "ProductionVPPSandbox")
-    /// Signed by Xcode with its own certificate, so it proves nothing.
+    /// The receipt is signed by Xcode with its own certificate, so it proves nothing.
     package static let xcode = Self(rawValue: "Xcode")
 }

@@ -10,8 +10,8 @@ package struct InAppReceipt: ReceiptAttributes {
 
     package var bytes: [UInt8] { ReceiptAttribute.bytes(attributes) }
 
-    /// The numbers whose meaning is known. An absent date is an empty text, an absent web order
-    /// line item is 0.
+    /// The numbers of attributes whose meaning is known. An absent date is an empty text; an absent
+    /// web order line item is 0.
     package enum Field: Int64, Hashable, Sendable, CaseIterable {
         case quantity = 1701
         case productID = 1702
@@ -22,7 +22,7 @@ package struct InAppReceipt: ReceiptAttributes {
         case kind = 1707
         case expires = 1708
         case empty1709 = 1709
-        /// Always 0.
+        /// An unknown attribute, which is always 0.
         case zero = 1710
         case webOrderLineItemID = 1711
         case cancelled = 1712
@@ -32,11 +32,12 @@ package struct InAppReceipt: ReceiptAttributes {
         case empty1716 = 1716
         case empty1717 = 1717
         case empty1718 = 1718
-        /// Absent for purchases that do not renew, and before 2017.
+        /// Whether the period is an introductory offer. Absent for purchases that do not renew, and
+        /// before 2017.
         case isIntroductory = 1719
         case cancellationReason = 1720
         case promotionalOfferID = 1721
-        /// 1 if the purchase is shared by a family; inferred from few receipts.
+        /// Whether the purchase is shared by a family: 1 if it is. Inferred from few receipts.
         case isFamilyShared = 1722
     }
 }
@@ -50,10 +51,10 @@ package struct ReceiptProductKind: OpenEnumeration {
     package static let consumable = Self(rawValue: 1)
     package static let nonRenewing = Self(rawValue: 2)
     package static let autoRenewable = Self(rawValue: 3)
-    /// Newsstand subscriptions, until 2015.
+    /// A Newsstand subscription. Used until 2015.
     package static let freeSubscription = Self(rawValue: 4)
 
-    /// Returns nil for a type that receipts have no number for.
+    /// The number of a product type. Returns nil for a type for which receipts have no number.
     package init?(_ type: ProductType) {
         switch type {
         case .nonConsumable: self = .nonConsumable

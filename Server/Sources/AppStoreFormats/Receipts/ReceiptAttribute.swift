@@ -1,10 +1,11 @@
-/// One of the numbered attributes of a receipt. Its value is stored as the signed bytes, because
-/// the meaning of a number and the encoding of its value may be unknown.
+/// One of the numbered attributes of a receipt. The value is stored as the bytes that were signed,
+/// because the meaning of a number and the encoding of its value may be unknown.
 package struct ReceiptAttribute: Hashable, Sendable {
     package var number: Int64
-    /// 1, or 2 for the opaque value in receipts signed by Apple.
+    /// The version of the attribute: 1, or 2 for the opaque value in receipts that Apple signed.
     package var version: Int64
-    /// Most values are themselves a DER element: an INTEGER, a UTF8String, or an IA5String.
+    /// The bytes of the value. Most values are again a DER element: an INTEGER, a UTF8String or an
+    /// IA5String.
     package var value: [UInt8]
 
     /// The maximum number of attributes of one receipt, or of one purchase in it.
@@ -33,28 +34,28 @@ extension ReceiptAttribute {
         Self(field.rawValue, value: DERElement.bytes(DERElement.asciiText, Array(value.utf8)))
     }
 
-    /// An absent date is an empty text.
+    /// An attribute with a date. An absent date is an empty text.
     package static func date(
         _ field: some RawRepresentable<Int64>, _ value: AppStoreDate?
     ) -> Self {
         ascii(field, value.map(ReceiptDate.text) ?? "")
     }
 
-    /// Returns nil if the value is not an INTEGER of at most 64 bits.
+    /// The value as a number. Returns nil if it is not an INTEGER of at most 64 bits.
     package var integer: Int64? {
         element.flatMap {
             $0.tag == DERElement.integer ? DERElement.integer($0.content) : nil
         }
     }
 
-    /// Returns nil if the value is not a text.
+    /// The value as text. Returns nil if it is not a text.
     package var text: String? {
         guard let element, [DERElement.utf8Text, DERElement.asciiText].contains(element.tag)
         else { return nil }
         return String(validating: element.content, as: UTF8.self)
     }
 
-    /// Returns nil if the value is not a date, or is the empty text.
+    /// The value as a date. Returns nil if it is not a date, or is the empty text.
     package var date: AppStoreDate? { text.flatMap(ReceiptDate.moment) }
 
     private var element: DERElement? {
@@ -89,8 +90,8 @@ extension ReceiptAttribute {
         return attributes
     }
 
-    /// The SET as Apple writes it: sorted by encoding (X.690 §11.6). Shorter encodings come first,
-    /// so the order of a receipt's purchases says nothing about their age.
+    /// The SET in Apple's form, sorted by encoding (X.690 §11.6). Shorter encodings come first, so
+    /// the order of a receipt's purchases is not that of their dates.
     static func bytes(_ attributes: [Self]) -> [UInt8] {
         let encoded = attributes.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
         return DERElement.bytes(DERElement.set, encoded.flatMap { $0 })

@@ -4,7 +4,7 @@ import Foundation
 /// in JSON three fields, as `2026-01-10 20:00:00 Etc/GMT`, as milliseconds in a string, and as
 /// `2026-01-10 12:00:00 America/Los_Angeles`.
 package enum ReceiptDate {
-    /// The format of a receipt: UTC, whole seconds.
+    /// The format of a receipt: UTC, in whole seconds.
     package static func text(_ moment: AppStoreDate) -> String {
         let (day, time) = civil(moment, offset: 0)
         return "\(day)T\(time)Z"
@@ -16,21 +16,21 @@ package enum ReceiptDate {
         return "\(day) \(time) Etc/GMT"
     }
 
-    /// The format in Cupertino's local time. Its keys end in `_pst`, even in summer.
+    /// The format in Cupertino's local time. The keys of such dates end in `_pst`, even in summer.
     package static func pacific(_ moment: AppStoreDate) -> String {
         let (day, time) = civil(moment, offset: offset(at: moment))
         return "\(day) \(time) America/Los_Angeles"
     }
 
-    /// Parses all of these formats except bare milliseconds, and Xcode's format, an offset with or
-    /// without a colon. Returns nil for anything else.
+    /// Parses all of these formats except plain milliseconds, and Xcode's format: an offset with or
+    /// without a colon. Returns nil for any other text.
     package static func moment(_ text: String) -> AppStoreDate? {
         var text = text
         return text.withUTF8 { moment($0) }
     }
 
-    /// Parses byte by byte. A receipt has several dates for each purchase, and a format pattern
-    /// takes a hundred times as long.
+    /// Parses a date byte by byte. A receipt has several dates for each purchase, and a format
+    /// pattern takes a hundred times as long.
     private static func moment(_ text: UnsafeBufferPointer<UInt8>) -> AppStoreDate? {
         let (dash, colon) = (UInt8(ascii: "-"), UInt8(ascii: ":"))
         guard text.count > 19, text[4] == dash, text[7] == dash, text[13] == colon,
@@ -63,7 +63,8 @@ package enum ReceiptDate {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    /// Milliseconds. Returns 0 if there is no fraction, nil if no digit follows the decimal point.
+    /// The milliseconds of a fraction. Returns 0 if there is none, and nil if no digit follows the
+    /// decimal point.
     private static func fraction(
         removingFrom text: inout Slice<UnsafeBufferPointer<UInt8>>
     ) -> Int? {
@@ -77,8 +78,8 @@ package enum ReceiptDate {
     }
 
     private static let millisecondsPerDay: Int64 = 86_400_000
-    /// The years 1 to 9999, the only ones with four digits. Moments before or after them, which
-    /// only forgeries contain, are clamped to this range.
+    /// The moments of the years 1 to 9999, the only years with four digits. Moments outside this
+    /// range, which only forgeries contain, are replaced by the nearest moment in it.
     private static let representable: ClosedRange<Int64> = -62_135_510_400_000...253_402_214_400_000
 
     private static let zone: TimeZone = {
@@ -88,7 +89,7 @@ package enum ReceiptDate {
         return zone
     }()
 
-    /// Milliseconds that local time is ahead of UTC; negative here.
+    /// The milliseconds by which local time is ahead of UTC. Negative in Cupertino.
     private static func offset(at moment: AppStoreDate) -> Int64 {
         let seconds = bounded(moment).flooredDivision(by: 1000)
         let instant = Date(timeIntervalSince1970: TimeInterval(seconds))
@@ -118,8 +119,8 @@ package enum ReceiptDate {
             return AppStoreDate(milliseconds: local)
         }
         if zone.elementsEqual(" America/Los_Angeles".utf8) {
-            // Interprets the time as PST first. This is correct on either side of a change between
-            // PST and PDT. Of the hour that occurs twice, it yields the second.
+            // Interprets the time as PST first. This is correct before and after a change between
+            // PST and PDT. For the hour that occurs twice, it gives the second occurrence.
             let asStandard = AppStoreDate(milliseconds: local + 8 * 3_600_000)
             return AppStoreDate(milliseconds: local - offset(at: asStandard))
         }

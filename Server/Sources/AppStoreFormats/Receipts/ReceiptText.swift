@@ -1,4 +1,4 @@
-/// Receipts as the Base64 text that programs send.
+/// Decodes receipts from the Base64 text that programs send.
 package enum ReceiptText {
     /// Decodes a text. Line breaks are ignored, and spaces are turned back into the plus signs that
     /// form decoding replaced. Returns nil if the text is empty or not Base64.

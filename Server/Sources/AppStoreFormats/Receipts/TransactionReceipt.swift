@@ -6,7 +6,7 @@
 package struct TransactionReceipt: WireObject {
     package var bundleID: String?
     package var bundleVersion: String?
-    /// The app's Apple id; absent in the sandbox.
+    /// The app's Apple id. Absent in the sandbox.
     package var appItemID: String?
     /// The product's Apple id.
     package var itemID: String?

@@ -1,11 +1,11 @@
-/// A transaction receipt as apps before iOS 7 received it: an old-style text property list that
-/// contains another one, in Base64, and its signature.
+/// A transaction receipt in the form in which apps before iOS 7 received it: an old-style text
+/// property list that contains, in Base64, another such list and its signature.
 package struct TransactionReceiptFile: Hashable, Sendable {
-    /// The inner list as it was signed.
+    /// The bytes of the inner list, which the signature covers.
     package var signedBytes: [UInt8]
     /// The bytes of a ``TransactionReceiptSignature``.
     package var signature: [UInt8]
-    /// `Sandbox`; absent in production.
+    /// The environment: `Sandbox`. Absent in production.
     package var environment: StoreEnvironment?
 
     /// The maximum size of a file in bytes.
@@ -43,7 +43,8 @@ package struct TransactionReceiptFile: Hashable, Sendable {
 }
 
 extension TransactionReceipt {
-    /// Parses the signed list within a receipt file: its keys are those of the JSON, with dashes.
+    /// Parses the signed list within a receipt file. The keys of the list are those of the JSON,
+    /// with dashes.
     package init(signedBytes: [UInt8]) throws(ReceiptFailure) {
         let list = try TextPropertyList(parsing: signedBytes)
         let members = list.entries.map { key, value in
@@ -66,12 +67,12 @@ extension TransactionReceipt {
 }
 
 /// The signature of a transaction receipt: a version, the RSA signature, and the signer's
-/// certificate. It covers the version byte and the list, with SHA-1 and PKCS #1 v1.5.
+/// certificate. The signature covers the version byte and the list, with SHA-1 and PKCS #1 v1.5.
 package struct TransactionReceiptSignature: Hashable, Sendable {
-    /// 2 for a key of 1024 bits, 3 for one of 2048.
+    /// The version: 2 for a key of 1024 bits, 3 for a key of 2048 bits.
     package var version: UInt8
     package var signature: [UInt8]
-    /// DER.
+    /// The signer's certificate in DER.
     package var certificate: [UInt8]
 
     package init(version: UInt8, signature: [UInt8], certificate: [UInt8]) {

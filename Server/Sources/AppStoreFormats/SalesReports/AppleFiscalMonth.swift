@@ -7,24 +7,25 @@
 package struct AppleFiscalMonth: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The calendar year in which the fiscal year ends.
     package let year: Int
-    /// 1 is October, 12 is September.
+    /// The number of the month: 1 is October, 12 is September.
     package let number: Int
 
-    /// The App Store opened in the fiscal year 2008.
+    /// The fiscal years that are supported. The App Store opened in the fiscal year 2008.
     package static let years = 2008...2100
 
     private static let weeksByNumber = [5, 4, 4, 5, 4, 4, 5, 4, 4, 5, 4, 4]
-    /// December, the month that can have an additional week.
+    /// The number of December, the month that can have an additional week.
     private static let longNumber = 3
 
-    /// Returns nil for a number that is not from 1 to 12, and for years outside ``years``.
+    /// Creates a month. Returns nil for a number that is not from 1 to 12, and for years outside
+    /// ``years``.
     package init?(year: Int, number: Int) {
         guard Self.years.contains(year), (1...12).contains(number) else { return nil }
         self.year = year
         self.number = number
     }
 
-    /// Reads Apple's spelling, `2026-01` for October 2025. Returns nil for anything else.
+    /// Parses Apple's spelling, such as `2026-01` for October 2025. Returns nil for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].count == 4, parts[1].count == 2,
@@ -50,30 +51,30 @@ package struct AppleFiscalMonth: Hashable, Comparable, Sendable, CustomStringCon
         "\(year)-\(number < 10 ? "0" : "")\(number)"
     }
 
-    /// 1 to 12, as in a calendar: 10 for the fiscal month 1.
+    /// The number of the month in a calendar, from 1 to 12: 10 for the fiscal month 1.
     package var calendarMonth: Int { (number + 8) % 12 + 1 }
-    /// The year of the calendar month.
+    /// The calendar year of the month.
     package var calendarYear: Int { number <= 3 ? year - 1 : year }
 
     package var weeks: Int {
         Self.weeksByNumber[number - 1] + (number == Self.longNumber && hasLongYear ? 1 : 0)
     }
 
-    /// Whether its fiscal year has 53 weeks.
+    /// Whether the month's fiscal year has 53 weeks.
     package var hasLongYear: Bool { Self.start(of: year + 1) - Self.start(of: year) == 53 * 7 }
 
-    /// A Sunday.
+    /// The first day of the month, a Sunday.
     package var first: CivilDate { CivilDate(daysSince1970: firstDay) }
-    /// A Saturday.
+    /// The last day of the month, a Saturday.
     package var last: CivilDate {
         CivilDate(daysSince1970: firstDay + Int64(7 * weeks) - 1)
     }
 
-    /// Returns nil after the last of ``years``.
+    /// The following month. Returns nil after the last of ``years``.
     package var next: Self? {
         number < 12 ? Self(year: year, number: number + 1) : Self(year: year + 1, number: 1)
     }
-    /// Returns nil before the first of ``years``.
+    /// The preceding month. Returns nil before the first of ``years``.
     package var previous: Self? {
         number > 1 ? Self(year: year, number: number - 1) : Self(year: year - 1, number: 12)
     }

@@ -1,7 +1,8 @@
 /// The codes of countries (ISO 3166-1). Signed documents name a storefront by three letters,
 /// reports by two.
 package enum CountryCode {
-    /// Returns nil if the code is not that of a country.
+    /// The two-letter code for a three-letter one. Returns nil if the code is not that of a
+    /// country.
     package static func twoLetters(of code: String) -> String? { table.two[code] }
 
     package static func threeLetters(of code: String) -> String? { table.three[code] }
@@ -16,7 +17,7 @@ package enum CountryCode {
         return (two, three)
     }()
 
-    /// XKS is what the App Store uses for Kosovo.
+    /// The three-letter and two-letter codes. XKS is the App Store's code for Kosovo.
     private static let text = """
         ABW AW, AFG AF, AGO AO, AIA AI, ALA AX, ALB AL, AND AD, ARE AE, ARG AR, ARM AM, ASM AS,
         ATA AQ, ATF TF, ATG AG, AUS AU, AUT AT, AZE AZ, BDI BI, BEL BE, BEN BJ, BES BQ, BFA BF,

@@ -5,13 +5,13 @@ package struct FinancialRow: SalesReportRow {
     package var end = CivilDate(year: 1970, month: 1, day: 1)
     package var upc = ""
     package var isrc = ""
-    /// The SKU.
+    /// The product's SKU.
     package var vendorIdentifier = ""
-    /// Negative for refunds.
+    /// The number of units. Negative for refunds.
     package var quantity: Int64 = 0
-    /// The amount for one unit.
+    /// The developer's amount for one unit.
     package var partnerShare: Int64 = 0
-    /// The amount for all units.
+    /// The developer's amount for all units.
     package var extendedPartnerShare: Int64 = 0
     package var partnerShareCurrency = ""
     package var direction = SalesReportDirection.sale
@@ -34,8 +34,8 @@ package struct FinancialRow: SalesReportRow {
     /// What the developer is paid for the row, in thousandths of ``partnerShareCurrency``.
     package var proceeds: Int64 { extendedPartnerShare }
 
-    /// How many partial refunds the row stands for. They have no quantity, and equal ones are
-    /// combined in one row. 0 if the row is about whole units.
+    /// The number of partial refunds in the row. They have no quantity, and equal ones are combined
+    /// in one row. 0 if the row is about whole units.
     package var partialRefunds: Int64 {
         quantity == 0 && partnerShare != 0 ? abs(extendedPartnerShare / partnerShare) : 0
     }
@@ -47,7 +47,7 @@ package struct FinancialRow: SalesReportRow {
         return isCountable ? nil : "Customer Price"
     }
 
-    /// Whether nothing was paid for the row's units: Apple also lists free units.
+    /// Whether nothing was paid for the row's units. Apple also lists free units.
     package var isFree: Bool {
         customerPrice == 0 && partnerShare == 0 && extendedPartnerShare == 0
     }
@@ -63,8 +63,8 @@ package struct FinancialRow: SalesReportRow {
         return sums
     }
 
-    /// The totals of a file of one region. The amounts of all rows are added up, whatever their
-    /// currencies.
+    /// The totals at the end of a file of one region. The amounts of all rows are added, whatever
+    /// their currencies.
     package static func totals(of rows: [Self]) -> [SalesReportTotal]? {
         var (amount, units): (Int64, Int64) = (0, 0)
         for row in rows {

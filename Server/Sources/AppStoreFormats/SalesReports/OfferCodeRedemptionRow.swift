@@ -6,7 +6,7 @@ package struct OfferCodeRedemptionRow: SalesReportRow {
     package var subscriptionName = ""
     package var subscriptionAppleID: Int64 = 0
     package var offerReferenceName = ""
-    /// Blank for one-time codes.
+    /// The offer code. Blank for one-time codes.
     package var offerCode = ""
     package var territory = ""
     package var redemptions: Int64 = 0

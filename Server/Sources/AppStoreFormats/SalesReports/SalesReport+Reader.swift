@@ -1,9 +1,10 @@
 extension SalesReport {
     /// Reads a whole file.
     ///
-    /// The columns are found by their names, in any order. A file that was cut within a line is
-    /// always detected. A cut at the end of a line is detected only in a report with totals; for
-    /// other reports the checksum of the compressed download is the only protection.
+    /// The columns are found by their names, in any order. A file that was truncated within a line
+    /// is always refused. A file that was truncated at the end of a line is refused only if its
+    /// report has totals; for other reports, the checksum of the compressed download is the only
+    /// protection.
     ///
     /// - Parameter bytes: the decompressed file.
     /// - Throws: if any part of the file cannot be read; the failure names the place.
@@ -14,7 +15,7 @@ extension SalesReport {
         self = try Self.read(&lines, after: header)
     }
 
-    /// Reads the rest of a file whose header was recognised as this report's.
+    /// Reads the rest of a file, after its header was recognised as that of this report.
     static func read(
         _ lines: inout SalesReportLines, after header: SalesReportHeader
     ) throws(SalesReportFailure) -> Self {
@@ -28,10 +29,10 @@ extension SalesReport {
     }
 }
 
-/// Reads rows, and after them totals.
+/// Reads the rows of a file and the totals after them.
 private struct SalesReportReader<Row: SalesReportRow> {
     let header: SalesReportHeader
-    /// Nil for a column that this reader has no meaning for.
+    /// The meaning of each column of the file. Nil for a column without a meaning here.
     let columns: [SalesReportColumn<Row>?]
     var rows: [Row] = []
     var additional: [SalesReportAddition]
@@ -90,7 +91,7 @@ private struct SalesReportReader<Row: SalesReportRow> {
         return row
     }
 
-    /// Whether the line has a total's name, and at most one other cell that is not blank.
+    /// Whether the line has the name of a total, and at most one other cell that is not blank.
     private func isTotal(_ line: SalesReportLine) -> Bool {
         totalNames.contains { line.cells[0].elementsEqual($0.utf8) }
             && line.cells.dropFirst(2).allSatisfy(SalesReportCell.isBlank)
@@ -104,8 +105,8 @@ private struct SalesReportReader<Row: SalesReportRow> {
         SalesReportFailure(.limit, found: "a sum of more than 64 bits", expected: "a smaller sum")
     }
 
-    /// Compares the totals of the file with its rows: every total must be there, and nothing else.
-    /// Returns how the file ends.
+    /// Compares the totals of the file with its rows. The file must contain every total, and
+    /// nothing else after the rows. Returns how the file ends.
     func finish() throws(SalesReportFailure) -> SalesReportEnding {
         if totals.count > 1, SalesReportCountrySums.isHeader(totals[1]) {
             try finishByCountry()

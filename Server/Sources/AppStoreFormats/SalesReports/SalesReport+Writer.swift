@@ -1,9 +1,10 @@
 extension SalesReport {
-    /// The file: Apple's spelling of days, amounts and blank cells, one LF after each line.
+    /// The bytes of the file: days, amounts and blank cells in Apple's spelling, and one LF after
+    /// each line.
     ///
     /// - Throws: if a value cannot be written unchanged. For example, a cell of a file with tabs
-    ///   cannot contain a tab or a line break, a text of one space means blank, or the version of
-    ///   the report has no column for the value.
+    ///   cannot contain a tab or a line break; a text of one space means blank; or the report's
+    ///   version has no column for the value.
     package func bytes() throws(SalesReportFailure) -> [UInt8] {
         let last = try lastLines()
         var file: [UInt8] = []
@@ -19,7 +20,7 @@ extension SalesReport {
         return file
     }
 
-    /// The lines after the rows.
+    /// The lines that follow the rows.
     private func lastLines() throws(SalesReportFailure) -> [[String]] {
         let tooLarge = SalesReportFailure(
             .limit, found: "a sum of more than 64 bits", expected: "a smaller sum",
@@ -34,7 +35,8 @@ extension SalesReport {
         }
     }
 
-    /// Reads back each cell that it writes, so that no value can be lost.
+    /// The cells of a row. Each cell is read back after it was written, so that no value can be
+    /// lost.
     private func cells(
         of row: Row, at place: Int, _ columns: [SalesReportColumn<Row>?]
     ) throws(SalesReportFailure) -> [String] {

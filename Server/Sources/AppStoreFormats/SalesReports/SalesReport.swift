@@ -3,20 +3,20 @@
 /// A file is read completely or refused. A report that was read is written with the same columns in
 /// the same order, so `SalesReport(parsing: report.bytes())` equals the report.
 package struct SalesReport<Row: SalesReportRow>: Hashable, Sendable {
-    /// The version, which the columns show. The file itself does not contain it.
+    /// The version, which follows from the columns. The file does not name it.
     package let version: SalesReportVersion
     package let form: SalesReportForm
     /// The columns in the order and spelling of the file.
     package let header: [String]
     package let rows: [Row]
-    /// Columns that this module does not interpret, as texts: those that data loaders add, and
-    /// those of a newer version.
+    /// Columns that this module does not interpret, as texts: columns that data loaders add, and
+    /// columns of a newer version.
     package let additional: [SalesReportAddition]
     package let ending: SalesReportEnding
 
     /// Creates a report in Apple's form, or in that of data loaders.
     ///
-    /// - Parameter version: by default the newest one; must be one of the row's versions.
+    /// - Parameter version: must be one of the row's versions. By default the newest one.
     package init(
         version: SalesReportVersion? = nil, form: SalesReportForm = .tabs, rows: [Row],
         ending: SalesReportEnding = .totals
@@ -44,45 +44,48 @@ package struct SalesReport<Row: SalesReportRow>: Hashable, Sendable {
 
 /// The lines after the rows of a file.
 package enum SalesReportEnding: Hashable, Sendable {
-    /// The sums of all rows; none if the report has no totals.
+    /// The file ends with the sums of all rows, or with nothing if the report has no totals.
     case totals
-    /// The number of rows, and the sums of each country and currency. A financial report of all
-    /// regions ends with them, because amounts in several currencies have no common sum.
+    /// The file ends with the number of rows, and the sums of each country and currency. This is
+    /// the case in a financial report of all regions, because amounts in several currencies have no
+    /// common sum.
     case countries
 }
 
-/// Whether unknown columns of a report are read as those of a newer version, and stored as texts.
+/// Where in a header unknown columns are accepted as columns of a newer version, and stored as
+/// texts.
 package enum SalesReportNewerColumns: Hashable, Sendable {
     case refused
-    /// Anywhere in the header.
+    /// Unknown columns are accepted anywhere in the header.
     case anywhere
-    /// After all known columns.
+    /// Unknown columns are accepted only after all known columns.
     case atEnd
 }
 
 /// A column that this module does not interpret.
 package struct SalesReportAddition: Hashable, Sendable {
     package let name: String
-    /// One cell for each row; blank cells are empty.
+    /// The cells of the column, one for each row. Blank cells are empty.
     package internal(set) var cells: [String]
 }
 
-/// A row of a report. Reading and writing need only the table of its columns.
+/// A row of a report. The table of its columns is sufficient for reading and writing.
 package protocol SalesReportRow: Hashable, Sendable {
     init()
     static var kind: SalesReportKind { get }
-    /// All columns of all versions.
+    /// The columns of all versions.
     static var columns: [SalesReportColumn<Self>] { get }
-    /// The known versions, the oldest first.
+    /// The known versions, oldest first.
     static var layouts: [SalesReportLayout] { get }
     static var newerColumns: SalesReportNewerColumns { get }
-    /// The totals that end a file. Empty if its report has none. Nil if they are too large.
+    /// The totals at the end of a file. Empty if the report has none. Nil if the totals are too
+    /// large.
     static func totals(of rows: [Self]) -> [SalesReportTotal]?
-    /// The sums of each country and currency, for a file that ends with them. Nil if its report
-    /// never does, or if they are too large.
+    /// The sums of each country and currency, for a file that ends with them. Nil if no file of the
+    /// report does, or if the sums are too large.
     static func countrySums(of rows: [Self]) -> SalesReportCountrySums?
-    /// The column of an amount that, multiplied by the row's count, exceeds
-    /// ``SalesReportCell/productMax``. Nil if there is none.
+    /// The name of the column whose amount, multiplied by the row's count, exceeds
+    /// ``SalesReportCell/productMax``. Nil if no amount does.
     var uncountableColumn: String? { get }
 }
 
@@ -92,8 +95,8 @@ extension SalesReportRow {
     package static func countrySums(of rows: [Self]) -> SalesReportCountrySums? { nil }
     package var uncountableColumn: String? { nil }
 
-    /// Whether files of a version can be read. True for known versions, and for newer ones as far
-    /// as their columns are known.
+    /// Whether files of a version can be read. True for known versions, and for newer versions as
+    /// far as their columns are known.
     package static func canRead(_ version: SalesReportVersion) -> Bool {
         if layouts.contains(where: { $0.version == version }) { return true }
         guard newerColumns != .refused, let newest = layouts.last?.version else { return false }
@@ -112,7 +115,7 @@ package struct SalesReportTotal: Hashable, Sendable {
     static let rowsName = "Total_Rows"
 
     package let name: String
-    /// The total; in thousandths if it is an amount.
+    /// The total. In thousandths if it is an amount.
     package let value: Int64
     package let isAmount: Bool
 
@@ -125,7 +128,7 @@ package struct SalesReportTotal: Hashable, Sendable {
     }
 }
 
-/// A report of any kind, recognised by its header.
+/// A report of any kind, which its header shows.
 package enum AnySalesReport: Hashable, Sendable {
     case sales(SalesReport<SalesRow>)
     case subscription(SalesReport<SubscriptionRow>)

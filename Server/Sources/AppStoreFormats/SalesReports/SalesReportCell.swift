@@ -1,4 +1,4 @@
-/// Converts the values of cells from text and to text.
+/// Parses the text of cells, and writes values as cells.
 enum SalesReportCell {
     /// The maximum number of digits before the decimal point of an amount.
     static let wholeDigitsMax = 12
@@ -17,21 +17,22 @@ enum SalesReportCell {
     private static let minus = UInt8(ascii: "-")
     private static let zero = UInt8(ascii: "0")
 
-    /// Apple writes a blank cell as one space or as nothing, both in the same file.
+    /// Whether a cell is blank. Apple writes a blank cell as one space or as nothing, both in the
+    /// same file.
     static func isBlank(_ cell: ArraySlice<UInt8>) -> Bool {
         cell.isEmpty || cell.count == 1 && cell.first == UInt8(ascii: " ")
     }
 
-    /// The cell as text. It was checked for UTF-8 when the line was split.
+    /// The text of a cell. Its UTF-8 was checked when the line was split.
     static func text(_ cell: ArraySlice<UInt8>) -> String {
         isBlank(cell) ? "" : String(decoding: cell, as: UTF8.self)
     }
 
     // MARK: - Numbers
 
-    /// An amount in thousandths of its unit, exactly. The zero before the point may be missing:
+    /// The exact amount in thousandths of its unit. The zero before the point may be missing:
     /// Apple's page "Summary Sales Report" writes `.99`. Returns nil if a decimal after the third
-    /// is not zero, and for an exponent, a separator of thousands, or anything else.
+    /// is not zero, and for an exponent, a separator of thousands, or any other text.
     static func amount(_ cell: ArraySlice<UInt8>) -> Int64? {
         let isNegative = cell.first == minus
         let parts = (isNegative ? cell.dropFirst() : cell).split(
@@ -58,8 +59,8 @@ enum SalesReportCell {
         return value
     }
 
-    /// A whole number. Decimals are allowed if they are all zero: Apple's type for units has
-    /// decimals.
+    /// A whole number. Decimals are accepted if all of them are zero, because Apple's type for
+    /// units has decimals. Returns nil for any other text.
     static func count(_ cell: ArraySlice<UInt8>) -> Int64? {
         let isNegative = cell.first == minus
         let parts = (isNegative ? cell.dropFirst() : cell).split(
@@ -74,7 +75,8 @@ enum SalesReportCell {
         number(cell, digitsMax: identifierDigitsMax)
     }
 
-    /// A number of digits only, without leading zeros, so that each number has only one spelling.
+    /// A number that consists only of digits, without leading zeros, so that each number has only
+    /// one spelling. Returns nil for any other text.
     private static func number(_ digits: ArraySlice<UInt8>, digitsMax: Int) -> Int64? {
         guard (1...digitsMax).contains(digits.count), digits.count == 1 || digits.first != zero
         else { return nil }
@@ -88,13 +90,13 @@ enum SalesReportCell {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (zero...zero + 9).contains(byte) }
 
-    /// The amount with two decimals, or three if the third is not zero.
+    /// The text of an amount: two decimals, or three if the third is not zero.
     static func text(amount: Int64) -> String {
         let decimals = decimals(amount)
         return whole(amount) + "." + (decimals.hasSuffix("0") ? decimals.dropLast() : decimals[...])
     }
 
-    /// The amount with as few decimals as possible.
+    /// The text of a quantity, with as few decimals as possible.
     static func text(quantity: Int64) -> String {
         var decimals = decimals(quantity)
         while decimals.hasSuffix("0") { decimals.removeLast() }
@@ -111,7 +113,8 @@ enum SalesReportCell {
 
     // MARK: - Days
 
-    /// `2026-01-31` or `01/31/2026`. Returns nil for a day that does not exist.
+    /// A day in the form `2026-01-31` or `01/31/2026`. Returns nil for any other text, and for a
+    /// day that does not exist.
     static func day(_ cell: ArraySlice<UInt8>) -> CivilDate? {
         guard cell.count == 10 else { return nil }
         let bytes = Array(cell)

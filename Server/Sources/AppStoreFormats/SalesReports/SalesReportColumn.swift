@@ -1,16 +1,17 @@
 /// One column of a report: its name, and how its cells are read into a row and written from it.
 package struct SalesReportColumn<Row>: Sendable {
     package let name: String
-    /// The names under which the column is found, in the form in which names are compared. Versions
-    /// spell a column differently.
+    /// The names of the column in the form in which names are compared. There are several, because
+    /// versions spell a column differently.
     private(set) var keys: [String]
-    /// How Apple writes a blank cell: as one space, or as nothing.
+    /// The text of a blank cell as Apple writes it: one space, or nothing.
     private(set) var blank = ""
-    /// What a cell contains, for messages.
+    /// What a cell must contain, for messages.
     package let expected: String
-    /// Returns false if the cell does not contain a valid value.
+    /// Reads a cell into a row. Returns false if the cell does not contain a valid value.
     let read: @Sendable (ArraySlice<UInt8>, inout Row) -> Bool
-    /// Returns nil if the value is blank and must not be. The text of a blank value is empty.
+    /// The text of the row's value. Returns nil if the value is blank but must not be. The text of
+    /// a blank value is empty.
     let write: @Sendable (Row) -> String?
 
     private init(
@@ -27,7 +28,7 @@ package struct SalesReportColumn<Row>: Sendable {
 }
 
 extension SalesReportColumn {
-    /// Returns the same column, except that Apple writes its blank cells as one space.
+    /// This column with one difference: Apple writes its blank cells as one space.
     var spaced: Self {
         var column = self
         column.blank = " "
@@ -42,7 +43,7 @@ extension SalesReportColumn {
 
     // MARK: - Kinds of columns
 
-    /// A text, which may be blank.
+    /// A column of texts, which may be blank.
     static func text(_ name: String, _ path: WritableKeyPath<Row, String> & Sendable) -> Self {
         Self(name, "a text") { cell, row in
             row[keyPath: path] = SalesReportCell.text(cell)
@@ -52,7 +53,7 @@ extension SalesReportColumn {
         }
     }
 
-    /// A word of a vocabulary that may grow.
+    /// A column of words, to which Apple may add new ones.
     static func word<Word: OpenEnumeration>(
         _ name: String, _ path: WritableKeyPath<Row, Word> & Sendable
     ) -> Self where Word.RawValue == String {
@@ -66,7 +67,7 @@ extension SalesReportColumn {
         }
     }
 
-    /// A word of a vocabulary that may grow, or blank.
+    /// A column of words, to which Apple may add new ones, or blank cells.
     static func word<Word: OpenEnumeration>(
         _ name: String, _ path: WritableKeyPath<Row, Word?> & Sendable
     ) -> Self where Word.RawValue == String {
@@ -79,7 +80,7 @@ extension SalesReportColumn {
         }
     }
 
-    /// `Yes`, or blank.
+    /// A column with `Yes` or a blank cell.
     static func flag(_ name: String, _ path: WritableKeyPath<Row, Bool> & Sendable) -> Self {
         Self(name, "Yes, or a blank cell") { cell, row in
             let isYes = cell.elementsEqual("Yes".utf8)
@@ -90,17 +91,17 @@ extension SalesReportColumn {
         }
     }
 
-    /// A whole number.
+    /// A column of whole numbers.
     static func count(_ name: String, _ path: WritableKeyPath<Row, Int64> & Sendable) -> Self {
         required(name, path, "a whole number", SalesReportCell.count, String.init)
     }
 
-    /// A whole number, or blank.
+    /// A column of whole numbers or blank cells.
     static func count(_ name: String, _ path: WritableKeyPath<Row, Int64?> & Sendable) -> Self {
         optional(name, path, "a whole number", SalesReportCell.count, String.init)
     }
 
-    /// One of Apple's numbers for an app, a product, a group or a subscriber.
+    /// A column of Apple's numbers for an app, a product, a group or a subscriber.
     static func identifier(
         _ name: String, _ path: WritableKeyPath<Row, Int64> & Sendable
     ) -> Self {
@@ -108,7 +109,7 @@ extension SalesReportColumn {
             name, path, "an identifier of digits only", SalesReportCell.identifier, String.init)
     }
 
-    /// One of Apple's numbers, or blank.
+    /// A column of Apple's numbers or blank cells.
     static func identifier(
         _ name: String, _ path: WritableKeyPath<Row, Int64?> & Sendable
     ) -> Self {
@@ -116,35 +117,35 @@ extension SalesReportColumn {
             name, path, "an identifier of digits only", SalesReportCell.identifier, String.init)
     }
 
-    /// An amount, in thousandths of the currency's unit.
+    /// A column of amounts, in thousandths of the currency's unit.
     static func amount(_ name: String, _ path: WritableKeyPath<Row, Int64> & Sendable) -> Self {
         required(
             name, path, "an amount such as 12.34", SalesReportCell.amount,
             SalesReportCell.text(amount:))
     }
 
-    /// A quantity that may have decimals, in thousandths.
+    /// A column of quantities that may have decimals, in thousandths.
     static func quantity(_ name: String, _ path: WritableKeyPath<Row, Int64> & Sendable) -> Self {
         required(
             name, path, "a number such as 12 or 12.5", SalesReportCell.amount,
             SalesReportCell.text(quantity:))
     }
 
-    /// A day as `2026-01-31`.
+    /// A column of days in the form `2026-01-31`.
     static func day(_ name: String, _ path: WritableKeyPath<Row, CivilDate> & Sendable) -> Self {
         required(name, path, "a day such as 2026-01-31", SalesReportCell.day) {
             SalesReportCell.text(day: $0, isSlashed: false)
         }
     }
 
-    /// A day as `2026-01-31`, or blank.
+    /// A column of days in the form `2026-01-31`, or blank cells.
     static func day(_ name: String, _ path: WritableKeyPath<Row, CivilDate?> & Sendable) -> Self {
         optional(name, path, "a day such as 2026-01-31", SalesReportCell.day) {
             SalesReportCell.text(day: $0, isSlashed: false)
         }
     }
 
-    /// A day as `01/31/2026`.
+    /// A column of days in the form `01/31/2026`.
     static func slashedDay(
         _ name: String, _ path: WritableKeyPath<Row, CivilDate> & Sendable
     ) -> Self {

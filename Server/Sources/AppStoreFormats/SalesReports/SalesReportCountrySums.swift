@@ -1,7 +1,7 @@
-/// The end of a file of all regions, after the number of its rows: a separate header, and the sums
-/// of each country and currency.
+/// The end of a file of all regions, after the number of its rows: another header, and the sums of
+/// each country and currency.
 package struct SalesReportCountrySums: Hashable, Sendable {
-    /// The names of its columns in Apple's order.
+    /// The names of the columns in Apple's order.
     static let header = [
         "Country Of Sale", "Partner Share Currency", "Quantity", "Extended Partner Share",
     ]
@@ -10,7 +10,7 @@ package struct SalesReportCountrySums: Hashable, Sendable {
         var country: String
         var currency: String
 
-        /// Apple sorts by currency, then by country.
+        /// Compares keys in Apple's order: by currency, then by country.
         static func < (one: Self, other: Self) -> Bool {
             (one.currency, one.country) < (other.currency, other.country)
         }
@@ -18,10 +18,10 @@ package struct SalesReportCountrySums: Hashable, Sendable {
 
     struct Sum: Hashable, Sendable {
         var quantity: Int64 = 0
-        /// The part of the quantity that cost nothing. Apple does not document whether its sums
-        /// include it.
+        /// The part of the quantity that cost nothing. Kept separately, because Apple does not
+        /// document whether its sums include that part.
         var freeQuantity: Int64 = 0
-        /// In thousandths of the currency's unit.
+        /// The sum of amounts, in thousandths of the currency's unit.
         var amount: Int64 = 0
     }
 
@@ -34,7 +34,7 @@ package struct SalesReportCountrySums: Hashable, Sendable {
         let (total, isOver) = sum.amount.addingReportingOverflow(amount)
         guard !areUnitsOver, !isOver else { return false }
         (sum.quantity, sum.amount) = (units, total)
-        // This sum is part of the total sum, so it cannot exceed 64 bits.
+        // The sum of free units is part of the whole sum, so it cannot exceed 64 bits.
         if isFree { sum.freeQuantity &+= quantity }
         sums[key] = sum
         return true
@@ -42,7 +42,7 @@ package struct SalesReportCountrySums: Hashable, Sendable {
 
     // MARK: - Writing
 
-    /// The lines of the file, the header first.
+    /// The lines of the file. The header comes first.
     var lines: [[String]] {
         [Self.header]
             + sums.sorted { $0.key < $1.key }.map { key, sum in
@@ -63,7 +63,7 @@ package struct SalesReportCountrySums: Hashable, Sendable {
 
     /// Compares the lines after the header with the sums of the rows.
     ///
-    /// - Throws: if a line's sums differ from those of the rows, if a line is about a country
+    /// - Throws: if the sums in a line differ from those of the rows, if a line is about a country
     ///   without rows, or if a country has paid rows but no line.
     func check(_ lines: ArraySlice<SalesReportLine>, after header: Int) throws(SalesReportFailure) {
         var left = sums

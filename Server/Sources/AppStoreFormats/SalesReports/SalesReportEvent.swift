@@ -1,5 +1,5 @@
-/// What happened to subscriptions, as named in subscription event reports. The names are those of
-/// App Store Connect Help ("Subscription events") and of files; Apple adds more.
+/// An event of a subscription, as subscription event reports name it. The names are those of App
+/// Store Connect Help ("Subscription events") and of files. Apple may add names.
 package struct SalesReportEvent: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -14,7 +14,8 @@ package struct SalesReportEvent: OpenEnumeration {
     package static let renewalFromGracePeriod = Self(rawValue: "Renewal from Grace Period")
     package static let cancel = Self(rawValue: "Cancel")
     package static let canceledFromBillingRetry = Self(rawValue: "Canceled from Billing Retry")
-    /// Help writes `Canceled from Billing Grace Period`.
+    /// The subscription ended in its grace period. Apple's Help writes
+    /// `Canceled from Billing Grace Period`.
     package static let canceledFromGracePeriod = Self(rawValue: "Canceled from Grace Period")
     package static let canceledAfterRenewalExtension = Self(
         rawValue: "Canceled after Renewal Extension")
@@ -61,7 +62,8 @@ package struct SalesReportEvent: OpenEnumeration {
         case renewalExtension
     }
 
-    /// The beginnings of the names in each family, in lower case. The first match counts.
+    /// The beginnings of the names in each family, in lower case. The first beginning that matches
+    /// counts.
     private static let beginnings: [(String, Family)] = [
         ("start ", .start), ("subscribe", .start), ("opt-in", .start),
         ("renewal extension", .renewalExtension), ("renew", .renewal),
@@ -74,7 +76,8 @@ package struct SalesReportEvent: OpenEnumeration {
         ("offer code from", .offer), ("win-back offer from", .offer),
     ]
 
-    /// The family, by the beginning of the name. Returns nil for a name of no known family.
+    /// The family of the event, by the beginning of its name. Returns nil for a name of no known
+    /// family.
     package var family: Family? {
         let name = rawValue.lowercased()
         return Self.beginnings.first { name.hasPrefix($0.0) }?.1

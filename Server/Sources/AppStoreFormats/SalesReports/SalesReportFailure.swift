@@ -4,7 +4,7 @@ package struct SalesReportFailure: Error, Hashable, Sendable, CustomStringConver
     package enum Code: String, Hashable, Sendable, CaseIterable {
         /// The bytes are not UTF-8, or are compressed.
         case encoding
-        /// The file ends in the middle.
+        /// The file ends before its content is complete.
         case incomplete
         /// The first line is not the header of a supported report.
         case header
@@ -23,15 +23,16 @@ package struct SalesReportFailure: Error, Hashable, Sendable, CustomStringConver
     }
 
     package var code: Code
-    /// The line, counted from 1; the header is line 1. Nil if the failure is about the whole file.
+    /// The number of the line, from 1; the header is line 1. Nil if the failure is about the whole
+    /// file.
     package var line: Int?
-    /// The column, counted from 1. Nil if the failure is about the whole line.
+    /// The number of the column, from 1. Nil if the failure is about the whole line.
     package var column: Int?
-    /// The column's name as the file spells it.
+    /// The name of the column in the file's spelling. Nil if the failure is about the whole line.
     package var columnName: String?
     package var found: String
     package var expected: String
-    /// What to do.
+    /// What to do with the file.
     package var remedy: String
 
     /// The maximum number of characters of a cell that a message repeats.
@@ -61,7 +62,8 @@ package struct SalesReportFailure: Error, Hashable, Sendable, CustomStringConver
         return "Line \(line), column \(column)\(name)"
     }
 
-    /// The content of a cell, in quotation marks, shortened. Bytes that are not UTF-8 are replaced.
+    /// The content of a cell for a message: in quotation marks, and shortened. Bytes that are not
+    /// UTF-8 are replaced.
     static func quoted(_ cell: some Collection<UInt8>) -> String {
         let text = String(decoding: cell.prefix(4 * quotedCharactersMax), as: UTF8.self)
         guard !text.isEmpty else { return "an empty cell" }

@@ -1,14 +1,14 @@
-/// The first line of a report file, from which its kind and its version are recognised.
+/// The first line of a report file, which shows the kind and the version of the report.
 struct SalesReportHeader {
     let form: SalesReportForm
-    /// The names as the file spells them.
+    /// The names in the spelling of the file.
     let names: [String]
     /// The names in the form in which they are compared.
     let keys: [String]
 
-    /// The minimum share of a report's columns, in percent, by which its kind is recognised. If one
-    /// tab is missing, two column names become one, so two of the smallest report's nine columns
-    /// are lost.
+    /// The minimum percentage of a report's columns that a header must contain to be recognised as
+    /// that of the report. One missing tab joins two column names, so that two of the nine columns
+    /// of the smallest report are lost.
     static let recognisedPercentMin = 75
 
     init(removingFrom lines: inout SalesReportLines) throws(SalesReportFailure) {
@@ -48,8 +48,8 @@ struct SalesReportHeader {
         }
     }
 
-    /// The share of a report's columns that the header contains, for the version with the largest
-    /// share.
+    /// The percentage of a report's columns that the header contains, for the version with the
+    /// largest percentage.
     private func share<Row: SalesReportRow>(
         _: Row.Type
     ) -> (kind: SalesReportKind, percent: Int) {
@@ -72,11 +72,11 @@ struct SalesReportHeader {
 
     // MARK: - Versions
 
-    /// The meaning of each column of the file (nil for one without meaning), and the version that
-    /// follows from them.
+    /// The meaning of each column of the file (nil for a column without meaning), and the version
+    /// that follows from the columns.
     ///
-    /// The known version with the fewest missing and foreign columns is chosen. Among equal ones it
-    /// is the one whose spellings are used, and among those the newest.
+    /// The chosen version has the fewest missing and foreign columns. Among versions that are equal
+    /// in this, the one whose spellings the file uses; among these, the newest.
     func columns<Row: SalesReportRow>(
         for _: Row.Type
     ) throws(SalesReportFailure) -> (
@@ -105,7 +105,7 @@ struct SalesReportHeader {
         return (version, known.indices.map { $0.map { Row.columns[$0] } })
     }
 
-    /// Whether data loaders add this column.
+    /// Whether a column with this name is one that data loaders add.
     private static func isLoaders(_ key: String) -> Bool {
         key.hasPrefix("_") || key == "vendor_number" || key == "date"
     }
@@ -131,11 +131,11 @@ struct SalesReportHeader {
 
 /// Compares a header with a report's columns.
 private struct ReportColumns<Row: SalesReportRow> {
-    /// For each column of the header, its index in `Row.columns`.
+    /// The index in `Row.columns` for each column of the header. Nil for an unknown column.
     let indices: [Int?]
     private let form: SalesReportForm
     private let headerKeys: [String]
-    /// The index in `Row.columns` for every name.
+    /// The index in `Row.columns` for each name.
     private let places: [String: Int]
 
     init(for header: SalesReportHeader) {
@@ -149,8 +149,8 @@ private struct ReportColumns<Row: SalesReportRow> {
         indices = header.keys.map { places[$0] }
     }
 
-    /// The names of the version's columns that the header lacks, except those at the end that files
-    /// of earlier years do not have.
+    /// The names of the version's columns that the header lacks. Leaves out those at the end that
+    /// files of earlier years do not have.
     func missing(in layout: SalesReportLayout) -> [String] {
         let absent = layout.keys.indices.filter { !hasColumn(layout.keys[$0]) }
         var end = layout.keys.count
@@ -158,15 +158,16 @@ private struct ReportColumns<Row: SalesReportRow> {
         return absent.filter { $0 < end }.map { layout.header[$0] }
     }
 
-    /// Whether the version has the column. Data loaders mix the spellings of versions; in Apple's
-    /// own form each version has its own spelling.
+    /// Whether the header has a column of a version. In Apple's own form, only the version's
+    /// spelling counts; data loaders mix the spellings of versions, so in their form any spelling
+    /// counts.
     private func hasColumn(_ key: String) -> Bool {
         if headerKeys.contains(key) { return true }
         guard form == .commas, let place = places[key] else { return false }
         return Row.columns[place].keys.contains { headerKeys.contains($0) }
     }
 
-    /// Whether an unknown column may be one of a newer version.
+    /// Whether an unknown column at this place may be one of a newer version.
     func allowsNewer(at place: Int) -> Bool {
         switch Row.newerColumns {
         case .refused: false
@@ -176,14 +177,15 @@ private struct ReportColumns<Row: SalesReportRow> {
         }
     }
 
-    /// Whether a column of the header is one of the version's.
+    /// Whether the version `layout` has the column at this place of the header. In Apple's own
+    /// form, the spelling must match, too.
     func has(_ place: Int, in layout: SalesReportLayout) -> Bool {
         guard let index = indices[place] else { return false }
         let keys = form == .tabs ? [headerKeys[place]] : Row.columns[index].keys
         return keys.contains { layout.keys.contains($0) }
     }
 
-    /// The version that fits best.
+    /// The version that fits the header best.
     var layout: SalesReportLayout {
         let newestFirst = Row.layouts.reversed()
         guard let layout = newestFirst.min(by: { cost($0) < cost($1) }) else {
@@ -192,8 +194,8 @@ private struct ReportColumns<Row: SalesReportRow> {
         return layout
     }
 
-    /// The number of missing columns and of columns of other versions, and the number of names with
-    /// another spelling.
+    /// How badly a version fits: the number of missing and foreign columns, and the number of names
+    /// in another spelling.
     private func cost(_ layout: SalesReportLayout) -> (Int, Int) {
         let absent = layout.keys.count { !hasColumn($0) }
         let foreign = indices.count { $0 != nil } - (layout.keys.count - absent)

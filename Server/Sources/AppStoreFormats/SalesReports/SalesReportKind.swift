@@ -1,4 +1,4 @@
-/// The supported reports, by Apple's name for the type.
+/// The reports that can be read, by Apple's name for their type.
 package enum SalesReportKind: String, Hashable, Sendable, CaseIterable {
     case sales = "SALES"
     case subscription = "SUBSCRIPTION"
@@ -32,7 +32,7 @@ package struct SalesReportVersion: Hashable, Comparable, Sendable, CustomStringC
         self.minor = minor
     }
 
-    /// Reads Apple's spelling, such as `1_3`. Returns nil for anything else.
+    /// Parses Apple's spelling, such as `1_3`. Returns nil for any other text.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2,
@@ -54,14 +54,15 @@ package struct SalesReportVersion: Hashable, Comparable, Sendable, CustomStringC
 
 /// How the cells of a file are separated.
 package enum SalesReportForm: Hashable, Sendable {
-    /// Apple's own form: tabs, no quoting, columns named as in `Event Date`.
+    /// Apple's own form: tabs, no quotation marks, column names such as `Event Date`.
     case tabs
-    /// The form of data loaders: commas, quoting as in RFC 4180, columns named as in `event_date`.
+    /// The form of data loaders: commas, quotation marks as in RFC 4180, column names such as
+    /// `event_date`.
     case commas
 
     var separator: UInt8 { self == .tabs ? UInt8(ascii: "\t") : UInt8(ascii: ",") }
 
-    /// A column's name in this form.
+    /// The name of a column in this form.
     func spelling(_ name: String) -> String {
         self == .tabs ? name : SalesReportLayout.key(name)
     }
@@ -71,14 +72,15 @@ package enum SalesReportForm: Hashable, Sendable {
 package struct SalesReportLayout: Hashable, Sendable {
     package let version: SalesReportVersion
     package let header: [String]
-    /// The names as they are compared.
+    /// The names in the form in which they are compared.
     let keys: [String]
-    /// The number of columns that every file has. Files of earlier years end after them.
+    /// The number of columns that every file has. Files of earlier years have no columns after
+    /// these.
     let requiredCount: Int
 
     /// - Parameters:
     ///   - names: the columns' names, separated by `", "`, which no name contains.
-    ///   - later: the names of columns that files of earlier years lack at their end.
+    ///   - later: the names of further columns at the end, which files of earlier years lack.
     init(_ version: SalesReportVersion, _ names: String, later: String = "") {
         let required = names.split(separator: ", ").map(String.init)
         let added = later.split(separator: ", ").map(String.init)
@@ -92,15 +94,15 @@ package struct SalesReportLayout: Hashable, Sendable {
         keys = header.map(Self.key)
     }
 
-    /// Returns these columns with more columns at the end.
+    /// These columns with further columns at the end, as another version.
     func adding(_ names: String, version: SalesReportVersion) -> Self {
         let header = header + names.split(separator: ", ").map(String.init)
         return Self(version, header: header, requiredCount: header.count)
     }
 
-    /// The form in which names of columns are compared: lower case, with one underscore in place of
-    /// all other characters than letters and digits. `Marketing Opt-Ins` and `marketing_opt_ins`
-    /// are equal in it.
+    /// The form in which the names of columns are compared: lower case, with one underscore for
+    /// each run of characters other than letters and digits. `Marketing Opt-Ins` and
+    /// `marketing_opt_ins` have the same form.
     static func key(_ name: String) -> String {
         let underscore = UInt8(ascii: "_")
         var key: [UInt8] = []

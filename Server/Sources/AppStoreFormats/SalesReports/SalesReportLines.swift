@@ -5,24 +5,25 @@ struct SalesReportLine {
     var cells: [ArraySlice<UInt8>]
 }
 
-/// Splits the bytes of a report file into lines and cells. It does not interpret the cells.
+/// Splits the bytes of a report file into lines and cells. Does not interpret the cells.
 ///
-/// Every line ends in LF or CRLF, including the last one. Otherwise a file that was cut within its
-/// last cell would look complete. Refuses invalid UTF-8, and control characters within a cell,
-/// which result from another encoding or other line ends.
+/// Every line must end in LF or CRLF, including the last one: otherwise a file that was truncated
+/// within its last cell would look complete. Refuses invalid UTF-8, and control characters within a
+/// cell, which result from another encoding or other line ends.
 struct SalesReportLines {
     /// The maximum size of a decompressed file, in bytes.
     static let bytesMax = 268_435_456
     /// The maximum number of lines after the header.
     static let rowsMax = 2_000_000
     static let columnsMax = 200
-    /// The maximum size of a cell, in bytes. Apple's longest are titles of 4,000 characters.
+    /// The maximum size of a cell in bytes. The longest cells in Apple's files are titles of 4,000
+    /// characters.
     static let cellBytesMax = 32_768
 
     let form: SalesReportForm
     private let bytes: [UInt8]
     private var offset: Int
-    /// The number of lines so far.
+    /// The number of lines that were read so far.
     private var count = 0
 
     private static let newline = UInt8(ascii: "\n")
@@ -57,7 +58,7 @@ struct SalesReportLines {
         }
     }
 
-    /// The next line, or nil at the end of the file.
+    /// The next line. Nil at the end of the file.
     mutating func next() throws(SalesReportFailure) -> SalesReportLine? {
         guard offset < bytes.count else { return nil }
         let number = count + 1
@@ -112,7 +113,8 @@ struct SalesReportLines {
             expected: "a comma after the closing quotation mark", line: line, column: column)
     }
 
-    /// The cell up to the next separator or end of line, without a CR before LF.
+    /// The content of an unquoted cell: up to the next separator or end of line, without a CR
+    /// before LF.
     private mutating func bareCell() -> ArraySlice<UInt8> {
         let start = offset
         let separator = form.separator
@@ -124,7 +126,7 @@ struct SalesReportLines {
         return bytes[start..<offset]
     }
 
-    /// The content of a quoted cell, in which two quotation marks stand for one.
+    /// The content of a quoted cell, in which two quotation marks mean one.
     private mutating func quotedCell(
         line: Int, column: Int
     ) throws(SalesReportFailure) -> ArraySlice<UInt8> {

@@ -1,4 +1,4 @@
-// The small vocabularies of reports, open to new values.
+// The vocabularies of reports that have few words. All are open to new values.
 
 /// What was bought or downloaded ("Product type identifiers" in App Store Connect Help).
 package struct SalesReportProductType: OpenEnumeration {
@@ -15,7 +15,7 @@ package struct SalesReportProductType: OpenEnumeration {
     package static let universalRedownload = Self(rawValue: "3F")
     package static let update = Self(rawValue: "7")
     package static let universalUpdate = Self(rawValue: "7F")
-    /// A consumable or a non-consumable.
+    /// A consumable or a non-consumable was bought.
     package static let inAppPurchase = Self(rawValue: "IA1")
     package static let macInAppPurchase = Self(rawValue: "FI1")
     package static let restoredNonConsumable = Self(rawValue: "IA3")
@@ -23,10 +23,11 @@ package struct SalesReportProductType: OpenEnumeration {
     package static let autoRenewable = Self(rawValue: "IAY")
     package static let freeSubscription = Self(rawValue: "IAC")
 
-    /// On the Mac, Apple adds `-M` to the identifiers of in-app purchases.
+    /// Whether the product is an auto-renewable subscription. On the Mac, Apple adds `-M` to the
+    /// identifiers of in-app purchases.
     package var isAutoRenewable: Bool { ["IAY", "IAY-M"].contains(rawValue) }
 
-    /// Whether the product was sold within an app, and not only restored.
+    /// Whether the product was sold within an app. False if it was only restored.
     package var isInAppPurchase: Bool {
         let bare = rawValue.hasSuffix("-M") ? String(rawValue.dropLast(2)) : rawValue
         return ["IA1", "FI1", "IA9", "IAY", "IAC"].contains(bare)
@@ -42,8 +43,8 @@ package struct SalesReportSubscription: OpenEnumeration {
     package static let renewal = Self(rawValue: "Renewal")
 }
 
-/// An offer, whose spelling differs from report to report: `Pay as you go`, `Free Trial`, `Pay As
-/// You Go Intro Offer`.
+/// An offer. Its spelling differs from report to report: `Pay as you go`, `Free Trial`,
+/// `Pay As You Go Intro Offer`.
 package struct SalesReportOffer: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -51,10 +52,10 @@ package struct SalesReportOffer: OpenEnumeration {
     package static let freeTrial = Self(rawValue: "Free Trial")
     package static let payAsYouGo = Self(rawValue: "Pay as you go")
     package static let payUpFront = Self(rawValue: "Pay up front")
-    /// The spelling of sales reports.
+    /// A pay-as-you-go introductory offer in the spelling of sales reports.
     package static let payAsYouGoIntroductory = Self(rawValue: "Pay As You Go Intro Offer")
 
-    /// How the offer is paid. Returns nil if the text does not say it.
+    /// How the offer is paid. Returns nil if the text does not say.
     package var discount: OfferDiscountType? {
         let name = rawValue.lowercased()
         if name.hasPrefix("free trial") { return .freeTrial }
@@ -62,8 +63,7 @@ package struct SalesReportOffer: OpenEnumeration {
         return name.hasPrefix("pay up front") ? .payUpFront : nil
     }
 
-    /// The kind of offer, which only sales reports contain. Returns nil if the text does not say
-    /// it.
+    /// The kind of offer, which only sales reports name. Returns nil if the text does not say.
     package var type: OfferType? {
         let name = rawValue.lowercased()
         if name.contains("intro") { return .introductory }
@@ -78,7 +78,8 @@ package struct SalesReportDuration: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The period as Apple writes it in reports: a week is `7 Days`, two are `2 Weeks`.
+    /// Creates the duration that Apple writes in reports for a period: a week is `7 Days`, two
+    /// weeks are `2 Weeks`.
     package init(_ period: BillingPeriod) {
         let isWeek = period == BillingPeriod(1, .week)
         let count = isWeek ? 7 : period.count
@@ -92,7 +93,8 @@ package struct SalesReportDuration: OpenEnumeration {
         rawValue = "\(count) \(unit)\(count == 1 ? "" : "s")"
     }
 
-    /// Returns nil for a text of another form. `7 Days` is one week.
+    /// The period that the duration names. Returns nil for a text of another form. `7 Days` is one
+    /// week.
     package var period: BillingPeriod? {
         let words = rawValue.split(separator: " ")
         guard words.count == 2, let count = Int(words[0]),
@@ -122,12 +124,12 @@ package struct SalesReportCancellationReason: OpenEnumeration {
 }
 
 /// Why the proceeds are higher than usual. The rate of the App Store Small Business Program has no
-/// name: it shows only in the amounts.
+/// name here: only the amounts show it.
 package struct SalesReportProceedsReason: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// 85 percent.
+    /// The developer gets 85 percent, because the subscriber has paid for a year.
     package static let rateAfterOneYear = Self(rawValue: "Rate After One Year")
 }
 

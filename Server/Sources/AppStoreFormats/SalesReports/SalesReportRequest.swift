@@ -6,10 +6,10 @@ package struct SalesReportRequest: Hashable, Sendable {
     package let version: SalesReportVersion
     package let vendorNumber: String
 
-    /// The time that a report is about, in the standard calendar, not Apple's fiscal one.
+    /// The time that a report is about, in the standard calendar, not in Apple's fiscal calendar.
     package enum Period: Hashable, Sendable {
         case day(CivilDate)
-        /// Monday to Sunday, named by its Sunday.
+        /// A week from Monday to Sunday, named by its Sunday.
         case week(ending: CivilDate)
         case month(year: Int, month: Int)
         case year(Int)
@@ -17,8 +17,8 @@ package struct SalesReportRequest: Hashable, Sendable {
 
     package static let vendorDigitsMax = 12
 
-    /// - Parameter version: by default the newest that Apple is known to accept.
-    /// - Throws: if Apple has no such report.
+    /// - Parameter version: by default the newest version that Apple is known to accept.
+    /// - Throws: ``ReportRequestFailure`` if Apple has no such report.
     package init(
         _ kind: SalesReportKind, _ period: Period, vendorNumber: String,
         version: SalesReportVersion? = nil
@@ -38,7 +38,7 @@ package struct SalesReportRequest: Hashable, Sendable {
         self.vendorNumber = try ReportRequestFailure.checkedVendorNumber(vendorNumber)
     }
 
-    /// The same report in another version.
+    /// The request for the same report in another version.
     package func with(version: SalesReportVersion) -> Self {
         Self(copying: self, version: version)
     }
@@ -54,10 +54,10 @@ package struct SalesReportRequest: Hashable, Sendable {
         .offerCodeRedemption: SalesReportVersion(1, 0), .preOrder: SalesReportVersion(1, 0),
     ]
 
-    /// The other reports exist only for single days.
+    /// The reports that exist for every period. The others exist only for single days.
     private static let hasAllFrequencies: Set<SalesReportKind> = [.sales, .preOrder]
 
-    /// Not percent-encoded.
+    /// The query of the request, not percent-encoded.
     package var queryItems: [(name: String, value: String)] {
         [
             ("filter[frequency]", period.frequency), ("filter[reportDate]", period.text),
@@ -69,8 +69,8 @@ package struct SalesReportRequest: Hashable, Sendable {
 
     // MARK: - Availability
 
-    /// The report cannot exist before this moment, because its period is not over. This assumes
-    /// days of Pacific time, as in worldwide agreements.
+    /// The moment before which the report cannot exist, because its period is not over. Assumes
+    /// days in Pacific time, as in worldwide agreements.
     package var earliest: AppStoreDate { PacificTime.moment(daysAfter: period.last, 1, hour: 0) }
 
     /// When Apple usually has the report ("Sales and Trends reports availability"): at 8:00 Pacific
@@ -86,8 +86,8 @@ package struct SalesReportRequest: Hashable, Sendable {
         return PacificTime.moment(daysAfter: period.last, days, hour: 8)
     }
 
-    /// After this moment Apple no longer has the report: a year after its end, ten years for yearly
-    /// reports. Apple does not generate reports again.
+    /// The moment after which Apple no longer has the report: a year after its end, ten years for
+    /// yearly reports. Apple does not generate reports again.
     package var end: AppStoreDate {
         let last = period.last
         let years = if case .year = period { 10 } else { 1 }
@@ -111,7 +111,7 @@ extension SalesReportRequest.Period {
         }
     }
 
-    /// As in `filter[reportDate]`.
+    /// The period in the form of `filter[reportDate]`.
     package var text: String {
         let day = SalesReportCell.text(day: last, isSlashed: false)
         return switch self {
@@ -151,13 +151,14 @@ extension SalesReportRequest.Period {
 /// "Download Finance Reports").
 package struct FinanceReportRequest: Hashable, Sendable {
     package let month: AppleFiscalMonth
-    /// `US`, `EU`, `JP` and so on; ``allRegions`` for one file with all of them.
+    /// The region: `US`, `EU`, `JP` and so on, or ``allRegions`` for one file with all regions.
     package let regionCode: String
     package let vendorNumber: String
 
     package static let allRegions = "ZZ"
 
-    /// - Throws: if the region code is not two capital letters, or the vendor number not digits.
+    /// - Throws: ``ReportRequestFailure`` if the region code is not two capital letters, or if the
+    ///   vendor number does not consist of digits.
     package init(
         _ month: AppleFiscalMonth, regionCode: String, vendorNumber: String
     ) throws(ReportRequestFailure) {
@@ -173,7 +174,7 @@ package struct FinanceReportRequest: Hashable, Sendable {
         self.vendorNumber = try ReportRequestFailure.checkedVendorNumber(vendorNumber)
     }
 
-    /// Not percent-encoded.
+    /// The query of the request, not percent-encoded.
     package var queryItems: [(name: String, value: String)] {
         [
             ("filter[regionCode]", regionCode), ("filter[reportDate]", month.description),
@@ -182,8 +183,8 @@ package struct FinanceReportRequest: Hashable, Sendable {
         ]
     }
 
-    /// The report cannot exist before this moment, because its fiscal month is not over in Pacific
-    /// time.
+    /// The moment before which the report cannot exist, because its fiscal month is not over in
+    /// Pacific time.
     package var earliest: AppStoreDate { PacificTime.moment(daysAfter: month.last, 1, hour: 0) }
 
     /// When Apple usually has the report: after the first Friday of the next fiscal month.

@@ -8,7 +8,7 @@ package struct SalesRow: SalesReportRow {
     package var title = ""
     package var appVersion = ""
     package var productType = SalesReportProductType(rawValue: "")
-    /// Negative for refunds; 0 for a partial refund.
+    /// The number of units. Negative for refunds; 0 for a partial refund.
     package var units: Int64 = 0
     /// The proceeds of one unit. Positive even for refunds.
     package var developerProceeds: Int64 = 0
@@ -16,11 +16,10 @@ package struct SalesRow: SalesReportRow {
     package var end = CivilDate(year: 1970, month: 1, day: 1)
     package var customerCurrency = ""
     package var countryCode = ""
-    /// Blank in rows of free downloads.
+    /// The currency of the proceeds. Blank in rows of free downloads.
     package var proceedsCurrency = ""
     package var appleID: Int64 = 0
-    /// The price of one unit; negative for refunds. For a partial refund, the amount that was paid
-    /// back.
+    /// The price of one unit. Negative for refunds. For a partial refund, the refunded amount.
     package var customerPrice: Int64 = 0
     package var promoCode = ""
     /// The SKU of the app to which an in-app purchase belongs.
@@ -41,17 +40,17 @@ package struct SalesRow: SalesReportRow {
     // MARK: - What the numbers mean
 
     package var isRefund: Bool { units < 0 || customerPrice < 0 }
-    /// Whether it is a partial refund.
+    /// Whether the row is a partial refund.
     package var isPartialRefund: Bool { units == 0 && customerPrice < 0 }
     package var isRenewal: Bool { subscription == .renewal }
 
-    /// What the developer receives for all units, in thousandths of ``proceedsCurrency``: units
-    /// times proceeds for one. A partial refund has no units and takes back its proceeds once.
+    /// What the developer receives for all units, in thousandths of ``proceedsCurrency``: the units
+    /// times the proceeds of one. A partial refund has no units; its proceeds are subtracted once.
     package var proceeds: Int64 {
         isPartialRefund ? -developerProceeds : units * developerProceeds
     }
 
-    /// What customers paid for all units, in thousandths of ``customerCurrency``; negative for
+    /// What customers paid for all units, in thousandths of ``customerCurrency``. Negative for
     /// refunds.
     package var customerAmount: Int64 {
         isPartialRefund ? customerPrice : units * abs(customerPrice)

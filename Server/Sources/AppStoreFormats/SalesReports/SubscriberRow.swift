@@ -13,7 +13,7 @@ package struct SubscriberRow: SalesReportRow {
     package var offerType: SalesReportOffer?
     package var offerDuration: SalesReportDuration?
     package var marketingOptInDuration: SalesReportDuration?
-    /// Negative for refunds. For a partial refund, the amount that was paid back.
+    /// The price of one unit. Negative for refunds. For a partial refund, the refunded amount.
     package var customerPrice: Int64 = 0
     package var customerCurrency = ""
     /// The proceeds of one unit. Positive even for refunds.
@@ -24,14 +24,14 @@ package struct SubscriberRow: SalesReportRow {
     package var client = ""
     package var device: SalesReportDevice?
     package var country = ""
-    /// A random number. It changes after 180 days without a subscription.
+    /// The subscriber's number, which is random. It changes after 180 days without a subscription.
     package var subscriberID: Int64 = 0
     package var isSubscriberIDReset = false
-    /// `Yes` in the file.
+    /// Whether the row is marked as a refund: `Yes` in the file.
     package var isMarkedAsRefund = false
-    /// The date of the purchase that was refunded; nil in rows of payments.
+    /// The date of the purchase that was refunded. Nil in rows of payments.
     package var purchaseDate: CivilDate?
-    /// Negative for refunds; 0 for a partial refund.
+    /// The number of units. Negative for refunds; 0 for a partial refund.
     package var units: Int64 = 0
 
     package init() {}
@@ -39,16 +39,16 @@ package struct SubscriberRow: SalesReportRow {
     // MARK: - What the numbers mean
 
     package var isRefund: Bool { isMarkedAsRefund || units < 0 || customerPrice < 0 }
-    /// Whether it is a partial refund.
+    /// Whether the row is a partial refund.
     package var isPartialRefund: Bool { units == 0 && customerPrice < 0 }
 
-    /// What the developer receives, in thousandths of ``proceedsCurrency``: units times proceeds
-    /// for one. A partial refund has no units and takes back its proceeds once.
+    /// What the developer receives, in thousandths of ``proceedsCurrency``: the units times the
+    /// proceeds of one. A partial refund has no units; its proceeds are subtracted once.
     package var proceeds: Int64 {
         isPartialRefund ? -developerProceeds : units * developerProceeds
     }
 
-    /// What the customer paid, in thousandths of ``customerCurrency``; negative for refunds.
+    /// What the customer paid, in thousandths of ``customerCurrency``. Negative for refunds.
     package var customerAmount: Int64 {
         isPartialRefund ? customerPrice : units * abs(customerPrice)
     }

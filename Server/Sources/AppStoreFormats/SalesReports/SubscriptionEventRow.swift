@@ -1,5 +1,6 @@
 /// A row of the subscription event report (SUBSCRIPTION_EVENT): how often something happened to
-/// subscriptions that are equal in all columns. A file of one day also has rows of adjacent days.
+/// subscriptions that are equal in all columns. A file of one day also contains rows of adjacent
+/// days.
 package struct SubscriptionEventRow: SalesReportRow {
     package var eventDate = CivilDate(year: 1970, month: 1, day: 1)
     package var event = SalesReportEvent(rawValue: "")
@@ -29,7 +30,8 @@ package struct SubscriptionEventRow: SalesReportRow {
     package var cancellationReason: SalesReportCancellationReason?
     package var daysCanceled: Int64?
     package var quantity: Int64 = 0
-    /// Nil before version 1_3.
+    /// The days from the end of the paid period to the payment in the grace period. Nil before
+    /// version 1_3.
     package var paidServiceDaysRecovered: Int64?
 
     package init() {}

@@ -1,8 +1,8 @@
-/// A row of the subscription report (SUBSCRIPTION): how many subscriptions of one product, price
-/// and territory were in which state at the end of the day. All amounts are in thousandths of the
+/// A row of the subscription report (SUBSCRIPTION): the numbers of subscriptions of one product,
+/// price and territory in each state at the end of the day. All amounts are in thousandths of the
 /// currency's unit.
 ///
-/// Of the supported files, only this one counts active subscriptions.
+/// Of the supported files, only this file counts active subscriptions.
 package struct SubscriptionRow: SalesReportRow {
     package var appName = ""
     package var appAppleID: Int64 = 0
@@ -21,7 +21,7 @@ package struct SubscriptionRow: SalesReportRow {
     package var proceedsReason: SalesReportProceedsReason?
     package var client = ""
     package var device: SalesReportDevice?
-    /// The state in the customer's address; not verified by Apple.
+    /// The state in the customer's address, which Apple does not verify.
     package var state = ""
     package var country = ""
 
@@ -32,16 +32,18 @@ package struct SubscriptionRow: SalesReportRow {
     package var promotionalFreeTrial: Int64 = 0
     package var promotionalPayUpFront: Int64 = 0
     package var promotionalPayAsYouGo: Int64 = 0
-    /// Nil before version 1_3, like the next two.
+    /// The number of subscriptions in an offer code's free trial. Nil before version 1_3.
     package var offerCodeFreeTrial: Int64?
     package var offerCodePayUpFront: Int64?
     package var offerCodePayAsYouGo: Int64?
     package var marketingOptIns: Int64 = 0
     package var billingRetry: Int64 = 0
     package var gracePeriod: Int64 = 0
-    /// Nil before version 1_3, and if Apple leaves it out because it is small.
+    /// The number of subscribers. Nil before version 1_3, and if Apple leaves the number out
+    /// because it is small.
     package var subscribers: Int64?
-    /// Nil in files without these columns. Apple added them to version 1_3 in 2024.
+    /// The number of subscriptions in a win-back offer's free trial. Nil in files without these
+    /// columns, which Apple added to version 1_3 in 2024.
     package var winBackFreeTrial: Int64?
     package var winBackPayUpFront: Int64?
     package var winBackPayAsYouGo: Int64?
@@ -50,12 +52,12 @@ package struct SubscriptionRow: SalesReportRow {
 
     // MARK: - What the numbers mean
 
-    /// The number of open subscriptions, including those in their grace period, without those in
-    /// billing retry.
+    /// The number of open subscriptions. Includes subscriptions in their grace period, but not
+    /// those in billing retry.
     package var active: Int64 { paid + freeTrials + marketingOptIns + gracePeriod }
 
-    /// The number of paid subscriptions, at the standard price or at an offer's price, without
-    /// those in their grace period.
+    /// The number of paid subscriptions, at the standard price or at an offer's price. Does not
+    /// include subscriptions in their grace period.
     package var paid: Int64 {
         let offers = [
             offerCodePayUpFront, offerCodePayAsYouGo, winBackPayUpFront, winBackPayAsYouGo,

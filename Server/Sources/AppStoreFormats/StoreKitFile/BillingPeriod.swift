@@ -1,5 +1,5 @@
-/// A length of subscription time in calendar units, as Apple writes it in ISO 8601: `P1W`, `P1M`,
-/// `P3D`.
+/// A length of subscription time in calendar units, such as `P1W`, `P1M` or `P3D` in Apple's form
+/// (ISO 8601).
 package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
     package enum Unit: String, Hashable, Sendable {
         case day = "D"
@@ -19,8 +19,8 @@ package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
         self.unit = unit
     }
 
-    /// Reads one number and one unit after a `P`. Returns nil for anything else, and for a count of
-    /// zero.
+    /// Parses a `P` followed by one number and one unit. Returns nil for any other text, and for a
+    /// count of zero.
     package init?(_ text: String) {
         let digits = text.dropFirst().dropLast()
         guard text.first == "P", let last = text.last, let unit = Unit(rawValue: String(last)),
@@ -32,7 +32,7 @@ package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "P\(count)\(unit.rawValue)" }
 
-    /// Whole calendar months; zero for days and weeks.
+    /// The length in whole calendar months. Zero for days and weeks.
     package var months: Int {
         switch unit {
         case .day, .week: 0
@@ -41,7 +41,7 @@ package struct BillingPeriod: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whole days; zero for months and years, which have no fixed number of days.
+    /// The length in whole days. Zero for months and years, which have no fixed number of days.
     package var days: Int {
         switch unit {
         case .day: count

@@ -1,16 +1,16 @@
 /// The contents of an Xcode `.storekit` file, of versions 1 to 6.
 ///
 /// Apple does not document the format. Unknown keys are ignored, and absent sections are empty. Two
-/// things are errors: a price that is not a plain number, and a recurring product outside a group.
-/// Ignoring them would sell a product for nothing, or with the wrong terms.
+/// faults are errors, because a shop that ignored them would sell a product for nothing or with the
+/// wrong terms: a price that is not a plain number, and a recurring product outside a group.
 package struct StoreKitFile: Hashable, Sendable {
-    /// Consumables, non-consumables, and non-renewing subscriptions, in the order of the file.
+    /// The consumables, non-consumables and non-renewing subscriptions, in the order of the file.
     package var oneTimeProducts: [StoreKitProduct]
     package var groups: [StoreKitGroup]
     package var settings: StoreKitSettings
-    /// Signs promotional offers; nil if the file has none.
+    /// The key that signs promotional offers. Nil if the file has none.
     package var offersKey: StoreKitOffersKey?
-    /// 1 (Xcode 12) to 6 (Xcode 27).
+    /// The version of the file's format: 1 (Xcode 12) to 6 (Xcode 27).
     package var majorVersion: Int64
 
     package init(
@@ -25,27 +25,27 @@ package struct StoreKitFile: Hashable, Sendable {
         self.majorVersion = majorVersion
     }
 
-    /// Every product of every section.
+    /// The products of all sections.
     package var products: [StoreKitProduct] { oneTimeProducts + groups.flatMap(\.subscriptions) }
 }
 
-/// One product.
+/// One product of a shop.
 package struct StoreKitProduct: Hashable, Sendable {
     package var id: String
     /// The name in App Store Connect.
     package var referenceName: String
     package var type: ProductType
-    /// In thousandths of the storefront's currency unit.
+    /// The price in thousandths of the storefront's currency unit.
     package var price: Int64
     package var isFamilyShareable: Bool
-    /// In the file's first language; empty if the file has none.
+    /// The name in the file's first language. Empty if the file has none.
     package var displayName: String
     package var description: String
-    /// Names in all languages of the file.
+    /// The names and descriptions in all languages of the file.
     package var localizations: [StoreKitLocalization] = []
-    /// Codes for a one-time product. Those of a subscription are among its terms.
+    /// The codes for a one-time product. The codes of a subscription are among its terms.
     package var codeOffers: [StoreKitOffer] = []
-    /// Only for auto-renewable subscriptions.
+    /// The subscription terms. Nil unless the product is an auto-renewable subscription.
     package var subscription: StoreKitSubscription?
 
     package init(
@@ -64,12 +64,12 @@ package struct StoreKitProduct: Hashable, Sendable {
     }
 }
 
-/// What a customer reads, in one language.
+/// The texts for customers in one language.
 package struct StoreKitLocalization: Hashable, Sendable {
-    /// Such as `de` or `en_US`.
+    /// The language, such as `de` or `en_US`.
     package var locale: String
     package var displayName: String
-    /// Empty for groups.
+    /// The description. Empty for groups.
     package var description: String
 
     package init(locale: String, displayName: String, description: String = "") {
@@ -81,10 +81,10 @@ package struct StoreKitLocalization: Hashable, Sendable {
 
 /// A subscription group: a customer has one of its products at a time.
 package struct StoreKitGroup: Hashable, Sendable {
-    /// `subscriptionGroupIdentifier` in transactions.
+    /// The group's id: `subscriptionGroupIdentifier` in transactions.
     package var id: String
     package var name: String
-    /// Names in all languages of the file.
+    /// The names in all languages of the file.
     package var localizations: [StoreKitLocalization] = []
     package var subscriptions: [StoreKitProduct]
 
@@ -98,15 +98,16 @@ package struct StoreKitGroup: Hashable, Sendable {
 /// The subscription terms of a product.
 package struct StoreKitSubscription: Hashable, Sendable {
     package var groupID: String
-    /// 1 is the highest; equal numbers are the same level.
+    /// The level within the group. 1 is the highest; products with the same number have the same
+    /// level.
     package var level: Int64
     package var period: BillingPeriod
-    /// At most one for each billing plan; before version 5 at most one.
+    /// The introductory offers: at most one for each billing plan; before version 5, at most one.
     package var introductoryOffers: [StoreKitOffer]
     package var promotionalOffers: [StoreKitOffer]
     package var codeOffers: [StoreKitOffer]
     package var winBackOffers: [StoreKitOffer]
-    /// Empty before version 5: then the product's price is the only plan.
+    /// The billing plans. Empty before version 5, where the product's price is the only plan.
     package var billingPlans: [StoreKitBillingPlan]
 
     package init(
@@ -125,26 +126,27 @@ package struct StoreKitSubscription: Hashable, Sendable {
         self.billingPlans = billingPlans
     }
 
-    /// The introductory offer for paying a whole period at once.
+    /// The introductory offer for customers who pay a whole period at once. Nil if there is none.
     package var introductoryOffer: StoreKitOffer? { introductoryOffer(of: .billedUpfront) }
 
-    /// The introductory offer of a billing plan. An offer that names no plan is for paying at once.
+    /// The introductory offer of a billing plan. An offer that names no plan is for customers who
+    /// pay at once. Nil if there is none.
     package func introductoryOffer(of plan: BillingPlanType) -> StoreKitOffer? {
         introductoryOffers.first { ($0.billingPlan ?? .billedUpfront) == plan }
     }
 
-    /// The plan of twelve monthly payments with a commitment, if it is enabled.
+    /// The plan of twelve monthly payments with a commitment. Nil if it is not enabled.
     package var monthlyPlan: StoreKitBillingPlan? {
         billingPlans.first { $0.type == .monthly && $0.isEnabled }
     }
 }
 
-/// How a subscription can be paid: at once, or monthly with a commitment of a year.
+/// How a subscription can be paid: at once, or monthly with a commitment for a year.
 package struct StoreKitBillingPlan: Hashable, Sendable {
     package var type: BillingPlanType
-    /// In thousandths of the currency unit, for each billing period.
+    /// The price of each billing period, in thousandths of the currency unit.
     package var price: Int64
-    /// In thousandths of the currency unit, for the whole commitment.
+    /// The price of the whole commitment, in thousandths of the currency unit.
     package var commitmentPrice: Int64
     package var isEnabled: Bool
 
@@ -161,7 +163,7 @@ package struct StoreKitBillingPlan: Hashable, Sendable {
 /// The key that Xcode generates for signing promotional offers in tests.
 package struct StoreKitOffersKey: Hashable, Sendable {
     package var id: String
-    /// P-256, PKCS#8, in Base64.
+    /// The private key: P-256, PKCS#8, in Base64.
     package var privateKey: String
 
     package init(id: String, privateKey: String) {
@@ -174,7 +176,7 @@ package struct StoreKitOffersKey: Hashable, Sendable {
 package struct StoreKitFileFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong, and what to do.
     package var message: String
-    /// The product, group, or key concerned.
+    /// The product, group or key that the problem is about.
     package var location: String
 
     package init(_ what: String, at place: String) {

@@ -1,10 +1,10 @@
-// How a `.storekit` file is parsed. Products are collected from every section, as Xcode does.
+// Parses a `.storekit` file. Products are collected from every section, as Xcode does.
 
 extension StoreKitFile {
-    /// The maximum number of products in one file; App Store Connect allows 10,000 for an app.
+    /// The maximum number of products in one file. App Store Connect allows 10,000 for an app.
     package static let productsMax = 10_000
 
-    /// Parses the file's text. The caller limits its length.
+    /// Parses the text of a file. The caller limits its length.
     package init(parsing bytes: some Sequence<UInt8>) throws(StoreKitFileFailure) {
         let json: JSON
         do { json = try JSON(parsing: bytes) } catch {
@@ -21,15 +21,15 @@ extension StoreKitFile {
         self = file
     }
 
-    /// Returns everything in a file that can be read, and everything that makes it unusable, so
-    /// that a person sees all problems at once.
+    /// Returns everything in a file that can be read, and everything that makes the file unusable.
+    /// So a person sees all problems at once.
     package static func read(_ json: JSON) -> (file: Self, failures: [StoreKitFileFailure]) {
         var reading = StoreKitFileReader()
         return (reading.file(json), reading.failures)
     }
 }
 
-/// Continues after a failure, and collects all failures.
+/// Reads a file. Continues after a failure, and collects all failures.
 private struct StoreKitFileReader {
     var failures: [StoreKitFileFailure] = []
     private static let monthsOfCommitment: Int64 = 12
@@ -91,7 +91,7 @@ private struct StoreKitFileReader {
         return nil
     }
 
-    /// Reads a product that does not renew, with its codes.
+    /// Reads a one-time product or a non-renewing subscription, with its codes.
     private mutating func soldOnce(
         _ json: JSON, id: String, type: ProductType
     ) -> StoreKitProduct? {
@@ -177,7 +177,8 @@ private struct StoreKitFileReader {
         return terms
     }
 
-    /// Version 5 repeats the single offer in the list; if they differ, the list is the newer one.
+    /// Reads the introductory offers. Version 5 repeats the single offer in the list; if the two
+    /// differ, the list is the newer one.
     private mutating func introductoryOffers(of json: JSON, at place: String) -> [StoreKitOffer] {
         let listed = offers("introductoryOffers", of: json, .introductory, at: place)
         guard listed.isEmpty, let single = json["introductoryOffer"], single != .null else {
@@ -224,7 +225,7 @@ private struct StoreKitFileReader {
         guard let discount = discount(json, at: place),
             let period = period("subscriptionPeriod", of: json, at: place),
             let count = periodCount(json, at: place),
-            // Xcode leaves an earlier price in the file when an offer is made free.
+            // If an offer is made free, Xcode leaves its earlier price in the file.
             let price = discount == .freeTrial ? 0 : price("displayPrice", of: json, at: place)
         else { return nil }
         var offer = StoreKitOffer(
@@ -307,9 +308,9 @@ extension StoreKitFile {
     /// The maximum number of digits before the decimal point of a price.
     private static let wholeDigitsMax = 12
 
-    /// A price in thousandths of its unit. Returns nil unless the whole text is digits with at most
-    /// one decimal point and three decimals. Does not use a library's number parser, because those
-    /// read `0,99` as 0.
+    /// A price in thousandths of its unit. Returns nil unless the whole text consists of digits,
+    /// with at most one decimal point and three decimals. Does not use a library's number parser,
+    /// because such parsers read `0,99` as 0.
     package static func milliunits(_ text: String) -> Int64? {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,11 +1,11 @@
-/// A reduced price for a time.
+/// A reduced price for a limited time.
 package struct StoreKitOffer: Hashable, Sendable {
-    /// Who may redeem a code.
+    /// The customers who may redeem a code.
     package struct Customers: OptionSet, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Never subscribed in the group.
+        /// Customers who have never had a subscription in the group.
         package static let new = Self(rawValue: 1)
         package static let existing = Self(rawValue: 2)
         package static let expired = Self(rawValue: 4)
@@ -13,23 +13,25 @@ package struct StoreKitOffer: Hashable, Sendable {
     }
 
     package var type: OfferType
-    /// Promotional and win-back offers have an identifier, codes their reference name; introductory
-    /// offers have none.
+    /// The offer's id: the identifier of a promotional or win-back offer, or the reference name of
+    /// a code. Nil for an introductory offer.
     package var id: String?
     package var discount: OfferDiscountType
-    /// Without meaning if the discount is `oneTime`: such an offer has no length.
+    /// The length of one period of the offer. Without meaning if the discount is `oneTime`: such an
+    /// offer has no length.
     package var period: BillingPeriod
     package var periodCount: Int
-    /// In thousandths of the currency unit, for each period (pay up front: for all of them); zero
-    /// for a free trial.
+    /// The price in thousandths of the currency unit: for each period or, if the offer is paid up
+    /// front, for all periods. Zero for a free trial.
     package var price: Int64
-    /// The billing plan that the offer is for; nil before version 5 of the file.
+    /// The billing plan to which the offer belongs. Nil before version 5 of the file.
     package var billingPlan: BillingPlanType?
     /// Who may use the offer. Only codes restrict this.
     package var customers = Customers.all
-    /// For codes: whether it follows an introductory offer instead of replacing it.
+    /// Whether a code's offer follows an introductory offer instead of replacing it.
     package var isStackable = false
-    /// For win-back offers: the switch that represents Apple's eligibility criteria.
+    /// Whether the customer meets Apple's criteria for a win-back offer, as a switch in the file
+    /// sets.
     package var isEligible = true
 
     package init(
@@ -48,7 +50,7 @@ package struct StoreKitOffer: Hashable, Sendable {
 extension StoreKitOffer {
     /// A code for a one-time product.
     ///
-    /// - Parameter price: of one, in thousandths of the currency unit.
+    /// - Parameter price: the price of one unit, in thousandths of the currency unit.
     package static func oneTimeCode(_ id: String, price: Int64) -> Self {
         Self(type: .code, id: id, discount: .oneTime, period: BillingPeriod(1, .day), price: price)
     }

@@ -1,11 +1,11 @@
-/// The settings of a `.storekit` file that can be used outside Xcode. Settings that a file does not
-/// contain are nil.
+/// The settings of a `.storekit` file that can be used outside Xcode. A setting is nil if the file
+/// does not contain it.
 package struct StoreKitSettings: Hashable, Sendable {
-    /// ISO 3166-1 alpha-3.
+    /// The storefront in ISO 3166-1 alpha-3.
     package var storefront: String?
-    /// Such as `en_US`.
+    /// The locale, such as `en_US`.
     package var locale: String?
-    /// How fast subscriptions renew (`SKTestSession.TimeRate`); 0 is real time.
+    /// How fast subscriptions renew, as a number of `SKTestSession.TimeRate`. 0 is real time.
     package var timeRate: Int64?
     /// Whether purchases wait for a parent's approval.
     package var asksToBuy: Bool?
@@ -21,7 +21,7 @@ package struct StoreKitSettings: Hashable, Sendable {
         self.billingGracePeriodEnabled = billingGracePeriodEnabled
     }
 
-    /// Keys whose type differs from Xcode's are treated as absent.
+    /// Reads the settings. A key whose type differs from Xcode's counts as absent.
     package init(json: JSON) {
         storefront = json["_storefront"]?.string
         locale = json["_locale"]?.string

@@ -48,7 +48,7 @@ package struct AdvancedCommerceRenewal: WireObject {
     }
 }
 
-/// The texts shown to the customer.
+/// The texts that the customer sees.
 package struct AdvancedCommerceDescriptors: WireObject {
     package var description: String?
     package var displayName: String?

@@ -1,14 +1,14 @@
-/// The payload of a signed app transaction: which app was bought, when, and at which version.
+/// The payload of a signed app transaction: which app was bought, when, and in which version.
 package struct AppTransactionPayload: WireObject {
-    /// The environment. Other documents have another name for this field.
+    /// The environment, which has another name in other documents.
     package var receiptType: StoreEnvironment?
-    /// Absent in the sandbox and from Xcode.
+    /// The app's Apple id. Absent in the sandbox and from Xcode.
     package var appAppleId: Int64?
     package var bundleId: String?
     package var applicationVersion: String?
     package var originalApplicationVersion: String?
     package var versionExternalIdentifier: Int64?
-    /// Used like `signedDate`.
+    /// When the document was signed. Has the role that `signedDate` has in other documents.
     package var receiptCreationDate: AppStoreDate?
     package var originalPurchaseDate: AppStoreDate?
     package var preorderDate: AppStoreDate?

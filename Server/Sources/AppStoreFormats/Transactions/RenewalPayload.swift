@@ -1,5 +1,5 @@
-/// The payload of signed renewal info (Apple: `JWSRenewalInfoDecodedPayload`). It names no bundle:
-/// only the transaction beside it, or the notification around it, shows which app it is for.
+/// The payload of signed renewal info (Apple: `JWSRenewalInfoDecodedPayload`). It names no bundle
+/// id: only the transaction or the notification with which it arrives shows which app it is for.
 package struct RenewalPayload: WireObject {
     package var originalTransactionId: String?
     package var productId: String?
@@ -10,31 +10,33 @@ package struct RenewalPayload: WireObject {
     package var gracePeriodExpiresDate: AppStoreDate?
     package var expirationIntent: ExpirationIntent?
     package var priceIncreaseStatus: PriceIncreaseStatus?
-    /// Like the other offer fields, about the next period.
+    /// The type of the next period's offer. The other offer fields are about the next period, too.
     package var offerType: OfferType?
     package var offerIdentifier: String?
     package var offerDiscountType: OfferDiscountType?
     package var offerPeriod: String?
-    /// In thousandths of the currency's unit; of several seats the rounded average of one.
+    /// The price of the next period, in thousandths of the currency's unit. For several seats, the
+    /// rounded average price of one seat.
     package var renewalPrice: Int64?
-    /// The seats of the next period as planned now.
+    /// The number of seats that is planned for the next period now.
     package var renewalQuantity: Int64?
     package var multiSeatInfo: RenewalSeats?
     package var currency: String?
-    /// May be in the past.
+    /// When the subscription renews. May be in the past.
     package var renewalDate: AppStoreDate?
-    /// Ignores gaps of less than 60 days.
+    /// When the customer's present subscription time began. Gaps of less than 60 days do not count.
     package var recentSubscriptionStartDate: AppStoreDate?
     package var signedDate: AppStoreDate?
     package var environment: StoreEnvironment?
-    /// Best first.
+    /// The ids of the win-back offers for which the customer is eligible, best first.
     package var eligibleWinBackOfferIds: [String]?
     package var appAccountToken: String?
     package var appTransactionId: String?
     package var renewalBillingPlanType: BillingPlanType?
     package var commitmentInfo: RenewalCommitment?
     package var advancedCommerceInfo: AdvancedCommerceRenewal?
-    /// Like the nonce, present only in documents that are made for a device.
+    /// Binds the document to a device. Present, with the nonce, only in documents that are made for
+    /// a device.
     package var deviceVerification: String?
     package var deviceVerificationNonce: String?
     package var unknown: [JSON.Member] = []
@@ -73,7 +75,7 @@ package struct RenewalPayload: WireObject {
     }
 }
 
-/// What follows after a commitment of twelve months.
+/// What follows a commitment of twelve months.
 package struct RenewalCommitment: WireObject {
     package var commitmentAutoRenewProductId: String?
     package var commitmentAutoRenewStatus: AutoRenewStatus?

@@ -2,9 +2,9 @@
 /// absent.
 package struct TransactionPayload: WireObject {
     package var transactionId: String?
-    /// The first transaction of the chain.
+    /// The id of the first transaction of the chain.
     package var originalTransactionId: String?
-    /// Identifies one subscription period; the same on every device, even if transaction ids
+    /// Identifies one subscription period. The same on every device, even if transaction ids
     /// differ.
     package var webOrderLineItemId: String?
     package var bundleId: String?
@@ -13,7 +13,8 @@ package struct TransactionPayload: WireObject {
     package var purchaseDate: AppStoreDate?
     package var originalPurchaseDate: AppStoreDate?
     package var expiresDate: AppStoreDate?
-    /// For a subscription, its number of seats. A member's transaction has the purchaser's number.
+    /// The number of units or, for a subscription, of seats. A member's transaction has the
+    /// purchaser's number.
     package var quantity: Int64?
     package var type: ProductType?
     /// A UUID that the app chooses, usually that of the customer's account in the app.
@@ -23,33 +24,33 @@ package struct TransactionPayload: WireObject {
     package var revocationReason: RevocationReason?
     package var revocationDate: AppStoreDate?
     package var revocationType: RevocationType?
-    /// In thousandths of a percent: 50000 is half.
+    /// The refunded share in thousandths of a percent: 50000 is half.
     package var revocationPercentage: Int64?
     package var isUpgraded: Bool?
     package var offerType: OfferType?
     package var offerIdentifier: String?
-    /// ISO 8601, such as `P1M`.
+    /// The length of the offer's period in ISO 8601, such as `P1M`.
     package var offerPeriod: String?
     package var offerDiscountType: OfferDiscountType?
     package var environment: StoreEnvironment?
-    /// ISO 3166-1 alpha-3.
+    /// The storefront in ISO 3166-1 alpha-3.
     package var storefront: String?
     package var storefrontId: String?
     package var transactionReason: TransactionReason?
-    /// The price in thousandths of the currency's unit, at the time of sale. It is for the whole
-    /// quantity. For the seats of a subscription it is the rounded average of one seat.
+    /// The price in thousandths of the currency's unit, at the time of sale. The price is for the
+    /// whole quantity or, for the seats of a subscription, the rounded average price of one seat.
     package var price: Int64?
-    /// ISO 4217.
+    /// The currency's code in ISO 4217.
     package var currency: String?
-    /// One for each Apple account and app.
+    /// Identifies a pair of an Apple account and an app.
     package var appTransactionId: String?
     package var billingPlanType: BillingPlanType?
     package var commitmentInfo: TransactionCommitment?
-    /// The chain's id before a migration to Advanced Commerce.
+    /// The id that the chain had before a migration to Advanced Commerce.
     package var previousOriginalTransactionId: String?
     package var advancedCommerceInfo: AdvancedCommerceTransaction?
     package var multiSeatInfo: TransactionSeats?
-    /// Set on every transaction of a period that has several.
+    /// Why the period has several transactions. Set on each of them.
     package var additionalTransactionReason: AdditionalTransactionReason?
     package var deviceVerification: String?
     package var deviceVerificationNonce: String?
@@ -104,7 +105,7 @@ package struct TransactionCommitment: WireObject {
     package var billingPeriodNumber: Int64?
     package var totalBillingPeriods: Int64?
     package var commitmentExpiresDate: AppStoreDate?
-    /// In thousandths of the currency's unit.
+    /// The price of the whole commitment, in thousandths of the currency's unit.
     package var commitmentPrice: Int64?
     package var unknown: [JSON.Member] = []
 

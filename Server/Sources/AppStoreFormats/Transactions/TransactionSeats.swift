@@ -1,4 +1,4 @@
-/// How many seats were bought at one price (Apple: `MultiSeatPriceTier`).
+/// The number of seats that were bought at one price (Apple: `MultiSeatPriceTier`).
 package struct SeatPriceTier: WireObject {
     /// The price of one seat, in thousandths of the currency's unit.
     package var price: Int64?
@@ -17,9 +17,10 @@ package struct SeatPriceTier: WireObject {
 /// the purchaser's numbers.
 package struct TransactionSeats: WireObject {
     package var invitationManagement: InvitationManagement?
-    /// In any order.
+    /// The tiers, in no particular order.
     package var priceTiers: [SeatPriceTier]?
-    /// How many seats of this transaction were refunded. Only in the purchaser's transaction.
+    /// The number of seats of this transaction that were refunded. Only in the purchaser's
+    /// transaction.
     package var revokedSeatQuantity: Int64?
     package var unknown: [JSON.Member] = []
 

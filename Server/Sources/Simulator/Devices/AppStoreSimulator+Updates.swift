@@ -6,9 +6,9 @@ extension AppStoreSimulator {
     /// unfinished transactions, and with those that are new since the app last listened.
     ///
     /// - Parameters:
-    /// - limit: the number of events after which the stream ends; nil for no limit.
-    /// - last: the number of the last event that the client has. If the later events are still
-    ///   stored, the stream starts with these alone.
+    ///   - limit: the number of events after which the stream ends; nil for no limit.
+    ///   - last: the number of the last event that the client has. If the later events are still
+    ///     stored, the stream starts with these alone.
     func updateStream(
         on deviceID: String, limit: Int?, after last: String? = nil
     ) throws -> UpdateStream {

@@ -66,9 +66,9 @@ extension World {
     /// Copies a purchaser's transaction for a member.
     ///
     /// - Parameters:
-    /// - first: when the member's share began. Nil if it begins with this period.
-    /// - reason: the reason in the copy. A member's share begins with a purchase, whatever the
-    ///   purchaser's reason is.
+    ///   - first: when the member's share began. Nil if it begins with this period.
+    ///   - reason: the reason in the copy. A member's share begins with a purchase, whatever the
+    ///     purchaser's reason is.
     mutating func copy(
         _ transaction: StoreTransaction, id: String, of original: String, for member: Account.Key,
         from start: AppStoreDate, since first: AppStoreDate? = nil,

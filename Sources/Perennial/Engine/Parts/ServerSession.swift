@@ -62,8 +62,8 @@ extension ServerSession {
     mutating func recordAnswer() { state = .answering }
 
     /// - Parameters:
-    /// - seconds: the number of seconds for which the server wants no requests. Nil if it names
-    ///   none.
+    ///   - seconds: the number of seconds for which the server wants no requests. Nil if it names
+    ///     none.
     ///   - now: monotonic milliseconds.
     mutating func recordFailure(isTemporary: Bool, retryAfter seconds: Int?, at now: Int64) {
         let failures = failuresInARow + (isTemporary ? 1 : 0)
