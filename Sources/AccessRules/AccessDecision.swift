@@ -38,8 +38,8 @@ package struct AccessDecision: Hashable, Sendable {
         self.steps = steps
     }
 
-    /// The evidence on which the decision is based, strongest first. If several kinds of evidence
-    /// agree, the strongest counts.
+    /// The kinds of evidence on which a decision can be based, strongest first. If several kinds of
+    /// evidence agree, the strongest counts.
     package enum Basis: Int, Hashable, Sendable {
         case server, token, store, held, none
     }

@@ -157,10 +157,10 @@ struct AccessEvaluation {
         guard decision.state == .never || !decision.isKnown else { return [] }
         let text =
             switch decision.basis {
-            case .server, .token: "The server names no such right."
-            case .store, .held: "The App Store on this device lists nothing that gives it."
+            case .server, .token: "The server does not list this entitlement."
+            case .store, .held: "The App Store on this device lists no purchase that gives it."
             case .none:
-                reason(notToShutAt: evidence.now) ?? "Nobody has answered since it may have ended."
+                reason(notToShutAt: evidence.now) ?? "No answer has come since it may have ended."
             }
         return [.init(rule: 1, basis: decision.basis, originalTransactionID: nil, text: text)]
     }

@@ -8,8 +8,8 @@ package import PerennialContract
 package struct ReckonedClock: Hashable, Sendable {
     /// The latest signed time. Nil until one arrives.
     package private(set) var anchor: Anchor?
-    /// False while the anchor may be forged. The later of the reckoned time and the device's clock
-    /// then counts, because a forged anchor must not open anything.
+    /// Whether the anchor is proven. While it may be forged, the later of the reckoned time and the
+    /// device's clock counts, because a forged anchor must not open anything.
     package private(set) var isProven: Bool
 
     package init(anchor: Anchor? = nil, isProven: Bool = true) {

@@ -111,7 +111,7 @@ struct ServerEntitlement {
             finding.asOf = status.saidAt
         } else if right.isCollecting {
             finding.state = right.state == .grace ? .retry : .expired
-            finding.text = { "The server kept it open until \(end), and that is over." }
+            finding.text = { "The server held it open until \(end), and that time is over." }
         } else if !right.mayRenew {
             finding.text = { "It ended at \(end), and it does not renew." }
         }

@@ -39,8 +39,7 @@ package struct CivilDate: Hashable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The same day of the month, a number of months later. If that month has no such day, the last
-    /// day of that month.
+    /// The same day of a later month. If that month has no such day, its last day.
     package func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)

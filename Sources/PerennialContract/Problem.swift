@@ -2,7 +2,7 @@
 public struct Problem: Error, Hashable, Sendable, Codable {
     /// The code as a URI.
     public var type: String
-    /// One sentence that says what happened.
+    /// What happened, in one sentence.
     public var title: String
     /// The HTTP status.
     public var status: Int

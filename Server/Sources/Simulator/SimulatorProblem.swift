@@ -6,7 +6,8 @@ package struct SimulatorProblem: Error, Hashable, Sendable, CustomStringConverti
     package let code: String
     package let message: String
     package let remedy: String
-    /// The error that StoreKit throws, if a call on a device fails as it would on a real one.
+    /// The error that StoreKit throws. Nil if the simulator refuses a call that would not fail on a
+    /// real device.
     var storeKit: StoreKitFailure?
     /// The code of Foundation's `URLError` within StoreKit's network error.
     var urlError: Int64?

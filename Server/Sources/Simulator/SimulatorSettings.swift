@@ -12,7 +12,8 @@ package struct SimulatorSettings: Sendable {
     package var appAppleID: Int64
     /// Where notifications are posted. If nil, they are stored without being sent.
     package var notificationURL: String?
-    /// Rules for purchases: what the shop's file says, and what it cannot express.
+    /// The rules for purchases: the settings of the shop's file, and others that a file cannot
+    /// express.
     package var rules = ShopRules()
     /// Days of billing grace period; 0 switches it off. Apple offers 3, 16 and 28, and gives weekly
     /// subscriptions at most 6.
@@ -62,7 +63,7 @@ package struct SimulatorSettings: Sendable {
     /// The digest algorithm of receipt signatures.
     package var receiptDigest = ReceiptDigest.sha256
 
-    /// The shared secret of every app that has not set one.
+    /// The shared secret of every app that has not set its own.
     package static let wellKnownSecret = "c0ffee00c0ffee00c0ffee00c0ffee00"
     /// The allowed numbers of grace days.
     package static let graceDaysRange = 0...28

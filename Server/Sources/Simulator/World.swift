@@ -18,7 +18,7 @@ struct World: Sendable {
         case refundDecision(transactionID: String)
         case consumptionReminder(transactionID: String)
         case massExtension(MassExtension.Key)
-        /// A purchase is to be shared with the family. Processed before anything else.
+        /// A purchase must be shared with the family. This event is processed before all others.
         case sharing(purchase: String)
     }
 

@@ -62,7 +62,7 @@ struct SystemClock: DeviceClock {
 }
 
 extension Timestamp {
-    /// The same moment as a `Date`.
+    /// The timestamp as a `Date`.
     package var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
     package init(_ date: Date) {
@@ -71,7 +71,7 @@ extension Timestamp {
 }
 
 extension TimeInterval {
-    /// The longest time that the SDK waits. Seconds; a year.
+    /// The longest time, in seconds, that the SDK waits: a year.
     private static let secondsMax: Self = 365 * 86_400
 
     /// The seconds in nanoseconds. Zero for a negative time and for NaN.

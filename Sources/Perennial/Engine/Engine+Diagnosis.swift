@@ -54,7 +54,7 @@ extension Engine {
             findings.append(
                 .init(
                     isProblem: true, text: "The bundle id of this app is \(own).",
-                    remedy: "Use the key of the app that has it, or change `bundle_id`."))
+                    remedy: "Use the key of the app with this id, or change `bundle_id`."))
         }
         for product in ping.unknownProductIDs ?? [] {
             findings.append(
@@ -135,7 +135,7 @@ extension Engine {
             findings.append(
                 .init(
                     isProblem: true, text: "The server refused a document (\(code)).",
-                    remedy: "It stays unfinished, and is tried once a day."))
+                    remedy: "It stays unfinished, and is sent again once a day."))
         }
         return findings
     }
@@ -147,7 +147,7 @@ extension Engine {
         }
         return .init(
             isProblem: true,
-            text: "The device's clock is off by \(difference / 60_000) minutes.",
+            text: "The device's clock is wrong by \(difference / 60_000) minutes.",
             remedy: "Access does not depend on it. Dates that the app shows do.")
     }
 }

@@ -49,7 +49,7 @@ extension Engine {
             if attempt == .first {
                 log.error(
                     "store",
-                    "The SDK's files cannot be read or written now: \(error). It is tried again.")
+                    "The SDK's files cannot be read or written now: \(error). The SDK tries again.")
             }
             return
         }
@@ -62,7 +62,7 @@ extension Engine {
         if let named = configuration.customer, configuration.namedCustomer == nil {
             log.error(
                 "identity",
-                "`Configuration.customer` is no id, and counts as nil: it has "
+                "`Configuration.customer` is not an id, and counts as nil: it has "
                     + "\(named.utf8.count) bytes.")
         }
         await publish()
@@ -99,7 +99,7 @@ extension Engine {
                 named: identity.isChangedUnread ? state.person : configuration.namedCustomer,
                 device: clock)
         {
-            log.notice("access", "The state file was changed by another program, and was dropped.")
+            log.notice("access", "Another program has changed the state file, so it was ignored.")
         }
         state.device.storeEvidence.isTrusted = true
     }

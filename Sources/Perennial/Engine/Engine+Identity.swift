@@ -60,7 +60,7 @@ extension Engine {
             let additions = try await outbox.add(entries)
             posting.restore(zip(entries, additions).filter { $1 == .full }.map(\.0))
         } catch {
-            log.error("identity", "A log-in could not be written down: \(error).")
+            log.error("identity", "A log-in could not be saved: \(error).")
             posting.restore(entries)
         }
     }
@@ -119,7 +119,7 @@ extension Engine {
         do {
             secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
         } catch {
-            log.error("identity", "A new anonymous id could not be kept: \(error).")
+            log.error("identity", "A new anonymous id could not be saved: \(error).")
             let id = DeviceSecrets.anonymousPrefix + UUID().uuidString.lowercased()
             secrets?.anonymousID = id
         }
@@ -141,7 +141,7 @@ extension Engine {
         // Waiting entries would create the customer again.
         posting.removeLogins(of: id)
         do { try await outbox?.complete(await waiting(for: id)) } catch {
-            log.error("identity", "What waited for the erased customer stays: \(error).")
+            log.error("identity", "The erased customer's entries could not be removed: \(error).")
         }
         _ = await signOut()
     }

@@ -75,7 +75,7 @@ extension Engine {
         catalogue.products = products.values.sorted { $0.id < $1.id }
             .map(CatalogueFile.Product.init)
         do { try files.catalogue.write(catalogue) } catch {
-            log.info("store", "The catalogue could not be kept: \(error).")
+            log.info("store", "The catalogue could not be saved: \(error).")
         }
     }
 

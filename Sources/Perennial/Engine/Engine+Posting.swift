@@ -114,8 +114,8 @@ extension Engine {
             if let answered = problem.customer {
                 await accept(answered, for: customer, by: error.number)
             }
-            // The problem of a refusal about a purchase contains the outcomes itself; otherwise the
-            // customer in it does.
+            // If a purchase was refused, the problem contains the outcomes; otherwise, the customer
+            // in the problem contains them.
             await apply(entries, by: problem.outcomes ?? problem.customer?.outcomes ?? [])
         }
     }
@@ -190,7 +190,7 @@ extension Engine {
     func complete(_ ids: [String]) async {
         posting.recordCompleted(ids)
         do { try await outbox?.complete(ids) } catch {
-            log.error("store", "What the server has could not be taken off the list: \(error).")
+            log.error("store", "Acknowledged entries could not be removed: \(error).")
             let next = now.milliseconds + Self.unwrittenWait
             try? await outbox?.postpone(ids, until: Timestamp(milliseconds: next))
         }

@@ -11,7 +11,7 @@ final class RequestReader: Sendable {
 extension Engine {
     func add(_ request: Perennial.PurchaseRequest) {
         do { try requests.add(request, at: now) } catch {
-            log.error("store", "A request could not be written down: \(error).")
+            log.error("store", "A request could not be saved: \(error).")
         }
         resumeRequestReader()
     }
@@ -30,7 +30,7 @@ extension Engine {
             do {
                 if let request = try requests.removeFirst(at: now) { return request }
             } catch {
-                log.error("store", "A request could not be taken: \(error).")
+                log.error("store", "A request could not be removed: \(error).")
                 return nil
             }
             await withCheckedContinuation { waiter in

@@ -81,7 +81,7 @@ extension Engine {
     private func anchor(at time: Timestamp) {
         let seconds = (time.milliseconds - now.milliseconds) / 1000
         if state.clock.anchor != nil, abs(seconds) >= Self.clockErrorMin {
-            log.notice("clock", "The time was off by \(seconds) s, and is the server's now.")
+            log.notice("clock", "The clock was wrong by \(seconds) s, and was set anew.")
         }
         state.clock.anchor(
             signed: time, monotonic: clock.monotonic(), bootID: clock.bootID(), isContact: true)
@@ -159,7 +159,7 @@ extension Engine {
         if state.device.keys.isPinned, token == nil,
             customer.entitlements.contains(where: { $0.value.active })
         {
-            log.error("server", "An answer without a token of a trusted key was not taken.")
+            log.error("server", "An answer without a token of a trusted key was ignored.")
             return false
         }
         state.answerOrder = order

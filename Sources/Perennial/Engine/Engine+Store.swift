@@ -87,7 +87,7 @@ extension Engine {
         }
         guard !entries.isEmpty else { return }
         do { _ = try await outbox?.add(entries) } catch {
-            log.error("store", "Documents could not be written down: \(error).")
+            log.error("store", "Documents could not be saved: \(error).")
         }
     }
 
@@ -150,7 +150,7 @@ extension Engine {
                 await complete(await replaced(by: entries))
             }
         } catch {
-            log.error("store", "Documents could not be written down: \(error).")
+            log.error("store", "Documents could not be saved: \(error).")
         }
     }
 

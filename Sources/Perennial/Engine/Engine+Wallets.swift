@@ -24,7 +24,7 @@ extension Engine {
         do {
             addition = try await outbox?.add([entry]).first
         } catch {
-            throw Perennial.Failure(.readOnly, remedy: "Only the app itself can spend: \(error).")
+            throw Perennial.Failure(.readOnly, remedy: "Only the app can spend: \(error).")
         }
         do {
             try await postDebit(debit, entry, within: configuration.patience)

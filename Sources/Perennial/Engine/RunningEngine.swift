@@ -93,8 +93,9 @@ final class RunningEngine: Sendable {
         if isTwin {
             Log(configuration.log).error(
                 "access",
-                "A second Perennial was made for one server and key. It is the first one's twin, "
-                    + "and its own configuration is not used. Make one at launch and keep it.")
+                "A second Perennial was created for one server and key. It is a twin "
+                    + "of the first one: it uses the same engine, and its own configuration is "
+                    + "ignored. Create one Perennial at launch and keep it.")
         }
         return found
     }

@@ -18,7 +18,7 @@ extension Engine {
             throw Perennial.Failure(
                 .storeAccountOfAnother,
                 remedy: "The Apple account of this device pays for another customer. "
-                    + "Let them sign in as that customer, or buy `regardlessOfAdvice`.")
+                    + "Let the person sign in as that customer, or buy `regardlessOfAdvice`.")
         default: return nil
         }
     }

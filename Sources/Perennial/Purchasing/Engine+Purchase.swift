@@ -72,7 +72,7 @@ extension Engine {
         guard state.device.customerID == customer else {
             throw Perennial.Failure(
                 .customerChanged,
-                remedy: "Another customer signed in meanwhile. Nothing was done: ask them again.")
+                remedy: "Another customer has signed in. Nothing was done: ask again.")
         }
     }
 
@@ -198,7 +198,7 @@ extension Engine {
         case .unknown:
             throw Perennial.Failure(
                 .purchaseResultUnknown,
-                remedy: "If it was paid, the transaction arrives by itself. Update Perennial.",
+                remedy: "If it was paid, the transaction arrives later. Update Perennial.",
                 charged: .unclear)
         }
     }

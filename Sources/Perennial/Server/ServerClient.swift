@@ -98,7 +98,7 @@ struct ServerClient: Sendable {
         guard let url = URL(string: text) else {
             throw ServerError(
                 failure: Perennial.Failure(
-                    .serverUnreachable, remedy: "Check the server's address: it is no URL."))
+                    .serverUnreachable, remedy: "Check the server's address: it is not a URL."))
         }
         var message = URLRequest(url: url, timeoutInterval: request.timeout)
         message.httpMethod = request.method
@@ -243,7 +243,7 @@ struct ServerError: Error, Sendable {
     static var heldBack: Self {
         var error = Self(
             failure: Perennial.Failure(
-                .serverUnreachable, remedy: "It is sent later: many were sent in this minute.",
+                .serverUnreachable, remedy: "It is sent later: too many were sent in this minute.",
                 isTemporary: true))
         error.isHeldBack = true
         return error

@@ -139,7 +139,8 @@ extension DeviceSecrets.Values {
     extension DeviceSecrets {
         private static let service = "Perennial"
 
-        /// One item of the Keychain: readable after the first unlock, on this device only.
+        /// Stores the secrets in one item of the Keychain, which is readable after the first
+        /// unlock, on this device only.
         ///
         /// - Parameters:
         ///   - account: the name of the item.

@@ -7,8 +7,8 @@ extension Perennial {
         /// An offer from ``Perennial/offers(for:of:)``. For an introductory offer, nil is
         /// sufficient: the store applies that offer without a request.
         public var offer: Offer?
-        /// One of the product's ``Product/plans``. If nil, the plan that pays the whole period at
-        /// once.
+        /// The plan to pay by: one of the product's ``Product/plans``. If nil, the plan that pays
+        /// the whole period at once.
         public var plan: Plan?
         /// The number of units, 1 to 10, for consumables and terms.
         public var quantity: Int

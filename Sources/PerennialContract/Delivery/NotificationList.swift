@@ -80,7 +80,8 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     public var environment: StoreEnvironment
     public var from: Timestamp
     public var until: Timestamp
-    /// False if there were so many notifications that only the latest ones were counted.
+    /// Whether all notifications were counted. False if there were so many that only the latest
+    /// were counted.
     public var complete: Bool
     public var received: Int
     /// How many notifications the server had to request from the App Store because they had not

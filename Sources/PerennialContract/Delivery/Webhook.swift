@@ -176,7 +176,7 @@ public struct WebhookChangeRequest: Hashable, Sendable, Codable {
 public struct WebhookSecretRequest: Hashable, Sendable, Codable {
     /// The new secret. If nil, the server creates one.
     public var secret: String?
-    /// For how many hours the former secret also signs. If nil, 24 hours.
+    /// The number of hours for which the former secret also signs. If nil, 24.
     public var overlapHours: Int?
 
     public init(

@@ -59,7 +59,7 @@ public struct Event: Hashable, Sendable, Codable {
 
     /// How the server learned of the change.
     public struct Cause: Hashable, Sendable, Codable {
-        /// One of `document`, `time`, `request`, `rebuild`.
+        /// The kind of the cause: `document`, `time`, `request` or `rebuild`.
         public var kind: String
         /// The id of the signed document: the SHA-256 of its signed part, in hexadecimal. Nil if no
         /// document caused the event.
@@ -234,7 +234,8 @@ public struct TermEnding: Hashable, Sendable, Codable {
 
 /// A reduced or free period, and how the customer got it.
 public struct RedeemedOffer: Hashable, Sendable, Codable {
-    /// One of `introductory`, `promotional`, `code`, `win_back`, `retention`, `unknown`.
+    /// The kind of the offer: `introductory`, `promotional`, `code`, `win_back`, `retention` or
+    /// `unknown`.
     public var kind: String
     /// The app's id for the offer. Nil for an introductory offer, which has none.
     public var id: String?

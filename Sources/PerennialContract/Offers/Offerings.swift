@@ -22,7 +22,7 @@ public struct Offerings: Hashable, Sendable, Codable {
     public var overlap: String
     /// How long access stays open after the end of a period if its renewal is not confirmed.
     public var unconfirmedHoldHours: Int
-    /// For how many days an app without a network may rely on a token.
+    /// The number of days for which an app without a network may rely on a token.
     public var offlineDays: Int
     /// The offerings signed with ES256 by the key of the app's tokens. Nil if the app has no
     /// tokens.

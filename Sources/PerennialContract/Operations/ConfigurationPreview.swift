@@ -16,8 +16,8 @@ public struct ConfigurationPreview: Hashable, Sendable, Codable {
     public var differences: [String]
     /// The number of customers that were examined.
     public var customers: Int
-    /// False if there was not enough time to examine all customers. If so, only the customers with
-    /// the first ids were examined.
+    /// Whether all customers were examined. False if the time was not sufficient, so that only the
+    /// customers with the first ids were examined.
     public var complete: Bool
     /// How many customers would lose or gain each entitlement. Entitlements that no customer would
     /// lose or gain are left out.

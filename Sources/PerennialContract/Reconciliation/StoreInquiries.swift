@@ -9,7 +9,8 @@ public struct StoreInquiries: Hashable, Sendable, Codable {
     /// The longest time from signature to arrival among the requested notifications, in
     /// milliseconds. Nil if no notifications were requested.
     public var longestDelayMilliseconds: Int?
-    /// False if there were so many notifications that only the latest ones were counted.
+    /// Whether all notifications were counted. False if there were so many that only the latest
+    /// were counted.
     public var complete: Bool
     /// When the server requests missing notifications again. Nil if that is not known yet.
     public var nextBackfillAt: Timestamp?

@@ -59,7 +59,7 @@ final class ServerGate: Sendable {
         }
         let port = UInt16(bigEndian: address.sin_port)
         guard bound == 0, let url = URL(string: "http://127.0.0.1:\(port)") else {
-            throw WorldFailure("No free port.")
+            throw WorldFailure("No port is free.")
         }
         self.url = url
         Thread.detachNewThread { self.acceptAll() }

@@ -176,7 +176,7 @@ public actor World {
     /// Makes the server sign its tokens with another key from now on, as `perennial keys rotate`
     /// does. Throws for a world to which this process has only connected.
     public func rotateTokenKey() async throws {
-        guard let program else { throw WorldFailure("The world runs by itself.") }
+        guard let program else { throw WorldFailure("This process did not start the world.") }
         try await program.run(["keys", "rotate"])
     }
 

@@ -40,7 +40,7 @@ extension Product.PurchaseError: LocalizedError {
         switch self {
         case .invalidQuantity: "The quantity is not valid."
         case .productUnavailable: "The product is not for sale."
-        case .purchaseNotAllowed: "This device may not make purchases."
+        case .purchaseNotAllowed: "This device does not allow purchases."
         case .ineligibleForOffer: "The customer is not eligible for the offer."
         case .invalidOfferIdentifier: "The product has no such offer."
         case .invalidOfferPrice: "The price of the offer is not valid."

@@ -9,7 +9,7 @@ extension Product {
             case seats(Int)
             case invitationSheetSuppressed(Bool)
             case asksToBuy(Bool)
-            /// An offer that needs no signature: a win-back offer with its id. The id is nil for
+            /// An offer that needs no signature. The id is that of a win-back offer, and nil for
             /// other offers.
             case winBack(id: String?)
             case signedOffer(id: String, jws: String)

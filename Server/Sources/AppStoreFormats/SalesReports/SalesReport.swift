@@ -128,7 +128,7 @@ package struct SalesReportTotal: Hashable, Sendable {
     }
 }
 
-/// A report of any kind, which its header shows.
+/// A report of any kind. Its header shows the kind.
 package enum AnySalesReport: Hashable, Sendable {
     case sales(SalesReport<SalesRow>)
     case subscription(SalesReport<SubscriptionRow>)

@@ -6,8 +6,8 @@ enum DeviceRead: Hashable, Sendable {
     case entitlements
     case statuses
     case purchase
-    /// Also the beginning of a stream of updates: StoreKit delivers unfinished transactions when an
-    /// app starts.
+    /// A read of the unfinished transactions, or the beginning of a stream of updates: StoreKit
+    /// delivers unfinished transactions when an app starts.
     case unfinished
     /// Eligibility for the introductory offer.
     case eligibility

@@ -26,7 +26,7 @@ package enum NotificationFault: String, FaultKind {
     case unknownValue = "unknown_value"
     // How much of the notification arrives.
     case truncate
-    // What else is sent with the notification: documents not signed by Apple, to be refused.
+    // Documents sent with the notification that Apple did not sign, and a server must refuse.
     case forged
     case tampered
     case truncated

@@ -145,7 +145,7 @@ extension RequestBody {
         return odds
     }
 
-    /// One name, or a list of names.
+    /// The kinds in a field that contains one name or a list of names.
     fileprivate func kinds<Kind: FaultKind>(_ field: String) throws(SimulatorProblem) -> [Kind] {
         guard let value = value(field) else { return [] }
         var kinds: [Kind] = []

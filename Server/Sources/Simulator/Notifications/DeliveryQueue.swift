@@ -161,7 +161,7 @@ struct DeliveryQueue: Sendable {
     }
 
     /// Posts the held notification after a later one. Only one notification is held at a time: if a
-    /// second one is to be held, it is posted and the first follows it.
+    /// second one would be held, it is posted, and the first one after it.
     private mutating func releaseHeld(after number: Int, at now: AppStoreDate) {
         guard let held, held.number != number else { return }
         queue.add(ScheduledAttempt(number: held.number, attempt: 1), due: now)

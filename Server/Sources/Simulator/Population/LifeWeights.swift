@@ -13,15 +13,15 @@ enum LifeWeights {
     /// Probability that a free trial converts to a paid subscription.
     private static let trial = 0.38
 
-    /// Of those who do not renew, the share that switches renewal off. For the others, the payment
-    /// fails.
+    /// The share of customers without a renewal who have switched renewal off. For the others, the
+    /// payment fails.
     static let voluntary = 0.86
-    /// Of cancelled trials, the share that is cancelled within an hour.
+    /// The share of cancelled trials that are cancelled within an hour.
     static let trialCancelledAtOnce = 0.28
     /// The share of failed payments that succeed in grace or retry.
     static let recovery = 0.6
-    /// Of those who switched renewal off, the share that switches it on again before the period
-    /// ends.
+    /// The share of customers who switch renewal on again before the period ends, after they have
+    /// switched it off.
     static let resumption = 0.15
 
     static func renewal(of subscription: Subscription) -> Double {

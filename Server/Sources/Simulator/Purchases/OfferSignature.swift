@@ -10,7 +10,8 @@ struct OfferSignature: Sendable {
         let id: String
         let key: P256.Signing.PublicKey
 
-        /// Returns nil if the file's key is not valid, as in files whose key was redacted.
+        /// Parses the key of a shop's file. Returns nil if it is not valid, as in files whose key
+        /// was redacted.
         init?(_ stored: StoreKitOffersKey) {
             guard let bytes = Base64.standard.decode(Array(stored.privateKey.utf8)),
                 let key = try? P256.Signing.PrivateKey(derRepresentation: bytes)

@@ -61,7 +61,7 @@ extension PurchaseOrder {
 }
 
 extension OfferProof {
-    /// Returns nil if the offer carries no proof.
+    /// Reads the proof of an offer in a body. Returns nil if the offer has none.
     fileprivate init?(_ offer: RequestBody) throws(SimulatorProblem) {
         if let jws = try offer.string("jws") {
             self = .compactJWS(jws)

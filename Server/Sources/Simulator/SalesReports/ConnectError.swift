@@ -19,8 +19,8 @@ struct ConnectError: Error, Hashable, Sendable {
         return ["errors": [.object(members)]]
     }
 
-    /// Derived from the status and the detail. Apple's ids are random, but this one is the same
-    /// for the same error.
+    /// The error's id, derived from the status and the detail. Apple's ids are random, but this id
+    /// is the same for the same error.
     private var id: String {
         var random = SplitMix64(seed: detail.utf8.reduce(UInt64(status)) { $0 &* 31 &+ UInt64($1) })
         return random.uuid()

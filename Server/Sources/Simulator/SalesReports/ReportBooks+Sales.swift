@@ -30,8 +30,8 @@ extension ReportBooks {
         }
     }
 
-    /// Adds up the units of rows that are equal in everything else. A refund of a free product has
-    /// a separate row, as any refund. Partial refunds have no units to add up, so each has a
+    /// Adds up the units of rows that are equal in everything else. A refund has a separate row,
+    /// even if the product was free. Partial refunds have no units to add up, so each has a
     /// separate row.
     private func summed(_ rows: [SalesRow]) -> [SalesRow] {
         var places: [SalesRow: Int] = [:]

@@ -3,11 +3,11 @@ import AppStoreFormats
 /// The form of version 1 notifications in a year. Apple changed the form twice, and added types
 /// several times.
 package enum V1Era: String, Hashable, Sendable, CaseIterable {
-    /// The latest transaction, as a receipt from before iOS 7.
+    /// The form of 2018: the latest transaction as a receipt in the form before iOS 7.
     case year2018 = "2018"
-    /// The latest transaction as in 2018, and the unified receipt.
+    /// The form of 2020: the latest transaction as in 2018, and the unified receipt.
     case year2020 = "2020"
-    /// Since 10 March 2021: only the unified receipt.
+    /// The form since 10 March 2021: only the unified receipt.
     case year2021 = "2021"
 
     var hasLatestTransaction: Bool { self != .year2021 }

@@ -3,7 +3,7 @@ import AppStoreFormats
 // The world as seen by the App Store Server API. Each environment knows only its own purchases.
 
 extension World {
-    /// A transaction by its own id, for endpoints that accept no other kind of id.
+    /// The transaction with this id, for endpoints that accept only transaction ids.
     func transaction(
         _ id: String, in environment: SimulatedEnvironment
     ) throws(APIError) -> StoreTransaction {
