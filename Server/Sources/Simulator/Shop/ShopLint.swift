@@ -67,7 +67,7 @@ extension ShopLint {
         }
         if let key = file.offersKey, OfferSignature.Key(key) == nil {
             add(
-                "the private key is not valid, so signatures of offers are not checked",
+                "the private key cannot be read, so signatures of offers are not checked",
                 at: "subscriptionOffersKeyPair")
         }
     }
