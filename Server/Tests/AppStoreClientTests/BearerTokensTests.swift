@@ -30,9 +30,9 @@ import Testing
         #expect(begins < now && now < ends && ends - begins <= 3600)
     }
 
-    /// Seconds between two calls, and whether both calls send the same token.
+    /// Each row: the seconds between two calls, and whether both calls send the same token.
     @Test(arguments: [(0, true), (1400, true), (1500, false), (86_400, false), (-300, false)])
-    func `a token is reused until shortly before it expires`(
+    func `a bearer token is reused until shortly before it expires`(
         seconds: Int64, isSame: Bool
     ) async throws {
         let bench = try Bench(.transaction, .transaction)
@@ -46,8 +46,8 @@ import Testing
         #expect((claims["exp"]?.integer ?? 0) >= now + BearerTokens.remainingSecondsMin)
     }
 
-    /// Seconds between the creation of a token and its refusal, and whether later calls still send
-    /// it.
+    /// Each row: the seconds between the creation of a token and its refusal, and whether later
+    /// calls still send that token.
     @Test(arguments: [(0, true), (59, true), (60, false), (600, false)])
     func `a refused token is replaced, unless it was just made`(
         seconds: Int64, isKept: Bool
@@ -63,7 +63,8 @@ import Testing
         #expect((tokens[1] == tokens[2]) == isKept)
     }
 
-    /// How many seconds each call takes to arrive, the responses, and the expected number of calls.
+    /// Each row: how many seconds each call takes to arrive, the responses, and the expected
+    /// number of calls.
     @Test(arguments: [
         (0, [AppStoreResponse(status: 401)], 1, false),
         (1800, [AppStoreResponse(status: 401), .transaction], 2, true),

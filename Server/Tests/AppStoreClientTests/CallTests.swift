@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// Which request is sent, and which values are read from the response.
+/// Each call to the App Store sends one request and reads values from its response.
 @Suite struct CallTests {
     private func check(
         _ request: AppStoreRequest?, _ line: String, query: String = "", body: JSON? = nil
@@ -35,7 +35,9 @@ import Testing
         try check(bench.script.requests.first, "GET /inApps/v1/subscriptions/7")
     }
 
-    @Test func `a history request continues after a given revision`() async throws {
+    @Test func `a request for the transaction history continues after a given revision`()
+        async throws
+    {
         let bench = try Bench(
             .ok(["signedTransactions": ["a", "b"], "revision": "5_6", "hasMore": true]))
         let page = try await bench.client.history(of: "7", in: .production, revision: "3_4")
@@ -46,7 +48,7 @@ import Testing
             query: "sort=ASCENDING&revision=3_4")
     }
 
-    @Test func `a known order returns its transactions, and an unknown order returns none`()
+    @Test func `a known order number returns its transactions, and an unknown one returns none`()
         async throws
     {
         let bench = try Bench(
@@ -141,7 +143,7 @@ import Testing
         Places(answers: [.error(4_040_010), .transaction], known: .sandbox, calls: 2),
         Places(
             answers: [.error(4_040_010), .error(4_040_010)], failure: .unknownID, calls: 2),
-        // This app was never released.
+        // In this row, the app was never released.
         Places(answers: [AppStoreResponse(status: 401), .transaction], known: .sandbox, calls: 2),
         Places(
             answers: [AppStoreResponse(status: 401), .error(4_040_010)],
@@ -170,7 +172,7 @@ import Testing
 
     // MARK: - Budgets
 
-    @Test func `a call that exceeds its budget is not sent`() async throws {
+    @Test func `a call that exceeds the client's rate limit is not sent`() async throws {
         let answers = Array(repeating: AppStoreResponse.transaction, count: 20)
         let bench = try Bench(Script(answers), pacing: .inProcess())
         for _ in 0..<10 { _ = try await bench.client.transaction("1", in: .production) }
@@ -185,7 +187,7 @@ import Testing
         #expect(bench.script.requests.count == 11)
     }
 
-    @Test func `after a refusal, no call is sent until the time that Apple named in it`()
+    @Test func `after Apple refuses a call, no call is sent until the time that the refusal names`()
         async throws
     {
         let bench = try Bench(

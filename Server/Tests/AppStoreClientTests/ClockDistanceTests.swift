@@ -5,7 +5,7 @@ import Testing
 
 /// The difference between the App Store's clock and ours, from the date in its responses.
 @Suite struct ClockDistanceTests {
-    /// When the request is sent.
+    /// The time when the request is sent.
     private static let asked: Int64 = 1_767_268_800_000
 
     private func distance(
@@ -26,8 +26,8 @@ import Testing
         return distance.ahead
     }
 
-    /// How many seconds the store's date is behind the request, how many seconds the response
-    /// takes, and the difference that is reported.
+    /// Each row: how many seconds the store's date is behind the request, how many seconds the
+    /// response takes, and the difference that is reported.
     @Test(
         arguments: [
             (0, 0, 0), (2, 0, 0), (602, 0, 600), (602, 20, 600), (3, 0, 1),
@@ -46,7 +46,7 @@ import Testing
         #expect(found == .zero)
     }
 
-    @Test func `a refused request also reports the clock difference`() async throws {
+    @Test func `a request that Apple refuses also reports the clock difference`() async throws {
         let found = try await distance(of: Self.asked - 602_000, after: 0, status: 401)
         #expect(found == .seconds(600))
     }

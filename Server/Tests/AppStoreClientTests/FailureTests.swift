@@ -50,7 +50,10 @@ import Testing
             means: "unreadable"),
     ]
 
-    @Test(arguments: rows) func `each failed response has one meaning`(row: Row) async throws {
+    @Test(arguments: rows)
+    func `each error response of the App Store is read as one kind of failure`(row: Row)
+        async throws
+    {
         let bench = try Bench(row.response)
         let failure = await #expect(throws: AppStoreFailure.self) {
             try await bench.client.transaction("1", in: .production)
@@ -78,7 +81,8 @@ import Testing
         #expect(failure.map(Self.word) == "unavailable")
     }
 
-    /// In this test it is 1767268800000, in milliseconds since 1970.
+    /// Each row: the header `Retry-After`, and the wait that follows from it. The test's clock
+    /// shows 1767268800000, in milliseconds since 1970.
     @Test(
         arguments: [
             ("1767268830000", 30_000), ("1767268800001", 1000), ("1767268700000", 1000),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// Sends requests over the loopback to a server that misbehaves in another way on each path.
+/// Sends requests over the loopback to a server that misbehaves in a different way on each path.
 @Suite(.serialized) struct HTTPSenderTests {
     private typealias Send = @Sendable (AppStoreRequest) async throws -> AppStoreResponse
 
@@ -71,7 +71,7 @@ import Testing
         try result.get()
     }
 
-    @Test func `a request arrives unchanged`() async throws {
+    @Test func `a request arrives at the server unchanged`() async throws {
         try await withServer { send in
             let answer = try await send(Self.request("/echo"))
             #expect(answer.status == 429 && answer.retryAfter == "1767268830000")

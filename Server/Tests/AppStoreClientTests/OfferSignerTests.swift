@@ -23,7 +23,7 @@ import Testing
                 privateKey: key.pemRepresentation))
     }
 
-    /// Reads the signature that Apple's library made and that has this name in the file.
+    /// Reads a signature that Apple's library made, by its name in the file.
     private func apples(_ name: String) throws -> String {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Tables/apple-offers.txt")
@@ -58,7 +58,8 @@ import Testing
         }
     }
 
-    @Test func `our tokens equal those of Apple's library, except for the time and the nonce`()
+    @Test
+    func `our offer tokens equal those of Apple's library, except for the time and the nonce`()
         throws
     {
         let ours = [

@@ -32,7 +32,7 @@ import Testing
         #expect(now == date(20 * 100))
     }
 
-    @Test func `turns are given out in the order of the calls`() {
+    @Test func `the rate limiter lets calls through in the order in which they were requested`() {
         var pace = Pace()
         let turns = (0..<5).map { _ in pace.reserve(Self.budget, at: date(0)) }
         #expect(turns == [date(0), date(0), date(0), date(100), date(200)])
@@ -98,7 +98,7 @@ import Testing
 
     /// Apple may count calls in each second of the clock, or in any interval of one second.
     @Test(arguments: Endpoint.allCases, [StoreEnvironment.production, .sandbox])
-    func `no second contains more calls than Apple allows`(
+    func `the rate limiter lets through no more calls per second than Apple allows`(
         endpoint: Endpoint, environment: StoreEnvironment
     ) {
         let budget = endpoint.budget(in: environment)

@@ -68,7 +68,9 @@ private final class StubStore: Sendable {
         #expect(answer.environment == other && store.environments == [first, other])
     }
 
-    @Test func `if each environment refers to the other, each is asked once`() async throws {
+    @Test func `if production and sandbox refer a receipt to each other, each is asked once`()
+        async throws
+    {
         let store = StubStore([
             .production: #"{"status": 21007}"#, .sandbox: #"{"status": 21008}"#,
         ])
@@ -97,7 +99,9 @@ private final class StubStore: Sendable {
         (#"{}"#, .unreadable), ("<html>", .unreadable), ("", .unreadable),
     ]
 
-    @Test func `each status leads to a use of the response, another attempt, or a failure`() async {
+    @Test func `each status of verifyReceipt leads to a result, another attempt, or a failure`()
+        async
+    {
         for (body, expected) in Self.statuses {
             let found: Kind =
                 switch await failure(StubStore([.production: body])) {

@@ -4,7 +4,7 @@ import Testing
 @Suite struct Base64Tests {
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// RFC 4648 §10.
+    /// The examples in RFC 4648 §10.
     @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
         ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
@@ -17,7 +17,7 @@ import Testing
         #expect(Base64.url.decode(url.utf8) == Array(plain.utf8))
     }
 
-    @Test func `the alphabets differ in two characters`() {
+    @Test func `the two base64 alphabets differ in two characters`() {
         #expect(text(Base64.standard.encode([0xFB, 0xEF, 0xFF])) == "++//")
         #expect(text(Base64.url.encode([0xFB, 0xEF, 0xFF])) == "--__")
         #expect(Base64.url.decode("++//".utf8) == nil)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a lazy collection is decoded like an array`() {
+    @Test func `a lazy collection of base64 characters is decoded like an array`() {
         let text = "Zm9v YmFy".utf8.lazy.filter { $0 != UInt8(ascii: " ") }
         #expect(Base64.standard.decode(text) == Array("foobar".utf8))
     }

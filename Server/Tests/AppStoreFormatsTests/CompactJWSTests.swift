@@ -2,7 +2,7 @@ import AppStoreFormats
 import Testing
 
 @Suite struct CompactJWSTests {
-    @Test func `three segments are split and decoded`() throws {
+    @Test func `the three segments of a compact JWS are split and decoded`() throws {
         let jws = try #require(CompactJWS("e30.WzFd.AAH_"))
         #expect(jws.header == Array("{}".utf8))
         #expect(jws.payload == Array("[1]".utf8))

@@ -21,12 +21,12 @@ import Testing
             (#" { "a" : [ ] , "b" : { "c" : null } } "#, ["a": [], "b": ["c": .null]]),
             (#"{"a":1,"a":2}"#, .object([.init("a", 1), .init("a", 2)])),
         ] as [(String, JSON)])
-    func `valid text is read`(text: String, value: JSON) throws {
+    func `valid JSON text is read`(text: String, value: JSON) throws {
         #expect(try JSON(parsing: text.utf8) == value)
         #expect(try JSON(parsing: value.bytes) == value)
     }
 
-    @Test func `indented text has a line for each member and element`() throws {
+    @Test func `indented JSON has a line for each member and element`() throws {
         let json: JSON = ["a": [1, [:], [], "x\"y"], "b": ["c": .null], "d": .decimal("1.50")]
         let text = """
             {
@@ -56,7 +56,7 @@ import Testing
         #"{"a":1"#, #"{"a":1,"#, #"{"a":1,}"#, #"{"a" 1}"#, "{a:1}", "{1:2}", #"{"a":1]"#, "}",
         "\u{FEFF}1", "// comment\n1",
     ])
-    func `invalid text is refused`(text: String) {
+    func `invalid JSON text is refused`(text: String) {
         #expect(throws: JSONFailure.self) { try JSON(parsing: text.utf8) }
     }
 
@@ -78,7 +78,9 @@ import Testing
         #expect(failure?.description == "expected a value at byte 14")
     }
 
-    @Test func `nesting is read up to the limit`() throws {
+    @Test func `JSON is read if its nesting is within the limit, and refused if it is deeper`()
+        throws
+    {
         func nested(_ depth: Int, _ content: String) -> String {
             String(repeating: "[", count: depth) + content + String(repeating: "]", count: depth)
         }
@@ -99,7 +101,7 @@ import Testing
         #expect(json["c"] == nil)
     }
 
-    @Test func `text is written compactly, in the order of the members`() {
+    @Test func `JSON is written compactly, in the order of the members`() {
         let json: JSON = ["b": [1, .null, true, .decimal("1.50")], "a": "\"\\\n\u{1}é/"]
         #expect(json.text == #"{"b":[1,null,true,1.50],"a":"\"\\\u000a\u0001é/"}"#)
     }

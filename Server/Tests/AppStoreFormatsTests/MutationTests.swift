@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `reading damaged parts never traps`() {
+    @Test func `reading a packed document with damaged parts never traps`() {
         var generator = Dice(seed: Self.seed)
         let packed = PackedDocument(packing: Self.jws)
         var readable = 0

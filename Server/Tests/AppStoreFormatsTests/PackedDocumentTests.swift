@@ -76,7 +76,8 @@ import Testing
         #expect(packed.headers.count == 1)
     }
 
-    @Test func `headers beyond the limit stay in the text`() {
+    @Test
+    func `if a document has more headers than the limit, the others are packed with the text`() {
         let documents = (0..<40).map { Self.jws(["a": 1], header: ["n": .integer($0)]) }
         let text = Array(documents.joined(separator: "\"").utf8)
         let packed = PackedDocument(packing: text)
@@ -92,7 +93,7 @@ import Testing
         #expect(PackedDocument(packing: Array(text.utf8)).unpacked == Array(text.utf8))
     }
 
-    @Test func `truncated parts are never unpacked to the whole document`() {
+    @Test func `a truncated packed document is never unpacked to the original document`() {
         let packed = PackedDocument(packing: Self.notificationBytes)
         for length in 0..<packed.parts.count {
             let cut = PackedDocument(
@@ -107,7 +108,7 @@ import Testing
             [0], [0, 5, 1, 2], [1], [1, 0], [2, 3, 0, 5, 1], [3, 0], [255, 1, 0], [0, 128],
             [0, 255, 255, 255, 255, 255, 1], [2, 10, 2, 8, 2, 6, 2, 4, 2, 2, 2, 0],
         ] as [[UInt8]])
-    func `damaged parts are not unpacked to a document`(parts: [UInt8]) {
+    func `damaged parts of a packed document cannot be unpacked`(parts: [UInt8]) {
         #expect(PackedDocument(parts: parts, headers: []).unpacked == nil)
     }
 }

@@ -2,7 +2,7 @@ import AppStoreFormats
 import Testing
 
 @Suite struct ReceiptDateTests {
-    /// 2026-01-10T20:00:00Z in winter, 2017-04-11T00:22:23Z in summer.
+    /// The moments 2026-01-10T20:00:00Z in winter and 2017-04-11T00:22:23Z in summer.
     @Test(arguments: [
         (
             Int64(1_768_075_200_000), "2026-01-10T20:00:00Z", "2026-01-10 20:00:00 Etc/GMT",
@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    /// A test with damaged receipts found this bug: a number that only a forged receipt contains
-    /// crashed the program.
+    /// A test with damaged receipts found this bug: the program crashed at a number that only a
+    /// forged receipt contains.
     @Test(arguments: [
         (Int64.min, "0001-01-02T00:00:00Z"), (.max, "9999-12-31T00:00:00Z"),
         (-1, "1969-12-31T23:59:59Z"),

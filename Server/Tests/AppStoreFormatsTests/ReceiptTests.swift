@@ -30,7 +30,7 @@ import Testing
         let again = try AppReceipt(parsing: receipt.bytes)
         #expect(again.attributes.contains(strange))
         #expect(again.bytes == receipt.bytes)
-        // The shorter encoding comes first.
+        // The attribute with the shorter encoding comes first.
         #expect(again.attributes.map(\.number) == [4711, 2])
         #expect(again[.bundleID]?.text == "com.example.birds")
         #expect(again.purchases.first?[.quantity]?.integer == 1)
@@ -42,7 +42,7 @@ import Testing
         #expect(try AppReceipt(parsing: receipt.bytes)[.bundleID]?.text == text)
     }
 
-    @Test func `an attribute that is read as another type is nil`() {
+    @Test func `an attribute is nil if it is read as another type than it has`() {
         let text = ReceiptAttribute.text(Field.bundleID, "7")
         #expect(text.integer == nil && text.date == nil)
         #expect(ReceiptAttribute.integer(Field.counter, 7).text == nil)
@@ -51,7 +51,7 @@ import Testing
         #expect(ReceiptAttribute.date(Field.expires, nil).text == "")
     }
 
-    @Test func `reading truncated or changed bytes never traps`() throws {
+    @Test func `reading a truncated or changed receipt never traps`() throws {
         let receipt = AppReceipt(
             attributes: [.text(Field.bundleID, "com.example.birds")],
             purchases: [InAppReceipt(attributes: [.integer(InAppReceipt.Field.quantity, 1)])])

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Testing
 
-/// Financial files of all regions. They end with sums for each country and currency.
+/// Financial reports about all regions, which end with sums for each country and currency.
 @Suite struct SalesReportCountrySumsTests {
     private static let header = FinancialRow.layouts[0].header.joined(separator: "\t")
 
@@ -46,7 +46,7 @@ import Testing
         #expect(try report.bytes() == file)
     }
 
-    /// A change to the table, then the line and the column that the error message names.
+    /// Each row: a change to the table, then the line and the column that the error message names.
     private static let changes: [(from: String, to: String, line: Int, column: Int)] = [
         ("US\tUSD\t2\t6.98", "US\tUSD\t2\t6.99", 9, 4),
         ("US\tUSD\t2\t6.98", "US\tUSD\t3\t6.98", 9, 3),
@@ -56,7 +56,7 @@ import Testing
     ]
 
     @Test(arguments: changes)
-    func `a country line that differs from the sum of its rows is refused, naming its place`(
+    func `a country line that differs from the sum of its rows is refused with its place`(
         from: String, to: String, line: Int, column: Int
     ) {
         let failure = Self.failure(Self.table.map { $0 == from ? to : $0 })
@@ -104,7 +104,7 @@ import Testing
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)
     }
 
-    @Test func `the totals of a file about one region are still verified`() throws {
+    @Test func `the totals of a financial report about one region are still verified`() throws {
         let totals = ["Total_Rows\t1", "Total_Amount\t6.98", "Total_Units\t2"]
         let file = Self.file(totals, rows: Array(Self.rows.prefix(1)))
         let report = try SalesReport<FinancialRow>(parsing: file)

@@ -57,8 +57,9 @@ import Testing
         #expect(kinds == SalesReportKind.allCases)
     }
 
-    /// Why a file is refused; nil if it is read. Tests that read thousands of files use it, because
-    /// `#expect(throws:)` is slow: each time it searches all errors that tests have thrown.
+    /// Why a file is refused; nil if it can be read. Tests that read thousands of files call this
+    /// function, because `#expect(throws:)` is slow: each time it searches all errors that tests
+    /// have thrown.
     private static func failure(of bytes: [UInt8]) -> SalesReportFailure? {
         do throws(SalesReportFailure) { _ = try AnySalesReport(parsing: bytes) } catch {
             return error
@@ -88,15 +89,16 @@ import Testing
         }
     }
 
-    /// The text does not show the missing rows; the checksum of the download protects against it.
-    @Test func `other reports that are truncated at the end of a line are read`() throws {
+    /// The text alone does not show that rows are missing. The checksum of the download detects
+    /// that.
+    @Test func `a report without totals that is truncated at the end of a line is read`() throws {
         for file in Self.files.dropLast() {
             let end = try #require(file.dropLast().lastIndex(of: UInt8(ascii: "\n")))
             _ = try AnySalesReport(parsing: Array(file[...end]))
         }
     }
 
-    @Test func `a missing line of a financial report is noticed`() throws {
+    @Test func `a financial report from which a line is missing is refused`() throws {
         let file = try #require(Self.files.last)
         let lines = file.split(separator: UInt8(ascii: "\n"))
         for missing in lines.indices {
@@ -117,7 +119,7 @@ import Testing
     ]
 
     @Test(arguments: totals)
-    func `totals that differ from the sums of the rows are refused`(
+    func `a financial report is refused if its totals differ from the sums of its rows`(
         from: String, to: String, code: SalesReportFailure.Code
     ) throws {
         let text = String(decoding: try #require(Self.files.last), as: UTF8.self)
@@ -134,7 +136,7 @@ import Testing
         #expect(throws: Never.self) { try AnySalesReport(parsing: Array(text.utf8)) }
     }
 
-    @Test func `a tab that was replaced by another character is noticed at every place`() {
+    @Test func `a report in which another character replaced a tab is refused`() {
         for file in Self.files {
             for place in file.indices where file[place] == UInt8(ascii: "\t") {
                 for other in [UInt8(ascii: " "), UInt8(ascii: "x"), UInt8(ascii: "\n"), 0x08] {
@@ -146,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a character that was replaced by a tab is noticed at every place`() {
+    @Test func `a report in which a tab replaced a character is refused`() {
         for file in Self.files {
             for place in file.indices where file[place] != UInt8(ascii: "\t") {
                 var damaged = file

@@ -2,8 +2,8 @@ import AppStoreFormats
 import Testing
 
 @Suite struct SalesReportFiscalMonthTests {
-    /// The dates that several sites which track Apple's calendar publish, and that financial
-    /// reports name.
+    /// Each row: a fiscal month, its weeks, and its first and last day, from sites that track
+    /// Apple's calendar and from financial reports.
     private static let known: [(String, Int, (Int, Int, Int), (Int, Int, Int))] = [
         ("2012-03", 5, (2011, 11, 27), (2011, 12, 31)),
         ("2014-12", 4, (2014, 8, 31), (2014, 9, 27)),
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// From Apple's annual reports.
+    /// The last day of each fiscal year, from Apple's annual reports.
     @Test(arguments: [
         (2008, 9, 27), (2009, 9, 26), (2010, 9, 25), (2011, 9, 24), (2012, 9, 29), (2013, 9, 28),
         (2014, 9, 27), (2015, 9, 26), (2016, 9, 24), (2017, 9, 30), (2018, 9, 29), (2019, 9, 28),
@@ -52,7 +52,7 @@ import Testing
         #expect(last == CivilDate(year: year, month: month, day: day))
     }
 
-    @Test func `three fiscal years so far had 53 weeks`() {
+    @Test func `of the fiscal years 2008 to 2026, three have 53 weeks`() {
         let long = (2008...2026).filter {
             AppleFiscalMonth(year: $0, number: 1)?.hasLongYear == true
         }
@@ -74,7 +74,7 @@ import Testing
         #expect(count == 12 * AppleFiscalMonth.years.count)
     }
 
-    @Test func `the first fiscal month is October`() throws {
+    @Test func `the first month of a fiscal year is October`() throws {
         let first = try #require(AppleFiscalMonth("2019-01"))
         #expect(first.calendarMonth == 10 && first.calendarYear == 2018)
         let december = try #require(AppleFiscalMonth("2019-03"))
@@ -88,7 +88,7 @@ import Testing
         "", "2026", "2026-13", "2026-00", "2026-1", "26-01", "2007-12", "2101-01",
         "2026-01-01", "2026_01", "٢٠٢٦-01", "+202-01",
     ])
-    func `a text of another form is not a fiscal month`(text: String) {
+    func `a text in another form is not a fiscal month`(text: String) {
         #expect(AppleFiscalMonth(text) == nil)
     }
 

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Testing
 
-/// How the kind and the version of a file are recognised.
+/// How the kind and the version of a report are recognised.
 @Suite struct SalesReportHeaderTests {
     private static func recognised(_ header: [String], _ form: SalesReportForm = .tabs)
         throws(SalesReportFailure) -> AnySalesReport
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: layouts)
-    func `a header that lacks a column is refused with the name of that column`(
+    func `a report without a required column is refused, and the error names the column`(
         kind: SalesReportKind, layout: SalesReportLayout
     ) throws {
         // Sales files of earlier years lack the last column.
@@ -106,14 +106,14 @@ import Testing
             (.subscriptionEvent, "1_2", true), (.subscriptionEvent, "1_4", false),
             (.subscriber, "1_1", false),
         ] as [(SalesReportKind, String, Bool)])
-    func `a version is readable if it is known, or if the report may have additional columns`(
+    func `a report's version is readable if it is known, or if columns may be added to the report`(
         kind: SalesReportKind, version: String, isReadable: Bool
     ) throws {
         #expect(kind.canRead(try #require(SalesReportVersion(version))) == isReadable)
     }
 
     @Test(arguments: ["", "1", "1_", "_4", "1.4", "1_4_1", "1_four", "12345_1", "-1_4"])
-    func `a text of another form is not a version`(text: String) {
+    func `a text in another form is not the version of a report`(text: String) {
         #expect(SalesReportVersion(text) == nil)
     }
 

@@ -23,7 +23,7 @@ import Testing
     ]
 
     @Test(arguments: requests)
-    func `a request has Apple's parameters`(
+    func `a request for a report has Apple's parameters`(
         kind: SalesReportKind, period: SalesReportRequest.Period, text: String
     ) throws {
         let request = try SalesReportRequest(kind, period, vendorNumber: "80012345")
@@ -64,10 +64,10 @@ import Testing
         }
     }
 
-    /// When a report can first exist, when it is expected, and when Apple deletes it. Pacific time
-    /// is 8 hours behind UTC in winter and 7 hours in summer.
+    /// Each row: when a report can first exist, when it is expected, and when Apple deletes it.
+    /// Pacific time is 8 hours behind UTC in winter and 7 hours in summer.
     private static let moments: [(SalesReportRequest.Period, String, String, String)] = [
-        // The night in which daylight saving time begins.
+        // In this night, daylight saving time begins.
         (
             .day(day), "2026-03-08T08:00:00Z", "2026-03-08T15:00:00Z", "2027-03-08T08:00:00Z"
         ),
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["", "us", "USA", "U1", "Ü1", "*"])
-    func `a region must be two capital letters`(region: String) throws {
+    func `a region that is not two capital letters is refused`(region: String) throws {
         let month = try #require(AppleFiscalMonth("2024-01"))
         #expect(throws: ReportRequestFailure.self) {
             try FinanceReportRequest(month, regionCode: region, vendorNumber: "80012345")

@@ -110,7 +110,8 @@ import Testing
         #expect(try Self.sales(line).rows.first?.customerPrice == milliunits)
     }
 
-    /// A column, a text that the column refuses, and the value that the message says it expects.
+    /// Each row: a column, a text that the column refuses, and the value that the message says it
+    /// expects.
     private static let refusedCells: [(Int, String, String)] = [
         (7, "", "a text that is not blank"), (8, "1.5", "a whole number"),
         (8, "", "a whole number"),
@@ -136,7 +137,9 @@ import Testing
         #expect(failure?.expected == expected)
     }
 
-    @Test func `an error names the place, the value found, the expected value, and the remedy`() {
+    @Test
+    func `an error about a report names the place, the value, the expected value, and the remedy`()
+    {
         let failure = #expect(throws: SalesReportFailure.self) {
             try Self.sales(Self.sale.replacing("4.49", with: "4,49"))
         }

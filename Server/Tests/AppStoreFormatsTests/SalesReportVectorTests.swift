@@ -22,7 +22,7 @@ struct SalesReportVectorTests {
     ]
 
     @Test(arguments: files)
-    func `a real file is recognised, read, and written back`(
+    func `a real report file is recognised, read, and written back`(
         name: String, kind: SalesReportKind, version: SalesReportVersion, count: Int
     ) throws {
         let bytes = try Vectors.bytes("reports/" + name)
@@ -45,7 +45,7 @@ struct SalesReportVectorTests {
         if name.hasSuffix(".tsv") { #expect(written == bytes) }
     }
 
-    @Test func `every file of the folder is tested`() throws {
+    @Test func `every report file in the folder of vectors is tested`() throws {
         let folder = Vectors.directory.appending(path: "reports")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         let tables = names.filter { $0.hasSuffix(".tsv") || $0.hasSuffix(".csv") }
@@ -82,7 +82,7 @@ struct SalesReportVectorTests {
         #expect(failure?.code == .header)
     }
 
-    @Test func `the sales report has one partial refund`() throws {
+    @Test func `the real sales report has one partial refund`() throws {
         let report = try SalesReport<SalesRow>(
             parsing: Vectors.bytes("reports/matisiekpl-sales.tsv"))
         let refunds = report.rows.filter(\.isRefund)
@@ -94,7 +94,7 @@ struct SalesReportVectorTests {
         )
     }
 
-    @Test func `the subscriber report has the same refund as the sales report`() throws {
+    @Test func `the real subscriber report has the same refund as the real sales report`() throws {
         let report = try SalesReport<SubscriberRow>(
             parsing: Vectors.bytes("reports/matisiekpl-subscribers.tsv"))
         let refunds = report.rows.filter(\.isRefund)
@@ -102,7 +102,7 @@ struct SalesReportVectorTests {
         #expect(refunds.map(\.purchaseDate) == [CivilDate(year: 2020, month: 9, day: 30)])
     }
 
-    @Test func `every event in the files belongs to a family`() throws {
+    @Test func `every event in the real files belongs to a family`() throws {
         for name in [
             "matisiekpl-subscriptions-events.tsv", "fivetran-sales_subscription_event_summary.csv",
         ] {
@@ -112,7 +112,7 @@ struct SalesReportVectorTests {
         }
     }
 
-    @Test func `the columns of a data loader are kept`() throws {
+    @Test func `the columns that a data loader adds are kept`() throws {
         let report = try SalesReport<SubscriptionRow>(
             parsing: Vectors.bytes("reports/fivetran-sales_subscription_summary.csv"))
         #expect(
@@ -122,7 +122,7 @@ struct SalesReportVectorTests {
         #expect(report.additional.last?.cells.first == "2024-12-07")
     }
 
-    @Test func `a real file that was truncated or lost a tab is refused`() throws {
+    @Test func `a real report file that was truncated or lost a tab is refused`() throws {
         for file in Self.files.map(\.0) where file.hasSuffix(".tsv") {
             let bytes = try Vectors.bytes("reports/" + file)
             let tabs = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\t") }

@@ -37,7 +37,9 @@ import Testing
     ]
 
     @Test(arguments: durations)
-    func `a duration is read as a billing period`(text: String, period: BillingPeriod?) {
+    func `the duration of a subscription is read as a billing period`(
+        text: String, period: BillingPeriod?
+    ) {
         #expect(SalesReportDuration(rawValue: text).period == period)
         if let period { #expect(SalesReportDuration(period).rawValue == text) }
     }
@@ -52,7 +54,7 @@ import Testing
     ]
 
     @Test(arguments: offers)
-    func `an offer is recognised in each report's spelling`(
+    func `an offer is recognised in the spelling of each report`(
         text: String, discount: OfferDiscountType?, type: OfferType?
     ) {
         let offer = SalesReportOffer(rawValue: text)

@@ -95,7 +95,9 @@ import Testing
             (179_000, "179"), (206_890, "206.89"), (34_600, "34.6"), (-12_170, "-12.17"),
             (0, "0"), (-5, "-0.005"),
         ] as [(Int64, String)])
-    func `a total has no more decimals than necessary`(amount: Int64, text: String) throws {
+    func `totals are written with no more decimals than necessary`(amount: Int64, text: String)
+        throws
+    {
         var row = FinancialRow()
         (row.productType, row.extendedPartnerShare) = (.app, amount)
         let file = String(decoding: try SalesReport(rows: [row]).bytes(), as: UTF8.self)
@@ -143,7 +145,8 @@ import Testing
 }
 
 extension Dice {
-    /// A random cell that the column accepts, chosen by what the column's messages expect.
+    /// A random cell that the column accepts. The column's error messages say which kind of cell
+    /// it expects.
     fileprivate mutating func cell(_ expected: String) -> String {
         if expected.hasSuffix("or a blank cell"), Bool.random(using: &self) {
             return Bool.random(using: &self) ? "" : " "

@@ -85,13 +85,15 @@ import Testing
             ("1697679936049.7297", 1_697_679_936_049), ("1697679936049", 1_697_679_936_049),
             ("-62135769600000", -62_135_769_600_000), ("-0.5", -1), ("1.7e12", 1_700_000_000_000),
         ] as [(String, Int64)])
-    func `fractions of milliseconds are rounded down`(text: String, milliseconds: Int64) throws {
+    func `times with fractions of milliseconds are rounded down`(text: String, milliseconds: Int64)
+        throws
+    {
         let payload = try transaction(#"{"signedDate":\#(text)}"#)
         #expect(payload.signedDate == AppStoreDate(milliseconds: milliseconds))
     }
 
     @Test(arguments: ["[]", "1", "null", "", "{"])
-    func `a text that is not an object is refused`(text: String) {
+    func `a text that is not a JSON object is refused`(text: String) {
         #expect(throws: JSONFailure.self) { try TransactionPayload(parsing: text.utf8) }
     }
 }

@@ -27,7 +27,7 @@ struct AppleVectorTests {
         try Vectors.bytes("apple-library/certs-extracted/\(name).der")
     }
 
-    @Test func `the transaction is verified although its third certificate is not a trusted root`()
+    @Test func `Apple's example is verified although its third certificate is not a trusted root`()
         async throws
     {
         let outcome = try await verifier().transaction(
@@ -36,14 +36,14 @@ struct AppleVectorTests {
         #expect(outcome.verified?.signedAt == AppStoreDate(milliseconds: 1_672_956_154_000))
     }
 
-    @Test func `the renewal information is verified`() async throws {
+    @Test func `Apple's example renewal information is verified`() async throws {
         let outcome = try await verifier().renewal(
             mock("renewalInfo"), for: example(), at: Self.now)
         #expect(outcome.verified?.environment == .sandbox)
     }
 
     @Test(arguments: [Int64(1234), 1235])
-    func `the sandbox accepts the test notification with any Apple id of the app`(
+    func `in the sandbox, the example notification is accepted with any Apple id of the app`(
         id: Int64
     ) async throws {
         let outcome = try await verifier().notification(
@@ -51,20 +51,20 @@ struct AppleVectorTests {
         #expect(outcome.contents?.notification.payload.notificationType == .test)
     }
 
-    @Test func `the test notification is refused in production`() async throws {
+    @Test func `in production, a test notification of the sandbox is refused`() async throws {
         let outcome = try await verifier().notification(
             mock("testNotification"), for: example([.production]), at: Self.now)
         #expect(outcome.refusal?.reason == .wrongEnvironment)
     }
 
-    @Test func `a notification for another bundle is refused`() async throws {
+    @Test func `a notification for another bundle id is refused`() async throws {
         let outcome = try await verifier().notification(
             mock("wrongBundleId"), for: example(), at: Self.now)
         #expect(outcome.refusal?.reason == .wrongBundle)
         #expect(outcome.refusal?.found == "com.example.wrong")
     }
 
-    @Test func `a header without certificates is refused`() async throws {
+    @Test func `a JWS whose header has no certificates is refused`() async throws {
         let outcome = try await verifier().notification(
             mock("missingX5CHeaderClaim"), for: example(), at: Self.now)
         #expect(outcome.refusal?.reason == .certificateCount)
@@ -104,7 +104,8 @@ struct AppleVectorTests {
         }
     }
 
-    @Test func `the valid example chain yields the key of its leaf until it expires`() async throws
+    @Test func `the valid example chain yields the public key of its leaf until the chain expires`()
+        async throws
     {
         let root = try TrustRoots(der: [certificate("root_ca")])
         let chain = try await ChainVerifier(roots: root).chain(

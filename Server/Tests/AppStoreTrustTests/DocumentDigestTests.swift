@@ -41,7 +41,7 @@ import Testing
         #expect(refused.refusal?.reason == .badSignature)
     }
 
-    @Test func `another payload or another signer's certificates change the digest of a JWS`()
+    @Test func `a JWS with another payload or other certificates has a different digest`()
         throws
     {
         let authority = try Authority.shared.get()
@@ -74,7 +74,7 @@ import Testing
         #expect(Set(files.map { DocumentDigest(appReceipt: $0)?.whole }).count == files.count)
     }
 
-    @Test func `another receipt or another signer changes the digest of a receipt`() throws {
+    @Test func `a receipt with other content or another signer has a different digest`() throws {
         let maker = try ReceiptMaker.shared.get()
         let files = try [
             maker.file(ReceiptMaker.payload()),

@@ -31,7 +31,7 @@ import X509
             ("crit", ["b64"], .criticalHeader),
             ("kid", "Apple_Xcode_Key", .environmentNeverTrusted),
         ] as [(String, JSON?, Refusal.Reason)])
-    func `a header that Apple would not write is refused`(
+    func `a JWS header that Apple would not write is refused`(
         key: String, value: JSON?, expected: Refusal.Reason
     ) async throws {
         let signer = try Authority.shared.get().signer()
@@ -46,7 +46,7 @@ import X509
         #expect(try await reason(signer.jws(Cast.transaction())) == .certificateCount)
     }
 
-    @Test func `the third certificate is never read`() async throws {
+    @Test func `the third certificate of a chain is never read`() async throws {
         var signer = try Authority.shared.get().signer()
         signer.certificates[2] = Array("no certificate".utf8)
         let jws = try signer.jws(Cast.transaction())
@@ -59,7 +59,7 @@ import X509
         #expect(try await reason(Array(text.utf8)) == .notAJWS)
     }
 
-    @Test func `an unreadable header is refused`() async throws {
+    @Test func `a JWS with an unreadable header is refused`() async throws {
         let signer = try Authority.shared.get().signer()
         #expect(try await reason(Array("!.b.c".utf8)) == .headerUnreadable)
         let broken = try signer.jws(payload: [], header: Array("[]".utf8))
@@ -116,7 +116,7 @@ import X509
         #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
     }
 
-    @Test func `a leaf without Apple's marker extension, or with another one, is refused`()
+    @Test func `a leaf is refused if it has no marker extension, or not the one of Apple's leaves`()
         async throws
     {
         let authority = try Authority.shared.get()
@@ -159,7 +159,7 @@ import X509
         }
     }
 
-    @Test func `no changed byte and no truncated document is ever verified`() async throws {
+    @Test func `a JWS with one changed byte, or a truncated one, is never verified`() async throws {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())
         let verifier = try Cast.verifier()
         let genuine = await verifier.transaction(jws, for: Cast.app, at: Cast.now)

@@ -6,7 +6,7 @@ import Testing
 @testable import AppStoreTrust
 
 @Suite struct KnownChainsTests {
-    @Test func `a chain is cached once, and verdicts with the cache equal those without it`()
+    @Test func `a chain is cached once, and the cache changes no verdict`()
         async throws
     {
         let signer = try Authority.shared.get().signer()
@@ -50,7 +50,8 @@ import Testing
         #expect(verifier.cachedChainCount == 0)
     }
 
-    @Test func `the size of the cache of chains is limited, and evicted chains are still verified`()
+    @Test
+    func `the cache of chains has a size limit, and chains removed from it are still verified`()
         async throws
     {
         let signer = try Authority.shared.get().signer()

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test
-    func `the size of the cache of documents is limited, and evicted ones are still verified`()
+    func `the cache of documents has a limit, and documents removed from it are still verified`()
         async throws
     {
         let signer = try Authority.shared.get().signer()

@@ -9,8 +9,8 @@ import Testing
         return try await Cast.verifier().notification(jws, for: Cast.app, at: Cast.now)
     }
 
-    /// The result for a notification whose outer signature alone is verified, because its inner
-    /// documents are not signed.
+    /// The result for a notification whose inner documents are not signed, so that only its outer
+    /// signature is verified.
     private func outcome(
         transaction: JSON?, renewal: JSON?, environment: String = "Production"
     ) async throws -> NotificationOutcome {
@@ -113,7 +113,7 @@ import Testing
         #expect((outcome.contents == nil) == (reason != nil))
     }
 
-    @Test func `beside a known part, the app that an unknown part names does not matter`()
+    @Test func `if a known part names the app, an unknown part may name another app`()
         async throws
     {
         let members =
@@ -122,7 +122,8 @@ import Testing
         #expect(try await outcome(.object(members)).contents?.unread == [])
     }
 
-    @Test func `an app that only a nested signed text names is compared with the expected app`()
+    @Test
+    func `an app that is named only in a nested signed text is compared with the expected app`()
         async throws
     {
         let stranger = try Authority().signer()

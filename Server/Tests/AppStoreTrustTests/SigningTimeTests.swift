@@ -12,7 +12,7 @@ import Testing
         (.year2027, true),
         (.year2027 + 1, false),
     ])
-    func `certificates must have been valid when the document was signed`(
+    func `a document is refused if its certificates were not valid when it was signed`(
         signed: Moment, isValid: Bool
     ) async throws {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction(signed: signed))

@@ -13,7 +13,7 @@ import Testing
         #expect(verified.signedAt == Cast.now)
     }
 
-    @Test func `of the app's settings, only the environments matter for renewal information`()
+    @Test func `for renewal information, only the environments of the app's settings are checked`()
         async throws
     {
         let signer = try Authority.shared.get().signer()
@@ -94,7 +94,7 @@ import Testing
                 == "The document is for bundle com.example.wrong, expected com.example.garden.")
     }
 
-    @Test func `a refusal contains no control characters, and its length is limited`() {
+    @Test func `the text of a refusal has a maximum length and no control characters`() {
         let refusal = Refusal(
             .wrongBundle, expected: "a",
             found: "b\n\u{1B}[2J" + String(repeating: "x", count: 9999))
@@ -102,7 +102,7 @@ import Testing
         #expect(refusal.found.count == Refusal.foundCharactersMax)
     }
 
-    @Test func `unverified claims are used only to choose the app`() throws {
+    @Test func `unverified claims of a document are used only to choose the app`() throws {
         func claim(_ payload: JSON) throws -> UnverifiedClaim? {
             let stranger = try Authority().signer()
             return AppStoreTrust.Verifier.peek(try stranger.jws(payload))

@@ -30,7 +30,7 @@ import Testing
         bench.script.requests.first.map { "\($0.method) \($0.path)" }
     }
 
-    @Test func `a claim request contains our request id`() async throws {
+    @Test func `a request for a seat claim contains our request id`() async throws {
         let bench = try bench(200, #"{"seatClaimId":"6F2C4B0E-3b1f-4d5e-8f6a-0c9d1e2f3a41"}"#)
         let id = try await bench.client.claimSeat(of: "1", requestID: "r", in: .sandbox)
         #expect(id == "6f2c4b0e-3b1f-4d5e-8f6a-0c9d1e2f3a41")
@@ -39,7 +39,7 @@ import Testing
         #expect(body == ["requestIdentifier": "r"])
     }
 
-    @Test func `a claim is ended by its id`() async throws {
+    @Test func `a seat claim is ended by its id`() async throws {
         let bench = try bench(200, "")
         try await bench.client.unclaimSeat("s-1", of: "1", in: .sandbox)
         #expect(line(bench) == "DELETE /groups/v1/transactions/1/seats/s-1")

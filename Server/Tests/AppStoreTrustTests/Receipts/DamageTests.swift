@@ -36,7 +36,7 @@ import Testing
         return receipt
     }
 
-    @Test func `a damaged file is refused, or read within the limits`() throws {
+    @Test func `a damaged receipt file is refused, or read within the limits`() throws {
         var generator = Dice(seed: Self.seed)
         let file = try ReceiptMaker.shared.get().file(Self.receipt())
         var readable = 0
@@ -53,7 +53,7 @@ import Testing
         #expect((1..<Self.rounds).contains(readable))
     }
 
-    @Test func `a damaged payload is refused, or read and written without loss`() throws {
+    @Test func `a damaged receipt payload is refused, or read and written without loss`() throws {
         var generator = Dice(seed: Self.seed)
         let bytes = try Self.receipt().bytes
         var readable = 0

@@ -38,7 +38,9 @@ import Testing
         #expect(verified?.signedAt == Moment.year2026.onWire)
     }
 
-    @Test func `certificates may be in any order, and the root may be missing`() async throws {
+    @Test func `the certificates of a receipt may be in any order, and the root may be missing`()
+        async throws
+    {
         let maker = try ReceiptMaker.shared.get()
         var parts = try maker.parts(ReceiptMaker.payload())
         parts.certificates.reverse()
@@ -63,13 +65,15 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `certificates that issue each other are not tried in every order`() async throws {
+    func `the verifier does not try every order of certificates that issue each other`()
+        async throws
+    {
         let maker = try ReceiptMaker.shared.get()
         let others = try maker.lookAlikes(9).map { try $0.der }
         #expect(
             try await reason { $0.certificates = [$0.certificates[0]] + others }
                 == .untrustedChain)
-        // The verifier finds the genuine certificate among them.
+        // The genuine certificate is among them, and the verifier finds it.
         var parts = try maker.parts(ReceiptMaker.payload())
         parts.certificates = [parts.certificates[0]] + others.dropLast() + [parts.certificates[1]]
         #expect(try await outcome(maker.file(parts)).verified != nil)
@@ -93,15 +97,20 @@ import Testing
         #expect(try await outcome(file).verified?.environment == .production)
     }
 
-    @Test func `a DER length that is not in its shortest form is refused`() async throws {
+    @Test func `a receipt with a DER length that is not in its shortest form is refused`()
+        async throws
+    {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload())
-        // The outer length has two bytes. A zero before them would not change its value.
+        // The outer length has two bytes. A zero byte before these two would not change the
+        // length's value.
         #expect(file[1] == 0x82)
         let longer = [file[0], 0x83, 0] + file[2...]
         #expect(try await outcome(longer).refusal?.reason == .receiptUnreadable)
     }
 
-    @Test func `certificates that do not lead to a trusted root are refused`() async throws {
+    @Test func `a receipt whose certificates do not lead to a trusted root is refused`()
+        async throws
+    {
         let stranger = try ReceiptMaker()
         let file = try stranger.file(ReceiptMaker.payload())
         #expect(try await outcome(file).refusal?.reason == .untrustedChain)
@@ -110,7 +119,9 @@ import Testing
         #expect(try await reason { $0.certificates[0] = [0x30, 0] } == .certificateUnreadable)
     }
 
-    @Test func `certificates without Apple's marker extensions are refused`() async throws {
+    @Test func `a receipt whose certificates lack Apple's marker extensions is refused`()
+        async throws
+    {
         let maker = try ReceiptMaker.shared.get()
         let plain = try maker.file(ReceiptMaker.payload(), leaf: maker.leaf(marker: nil))
         #expect(try await outcome(plain).refusal?.reason == .missingMarker)
@@ -121,7 +132,7 @@ import Testing
         #expect(outcome.refusal?.reason == .missingMarker)
     }
 
-    @Test func `certificates must have been valid when the receipt was made, not now`()
+    @Test func `a receipt's certificates must have been valid when the receipt was made, not now`()
         async throws
     {
         let maker = try ReceiptMaker.shared.get()

@@ -95,7 +95,7 @@ struct ReceiptMaker: Sendable {
         return AppReceipt(attributes: attributes + more)
     }
 
-    /// The parts of a file; each part can differ from Apple's.
+    /// The parts of a receipt file; each part can differ from Apple's.
     struct Parts {
         var content: [UInt8]
         var certificates: [[UInt8]]

@@ -106,7 +106,7 @@ struct ReceiptVectorTests {
         #expect(payload.purchases.count == expected["in_app"]?.array?.count)
     }
 
-    /// The check of a simulated app whose developer has exported Xcode's certificate.
+    /// A verifier for a simulated app whose developer has exported Xcode's certificate.
     private static func inDevelopment(_ certificate: [UInt8]) throws -> AppStoreTrust.Verifier {
         AppStoreTrust.Verifier(roots: .apple, xcode: try TrustRoots(der: [certificate]))
     }
@@ -225,8 +225,8 @@ struct ReceiptVectorTests {
         }
     }
 
-    /// Some bytes are not signed: those around the property list, and those that encode it in
-    /// Base64.
+    /// Two parts of a transaction receipt are not signed: the bytes around the property list, and
+    /// the bytes that encode the list in Base64.
     @Test(arguments: old)
     func `a transaction receipt with a changed byte is refused, or its content is the same`(
         name: String
@@ -265,8 +265,8 @@ struct ReceiptVectorTests {
             #expect(DocumentDigest(transactionReceipt: changed) == verified.digest)
         }
         #expect(digests.count == 1)
-        // The environment is outside of the signed bytes, but a document without it has another
-        // digest, because it claims to be from production.
+        // The environment is not part of the signed bytes. But a document without an environment
+        // has another digest, because it claims to be from production.
         var other = receipt
         other.environment = nil
         let claimed = try #require(DocumentDigest(transactionReceipt: other.bytes))
