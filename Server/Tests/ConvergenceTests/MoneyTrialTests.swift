@@ -5,7 +5,8 @@ import Testing
 /// The money of many customers of two apps.
 @Suite(.serialized) struct MoneyTrialTests {
     @Test(.timeLimit(.minutes(10)))
-    func `the money of two hundred customers equals that of the books and of the report files`()
+    func
+        `the server's sales of two hundred customers equal the store's books and its report files`()
         async throws
     {
         let report = try await MoneyTrial.play(200, months: 14, seed: 1, in: TrialFixture())

@@ -7,9 +7,10 @@ import Testing
     private static let house = Result { try TrialFixture() }
     private static let workers = 2
 
-    /// `perennial prove --seeds 1..500` also plays enough trials to cover everything.
+    /// `perennial prove --seeds 1..500` also plays enough trials to cover everything that a proof
+    /// must cover.
     @Test(.timeLimit(.minutes(20)))
-    func `one hundred and twenty seeds violate no promise`() async throws {
+    func `trials of one hundred and twenty seeds find no violation`() async throws {
         let proof = Proof(try Self.house.get(), seeds: 1...120, workers: Self.workers)
         let outcome = try await proof.run()
         for report in outcome.violations {
@@ -27,7 +28,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [ClientEra.legacy, .mixed])
-    func `thirty seeds of older client eras violate no promise`(speech: ClientEra) async throws {
+    func `trials of thirty seeds with older clients find no violation`(speech: ClientEra)
+        async throws
+    {
         let proof = Proof(
             try Self.house.get(), seeds: 501...530, workers: Self.workers,
             narrowing: Proof.PlanOverrides(speech: speech))
@@ -43,7 +46,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: SabotageKind.allCases)
-    func `a planted bug is found within two hundred seeds`(
+    func `trials find a planted bug within two hundred seeds`(
         kind: SabotageKind
     ) async throws {
         let house = try Self.house.get()
@@ -57,7 +60,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a failing story is shortened, and the shorter one still fails`() async throws {
+    func `a failing trial is shortened to a smaller trial that still fails`() async throws {
         let house = try Self.house.get()
         let proof = Proof(
             house, seeds: 1...200, workers: 1, sabotage: .forgottenReversals)

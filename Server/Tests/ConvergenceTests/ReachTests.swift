@@ -3,7 +3,7 @@ import Testing
 
 @testable import Convergence
 
-/// What a proof must still cover after its plan was narrowed by options.
+/// What a proof must still cover after options have narrowed its plan.
 @Suite struct ReachTests {
     private static let chance = LifecycleRow.refundProrated
     private static let called = LifecycleRow.retryExhausted
@@ -56,7 +56,7 @@ import Testing
         #expect(all.isStrictSubset(of: Coverage.expected))
     }
 
-    @Test func `covered items are not reported as missing`() {
+    @Test func `what the trials have covered is not reported as missing`() {
         var tally = Tally()
         let narrowing = Proof.PlanOverrides(accounts: 0, turn: Self.called.rawValue)
         for name in Coverage.required(of: narrowing) { tally.add(name) }

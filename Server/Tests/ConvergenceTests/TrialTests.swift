@@ -2,11 +2,13 @@ import Testing
 
 @testable import Convergence
 
-/// Single trials: what they consist of, and that they can be repeated.
+/// What single trials consist of, and that they can be repeated.
 @Suite struct TrialTests {
     private static let house = Result { try TrialFixture() }
 
-    @Test func `the server's answers about a quiet life of one customer are true`() async throws {
+    @Test func `the server's answers about one customer in a world without faults are true`()
+        async throws
+    {
         var plan = Plan(seed: 1)
         plan.families = []
         plan.accounts = 1
@@ -57,11 +59,11 @@ import Testing
         #expect(tally["member has access"] > 10)
     }
 
-    @Test func `a one-time purchase is checked by its receipt for as long as it is known`()
+    @Test func `the receipt of a one-time purchase is checked as long as the purchase is known`()
         async throws
     {
-        // Apple's answers about the purchase contain no receipt. There are more of them than the
-        // reader looks at.
+        // Apple's answers about the purchase contain no receipt. The server stores more of these
+        // answers than it searches for a receipt.
         var plan = Plan(seed: 32)
         plan.clientEra = .legacy
         (plan.families, plan.accounts, plan.days, plan.acts) = ([], 1, 1, 0)
@@ -79,7 +81,7 @@ import Testing
         }
     }
 
-    /// In this story a period is paid a month before it begins. Before it begins, renewal is
+    /// In this trial a period is paid a month before it begins. Before it begins, renewal is
     /// switched off and on again, and the notification about switching it on is lost. The oracle
     /// once wrongly expected the server to know that renewal was on.
     @Test
@@ -90,7 +92,7 @@ import Testing
         #expect(report.violation == nil, "\(report.violation?.description ?? "")")
     }
 
-    /// In these stories seats are bought again, given back, or taken back at rare moments. Each
+    /// In these trials seats are bought again, given back, or taken back at rare moments. Each
     /// seed once failed, because of a bug in the server, in the simulator, or in the oracle.
     @Test(
         arguments: [
@@ -106,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: [3, 7, 11, 12] as [UInt64])
-    func `one seed gives one story, byte for byte`(seed: UInt64) async throws {
+    func `two trials of one seed are equal, byte for byte`(seed: UInt64) async throws {
         let house = try Self.house.get()
         let first = try await Trial.play(Plan(seed: seed), in: house)
         let second = try await Trial.play(Plan(seed: seed), in: house)
@@ -117,7 +119,7 @@ import Testing
         #expect(other.digest != first.digest)
     }
 
-    @Test func `removing faults from a plan does not change the acts that are drawn`() {
+    @Test func `a trial has the same random acts after faults are removed from its plan`() {
         let plan = Plan(seed: 5)
         var smaller = plan
         smaller.families = []

@@ -3,8 +3,8 @@ import Testing
 @testable import Courier
 
 @Suite struct AddressTests {
-    /// Whether webhooks may be sent to an address of the internet. Addresses of private networks,
-    /// this machine, clouds' metadata services and documentation are refused.
+    /// Which addresses webhooks may be sent to. Addresses of private networks, this machine,
+    /// clouds' metadata services and documentation are refused.
     static let table: [(String, Bool)] = [
         ("93.184.216.34", true), ("1.1.1.1", true), ("100.63.255.255", true),
         ("100.128.0.1", true), ("172.15.0.1", true), ("172.32.0.1", true),
@@ -31,7 +31,8 @@ import Testing
         #expect(address.isPublic == isPublic)
     }
 
-    /// Spellings that the system's resolver understands, and parsers of URLs often do not.
+    /// Spellings of this machine's address that the system's resolver understands, and parsers of
+    /// URLs often do not.
     @Test(arguments: [
         "127.0.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "localhost",
         "::1", "::ffff:127.0.0.1", "0",
@@ -57,7 +58,8 @@ import Testing
         #expect(try rules.address(of: "CRM.internal", among: [shut]) == shut)
     }
 
-    @Test func `permitting this machine does not permit other private addresses`() throws {
+    @Test func `permission to send to this machine does not permit other private addresses`() throws
+    {
         let rules = HostRules(allowsLoopback: true)
         let (own, other) = (
             try #require(IPAddress("127.0.0.1")), try #require(IPAddress("169.254.169.254"))

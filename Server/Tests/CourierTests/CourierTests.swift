@@ -16,7 +16,7 @@ private actor Desk {
 @Suite(.timeLimit(.minutes(5))) struct CourierTests {
     private let secret = WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
-    /// Serves on its own port, with the responses of `respond`.
+    /// Runs a receiver on its own port, whose responses `respond` returns.
     private func withReceiver(
         _ respond: @escaping @Sendable (Request) async throws -> Response,
         _ body: @escaping @Sendable (Int) async throws -> Void
@@ -148,7 +148,8 @@ private actor Desk {
         }
     }
 
-    /// The earlier of two limits ends it: that of the body, or that of the whole attempt.
+    /// An attempt ends at the earlier of two limits: that of the body, or that of the whole
+    /// attempt.
     @Test(arguments: [(15, 1), (3, 60)])
     func `the status of a response is kept even if its body never ends`(
         seconds: Int, bodySeconds: Int
@@ -172,7 +173,7 @@ private actor Desk {
     }
 
     /// The address of a host name can change between the check and the connection.
-    @Test func `the connection goes to the address that was checked`() async throws {
+    @Test func `a post goes to the address that was checked`() async throws {
         let desk = Desk()
         let own = try #require(IPAddress("127.0.0.1"))
         try await withReceiver { request in

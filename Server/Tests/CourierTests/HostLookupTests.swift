@@ -39,7 +39,7 @@ private final class Resolver: Sendable {
         Courier.Parcel(url: "https://\(host)/", id: "birds_evt_1", body: [], secrets: [])
     }
 
-    @Test func `callers for one host share a lookup, and other hosts do not wait for it`()
+    @Test func `posts to one host share a lookup, and posts to other hosts do not wait for it`()
         async throws
     {
         let resolver = Resolver(silent: ["silent"])
@@ -80,11 +80,14 @@ private final class Resolver: Sendable {
         try await eventually("two wait") { lookups.waiterCount == 2 }
         resolver.release()
         _ = try await (first, second)
-        // A host that nobody waited for any more was not looked up.
+        // The resolver was not asked for "other", because no post waited for that host any more.
         #expect(resolver.lookups == ["silent", "third"])
     }
 
-    @Test func `too many callers are refused, and an address needs no lookup`() async throws {
+    @Test
+    func `a caller is refused if too many wait for a lookup; a numeric address needs no lookup`()
+        async throws
+    {
         let resolver = Resolver()
         let lookups = HostLookups(waitersMax: 0) { resolver.addresses(of: $0) }
         await #expect(throws: HostLookups.NotBegun()) {

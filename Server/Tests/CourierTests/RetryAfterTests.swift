@@ -3,7 +3,7 @@ import Testing
 @testable import Courier
 
 @Suite struct RetryAfterTests {
-    /// The receiver's date, three hours before ours.
+    /// The date on the receiver's clock, which is three hours behind ours.
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let now: Int64 = 784_111_777 + 10_800
 

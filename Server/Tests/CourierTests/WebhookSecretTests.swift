@@ -7,11 +7,11 @@ import Testing
         "", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_c2hvcnQ=", "whsec_!",
         "whsec_\(String(repeating: "QUFB", count: 22))",
     ])
-    func `a text that is not a secret is refused`(text: String) {
+    func `a text in another form is not a webhook secret`(text: String) {
         #expect(WebhookSecret(text) == nil)
     }
 
-    @Test func `a new secret is valid and unique`() throws {
+    @Test func `a new webhook secret is valid and unique`() throws {
         var random = SystemRandomNumberGenerator()
         let secrets = (1...10).map { _ in WebhookSecret.fresh(by: &random) }
         for secret in secrets { #expect(WebhookSecret(secret.text) == secret) }

@@ -2,11 +2,13 @@ import Testing
 
 @testable import Courier
 
-/// Standard Webhooks, "Symmetric signatures".
+/// The signatures that Standard Webhooks defines under "Symmetric signatures".
 @Suite struct WebhookSignatureTests {
     private static let text = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-    @Test func `our signature equals that of the specification's example`() throws {
+    @Test func `our signature of the specification's example equals the one in the specification`()
+        throws
+    {
         let secret = try #require(WebhookSecret(Self.text))
         let body = Array(#"{"test": 2432232314}"#.utf8)
         let signature = WebhookSignature.text(

@@ -10,8 +10,8 @@ package struct NeverCame: Error, CustomStringConvertible {
     }
 }
 
-/// The default limit of a wait, in seconds. It is much shorter than the time limit of a test: the
-/// failure of that limit cannot name the condition.
+/// The default limit of a wait, in seconds. It is much shorter than the time limit of a test,
+/// because the failure of a test at its time limit cannot name the condition.
 package let waitSecondsMax = 240.0
 
 /// Waits for a condition that other tasks or programs bring about. Use it instead of a fixed sleep,

@@ -2,7 +2,7 @@ import AppStoreFormats
 import AppStoreTrust
 import Intake
 
-/// The forms of Apple's documents that a server receives, and the readers of each form.
+/// The forms of Apple's documents that the server receives, each with its readers.
 enum Form: String, CaseIterable, Sendable {
     /// The body of a notification of version 2.
     case notification
@@ -33,7 +33,7 @@ enum Form: String, CaseIterable, Sendable {
     }
 }
 
-/// Reads a document as the server does, without a server.
+/// Reads a document with the readers that the server uses, without a server.
 struct Reader {
     let verifier: Verifier
     let app: AppIdentity

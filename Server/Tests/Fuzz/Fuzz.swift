@@ -8,7 +8,7 @@ import Foundation
 @main
 struct Fuzz {
     private static let roundsUsual = 100_000
-    /// The signatures of one input in this number are verified, too.
+    /// One input in this many also has its signatures verified.
     private static let verifiesOneOf = 64
     private static let progressEvery = 1_000_000
 
@@ -108,8 +108,8 @@ struct Fuzz {
                 + "\(watch.bytes / 1024) KiB; readable: \(forms.joined(separator: ", "))"
         }
 
-        /// Throws unless some damaged documents of each form can be read and some cannot. Otherwise
-        /// there is too much or too little damage.
+        /// Throws unless some damaged documents of each form can be read and some cannot.
+        /// Otherwise the mutator does too much damage or too little.
         func requireEnough() throws {
             for form in Form.allCases {
                 let (all, some) = (tried[form] ?? 0, readable[form] ?? 0)
@@ -121,7 +121,7 @@ struct Fuzz {
     }
 }
 
-/// A defect that the run found.
+/// A defect of a reader that the run has found.
 struct Finding: Error, CustomStringConvertible {
     var description: String
 

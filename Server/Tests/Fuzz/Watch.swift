@@ -2,8 +2,8 @@ import Foundation
 
 /// The limits of time and memory for one input.
 struct Watch {
-    /// In processor time of this process, so other processes do not count. A debug build is about
-    /// twenty times slower, so its limit is higher.
+    /// The time limit of one input, in processor time of this process, so that other processes do
+    /// not count. A debug build is about twenty times slower, so its limit is higher.
     #if DEBUG
         static let nanosecondsMax: Int64 = 1_000_000_000
     #else
@@ -12,8 +12,8 @@ struct Watch {
     /// The limit of additional memory. The memory in use after the corpus was read once is not
     /// counted.
     static let bytesMax = 64 * 1_048_576
-    /// How often an input over a limit is tried again. Its lowest cost counts, because a first run
-    /// may be slow.
+    /// How often an input over a limit is tried again. The lowest cost of all tries counts,
+    /// because a first run may be slow.
     static let repeats = 3
 
     private(set) var slowest: Int64 = 0
@@ -21,7 +21,7 @@ struct Watch {
 
     init() { bytesBefore = Self.bytesInUse }
 
-    /// The peak of memory, minus the memory in use before.
+    /// The peak of memory in bytes, minus the memory in use before the run.
     var bytes: Int { max(0, Self.bytesInUse - bytesBefore) }
 
     mutating func note(nanoseconds: Int64) { slowest = max(slowest, nanoseconds) }

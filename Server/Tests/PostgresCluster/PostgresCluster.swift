@@ -11,8 +11,8 @@ package actor PostgresCluster {
     private static let template = "template_perennial"
     /// The first version of PostgreSQL in which one can choose how a database is copied.
     private static let strategyVersion = 150_000
-    /// This locale sorts as people do, not by bytes. Thus a query that needs byte order fails its
-    /// test unless it says so.
+    /// This locale sorts as people do, not by bytes. A query that needs byte order but does not
+    /// say so therefore fails its test.
     private static let sorting = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'"
 
     /// The start of the server. Callers that arrive during the start wait for it, too.

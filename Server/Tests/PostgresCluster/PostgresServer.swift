@@ -17,7 +17,7 @@ package actor PostgresServer {
         "log_min_messages": "fatal", "deadlock_timeout": "100ms",
     ]
 
-    /// How a running server ends.
+    /// The ways to end a running server.
     package enum End: String, Sendable {
         /// Disconnects the sessions and shuts down cleanly.
         case fast
@@ -68,9 +68,10 @@ package actor PostgresServer {
     }
 
     package enum Losses: Sendable {
-        /// All programs end, by a shutdown or a crash.
+        /// Rows survive the end of all programs, by a shutdown or a crash.
         case programs
-        /// The machine loses its power, too. A benchmark uses this setting because production does.
+        /// Rows also survive the loss of the machine's power. A benchmark uses this setting
+        /// because production does.
         case power
     }
 

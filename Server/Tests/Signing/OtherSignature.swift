@@ -10,7 +10,7 @@ package enum OtherSignature {
         0x25, 0x51,
     ]
 
-    /// The same JWS with the second signature; nil if the text is not a JWS with ES256.
+    /// Returns the same JWS with the second signature; nil if the text is not a JWS with ES256.
     package static func jws(_ jws: [UInt8]) -> [UInt8]? {
         guard let parts = CompactJWS(jws), let signature = parts.signature, signature.count == 64
         else { return nil }

@@ -1,4 +1,4 @@
-/// Files with the same receipt that differ only in unsigned parts (RFC 2315, 9.1).
+/// Makes files with the same receipt that differ only in unsigned parts (RFC 2315, 9.1).
 package enum ReceiptVariants {
     /// Returns files with additional algorithms, with a repeated certificate, and with the
     /// certificates in reverse order.
@@ -21,7 +21,7 @@ package enum ReceiptVariants {
         ]
     }
 
-    /// The file with an additional, invalid certificate that has this number of bytes.
+    /// Returns the file with an additional, invalid certificate of this number of bytes.
     package static func padded(_ file: [UInt8], by count: Int) -> [UInt8] {
         let outer = elements(content(file))
         var signed = elements(content(content(outer[1])))
