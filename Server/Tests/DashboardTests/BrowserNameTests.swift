@@ -7,7 +7,7 @@ import Testing
     private static let linux =
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
 
-    @Test func `a user agent has a short name`() {
+    @Test func `a browser's user agent is shown as a short name`() {
         let rows = [
             (Self.linux + "Chrome/140.0.0.0 Safari/537.36", "Chrome on Linux"),
             (Self.linux + "HeadlessChrome/140.0.0.0 Safari/537.36", "Chromium on Linux"),

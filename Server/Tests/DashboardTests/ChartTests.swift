@@ -46,7 +46,8 @@ import Testing
         for row in rows { #expect(Duration.longer(milliseconds: row.milliseconds) == row.text) }
     }
 
-    @Test func `each number of a bar chart is also in its table, and nets are sums`() {
+    @Test func `a bar chart's table has each of its numbers, and the net is the sum of the parts`()
+    {
         let chart = samples.movementChart
         let tips = texts(of: "tip", in: chart.picture(height: 300, in: frame).html)
         let table = chart.table(period: "Month", in: frame).html
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a period whose parts do not add up shows the difference`() {
+    @Test func `if the parts of a period do not add up, the table shows the difference`() {
         var chart = samples.movementChart
         #expect(chart.columns.allSatisfy { $0.difference == 0 })
         let closed = chart.table(period: "Month", in: frame).html
@@ -96,7 +97,7 @@ import Testing
         #expect(huge.ticks.count <= 7)
     }
 
-    @Test func `the label of a tick is short`() {
+    @Test func `the label of an axis tick is short`() {
         let dollars = ChartUnit.money(currency: "USD")
         let table: [(ChartUnit, Int64, Bool, String)] = [
             (dollars, 0, false, "$0"), (dollars, 5_000_000, false, "$5k"),
@@ -127,7 +128,8 @@ import Testing
         #expect(!over.picture(height: 300, in: frame).html.contains("sofar"))
     }
 
-    @Test func `a sum shows its difference, even if it is zero`() {
+    @Test func `a table of parts shows how far their sum differs, even if the difference is zero`()
+    {
         var sum = samples.movementSum
         #expect(sum.difference == 0)
         #expect(sum.table(in: frame).html.contains("The parts add up. Difference: $0.00"))
@@ -136,7 +138,8 @@ import Testing
         #expect(sum.table(in: frame).html.contains("class=\"down\""))
     }
 
-    @Test func `cohorts of fewer than twenty people are not shaded, and the last row adds up`() {
+    @Test func `cohorts of fewer than twenty people are not shaded, and the last row is their sum`()
+    {
         let html = samples.heat.markup(in: frame).html
         let rows = html.split(separator: "<tr>").filter { $0.contains("scope=\"row\"") }
         for (row, cohort) in zip(rows, samples.heat.cohorts) {
@@ -147,7 +150,7 @@ import Testing
         #expect(html.contains("class=\"h9\""))
     }
 
-    @Test func `the timeline's table has every span of the picture`() {
+    @Test func `the timeline's table lists every span that its picture shows`() {
         let html = samples.timeline.table(in: frame).html
         let spans = samples.timeline.lanes.flatMap(\.spans)
         #expect(html.components(of: "<th scope=\"row\"") == spans.count)

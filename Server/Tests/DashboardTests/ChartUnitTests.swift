@@ -22,7 +22,7 @@ import Testing
         #expect(text(4_500_000, "JPY") == "¥4,500")
     }
 
-    @Test func `the largest amounts are formatted`() {
+    @Test func `the largest amounts of money are formatted without an overflow`() {
         #expect(text(.max).hasPrefix("$9,223,372,036,854,775"))
         #expect(text(.min).hasPrefix("−$9,223,372,036,854,775"))
     }

@@ -1,8 +1,8 @@
 /// A small parser of HTML that checks whether a page is well-formed, and lists its elements and
 /// text.
 ///
-/// Stricter than a browser: every element is closed, and every attribute has a quoted value or
-/// none.
+/// It is stricter than a browser: every element is closed, and every attribute has a quoted value
+/// or none.
 struct HTMLDocument {
     struct Element {
         var name: String
@@ -10,7 +10,7 @@ struct HTMLDocument {
     }
 
     private(set) var elements: [Element] = []
-    /// The text between tags, joined.
+    /// The text between the page's tags, joined.
     private(set) var text = ""
     private(set) var faults: [String] = []
 

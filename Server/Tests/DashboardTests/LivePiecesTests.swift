@@ -14,7 +14,7 @@ import Testing
         LivePieces(new).messages(since: old.map(LivePieces.init)).map { "\($0.id): \($0.html)" }
     }
 
-    @Test func `each live element is cut out of the page whole`() {
+    @Test func `each live element of a page is cut out as a whole`() {
         #expect(
             messages(from: nil, to: Self.page) == [
                 """
@@ -29,7 +29,7 @@ import Testing
             ])
     }
 
-    @Test func `only changed pieces are sent`() {
+    @Test func `a stream sends only the pieces of a page that have changed`() {
         #expect(messages(from: Self.page, to: Self.page) == [])
         #expect(
             messages(from: Self.page, to: Self.page.replacing(">1<", with: ">2<")) == [
@@ -40,7 +40,8 @@ import Testing
         #expect(messages(from: Self.page, to: Self.page.replacing(">x<", with: ">y<")) == [])
     }
 
-    @Test func `new rows are added on top, and a changed row is replaced in place`() {
+    @Test
+    func `new rows are added at the top of a live list, and a changed row is replaced in place`() {
         let more = Self.page.replacing(
             "data-rows>", with: "data-rows><tr id=\"event-3\"><td>three</td></tr>")
         #expect(
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["<b>", "</section></div>", "<tr id=\"event-9\">", " id=\"tiles\" data-rows"])
-    func `a hostile text neither becomes a piece nor ends one`(_ hostile: String) {
+    func `a hostile text neither begins nor ends a live piece`(_ hostile: String) {
         for (name, html) in Pages(samples: Samples(text: { $0 + hostile })).all {
             for message in LivePieces(html).messages(since: nil) {
                 let document = HTMLDocument("<main>\(message.html)</main>")

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `support can help customers and cannot configure`() {
+    @Test func `an operator with the role support can help customers and cannot configure`() {
         let samples = Samples(role: .support)
         #expect(samples.customer.html(in: samples.frame).contains("/customers/cleo/grants"))
         #expect(!samples.customer.html(in: samples.frame).contains("/customers/cleo/erase"))
@@ -95,7 +95,8 @@ import Testing
         #expect(!html.contains("Compare it."))
     }
 
-    @Test func `the page of a refused action has a remedy and does not call a page missing`() {
+    @Test
+    func `the page of a refused action has a remedy, and does not say that a page is missing`() {
         for (code, remedy) in ProblemPage.remediesOfActs {
             let problem = Problem(
                 code: code, status: 404, title: "No.", remedy: "Send `until`, or POST /v1/x.")
@@ -107,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `an empty search shows Apple's answer, and whether Apple was asked`() {
+    @Test func `a search without results shows Apple's answer, and whether Apple was asked`() {
         let rows: [(AppleSearch, words: String?)] = [
             (.notAsked, nil), (.unknown, "Apple was asked and does not know it either."),
             (.known(originalTransactionID: "7001"), "but that purchase is not recorded here"),
@@ -128,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a page that has found nothing yet offers to search further`() {
+    @Test func `a list that has found no matching entry yet offers to look further back`() {
         let frame = Samples().frame
         let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
         #expect(paid.contains("No customer is “<bdi>paid</bdi>” here"))
@@ -155,7 +156,7 @@ import Testing
         #expect(last.contains("No customer is in this state now."))
     }
 
-    @Test func `a waiting delivery counts neither as good nor as bad`() {
+    @Test func `the bars of a webhook count waiting deliveries as neither successful nor failed`() {
         let strip = Strip([.init(good: 2, waiting: 3), .init(good: 1, bad: 1)])
         #expect(
             strip.sentence
@@ -230,14 +231,14 @@ import Testing
         #expect(!listed.contains("subscription or one-time purchase"))
     }
 
-    @Test func `a webhook without deliveries is not called delivered`() {
+    @Test func `the page says that a webhook without deliveries has sent nothing lately`() {
         let samples = Samples()
         let webhook = samples.webhook("crm.example.com", failing: false)
         let card = WebhookCard(webhook: webhook, figures: .init(hours: []))
         #expect(card.chip(in: samples.frame).markup.html.contains("nothing sent lately"))
     }
 
-    @Test func `only a notification that was given up can be sent again`() {
+    @Test func `only a notification that the server has given up forwarding can be sent again`() {
         let samples = Samples()
         let forms = samples.forwarded.html(in: samples.frame).matches(of: />Send again</).count
         #expect(forms == 1)

@@ -9,7 +9,7 @@ import Testing
     private var purchaser: String { samples.purchaser.html(in: samples.frame) }
     private var member: String { samples.member.html(in: samples.frame) }
 
-    @Test func `a group shows who waits, and the cost of each payment`() {
+    @Test func `the page of a group shows who waits for a seat, and the cost of each payment`() {
         for part in [
             "3 seats taken, 0 free, 1 member waits", "<dt>At renewal</dt><dd>6</dd>",
             "3 seats, 1 of them refunded", "2 × $9.99, 1 × $7.99",
@@ -32,7 +32,7 @@ import Testing
         #expect(!purchaser.contains("id=\"invite2\""))
     }
 
-    @Test func `a member sees no payment, and a waiting member sees the reason`() {
+    @Test func `a member's page shows no payment, and says why a waiting member has no access`() {
         #expect(member.contains("pays for it."))
         #expect(member.contains("Who pays for it is not known here."))
         #expect(member.contains("There are fewer seats than members"))
@@ -40,14 +40,15 @@ import Testing
         #expect(member.contains("a seat, paid for by somebody else until 18 December 2026"))
     }
 
-    @Test func `every id of a group's dialogs is unique`() {
+    @Test func `every id in the dialogs of a group is unique`() {
         for html in [purchaser, member] {
             let ids = HTMLDocument(html).elements.compactMap { $0.attributes["id"] }
             #expect(Set(ids).count == ids.count)
         }
     }
 
-    @Test func `each end of a seat has a sentence, and an unknown one shows its raw value`() {
+    @Test
+    func `each reason for the end of a seat has a sentence; an unknown reason is shown as it is`() {
         func words(_ cause: SeatEnd?) -> String {
             EventWords(event: samples.seatEvent(cause)).detail(in: samples.frame).html
         }

@@ -15,7 +15,7 @@ import Testing
         #expect(life.piece("word").contains("nothing"))
     }
 
-    @Test func `each state of access has its sentence, colour and label`() {
+    @Test func `each state of access has a sentence, a colour and a label on the phone`() {
         let rows: [(AccessState, willRenew: Bool, String, look: String)] = [
             (
                 .trial, true,
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `the reason of the latest end is shown`() {
+    @Test func `the phone shows why access last ended`() {
         var life = PhoneLife.inGrace
         life.add(.expired, "2027-01-23T09:00:00Z", .expired, why: "billing")
         #expect(line(life).hasSuffix("as the payment never came."))
@@ -68,14 +68,14 @@ import Testing
         #expect(line(life).hasSuffix("as she had cancelled."))
     }
 
-    @Test func `a pending change of product names the next product`() {
+    @Test func `if a change of product is pending, the phone names the next product`() {
         var life = PhoneLife()
         life.set(.paid, until: "2026-12-10T09:00:00Z")
         life.state.customer.subscriptions[0].renewsTo = "pro.yearly"
         #expect(line(life).hasSuffix("then it continues as pro.yearly."))
     }
 
-    @Test func `a disagreement with Apple's books is shown`() {
+    @Test func `the phone shows whether Apple's books disagree with the server`() {
         var life = PhoneLife.inGrace
         #expect(life.piece("word").contains("Apple’s books agree"))
         life.state.books[0].isOpen = false

@@ -27,7 +27,7 @@ import Testing
         life.piece("screen").matches(of: #/name="act" value="([^"]*)"/#).map { String($0.1) }
     }
 
-    @Test func `graduated tiers keep the price of the first seats`() {
+    @Test func `with graduated tiers, the first seats keep their price`() {
         let product = life.state.products[0]
         let rows: [(Range<Int>, String, String)] = [
             (1..<2, "1 × $9.99", "$9.99"), (1..<6, "5 × $9.99", "$49.95"),
@@ -54,7 +54,7 @@ import Testing
         #expect(large.state.seatChoices(of: "pro.monthly") == 41...41)
     }
 
-    @Test func `the screen of the group shows seats, members and the code`() {
+    @Test func `the screen of the group shows its seats, its members and the invitation code`() {
         var life = group
         #expect(life.piece("screen").contains("2 of 7 seats taken"))
         #expect(buttons(life).first == "sheet pro.monthly")
@@ -70,7 +70,7 @@ import Testing
         #expect(!life.piece("screen").contains("Back to the birds"))
     }
 
-    @Test func `the tour leads back from the screen of the group`() {
+    @Test func `the hint of the tour leads back from the screen of the group`() {
         var life = group
         life.state.device.showsGroup = true
         life.state.device.cardWorks = false
@@ -82,7 +82,7 @@ import Testing
         #expect(PhoneTour(life.state).hint == .switchGroup)
     }
 
-    @Test func `every action is restored from the value of its button`() {
+    @Test func `every action of the phone is restored from the value of its button`() {
         let acts: [PhoneAct] = [
             .moreSeats, .fewerSeats, .switchGroup, .invite, .join, .remove("c 1"), .leave("c1"),
             .openSheet("remove c1"),

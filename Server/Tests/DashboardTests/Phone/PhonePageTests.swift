@@ -12,7 +12,7 @@ import Testing
         return PhonePage(life.state).html(in: frame)
     }
 
-    @Test func `the page contains each piece once, exactly as the stream sends it`() {
+    @Test func `the phone's page contains each piece once, exactly as the stream sends it`() {
         let life = PhoneLife.inGrace
         let html = html(life)
         for piece in PhonePiece.all(of: life.state) {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `the page names the customers and the time zone of its times`() {
+    @Test func `the phone's page names the customers and the time zone of its times`() {
         var life = PhoneLife.inGrace
         life.state.wire = [WireEntry(id: 1, at: PhoneLife.start, lines: [])]
         #expect(html(life).contains("the iPhone of <b><bdi>anna</bdi></b>, a made-up customer"))
@@ -36,7 +36,7 @@ import Testing
         #expect(life.piece("wire").contains("24 Sep 2026, 09:00 UTC"))
     }
 
-    @Test func `the page works without scripts and has no inline script`() {
+    @Test func `the phone's page works without scripts and has no inline script`() {
         let html = html(PhoneLife.inGrace)
         #expect(html.contains(#"<form id="sim" method="post" action="/phone""#))
         #expect(!html.contains("style=") && !html.contains(" onclick"))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `the page and its script are within their size limits`() {
+    @Test func `the phone's page and its script are within their size limits`() {
         #expect(PhonePage.script.bytes.count <= 4096)
         #expect(html(PhoneLife.inGrace).utf8.count < 60_000)
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(life.piece("screen").contains("Please update your payment method"))
     }
 
-    @Test func `the wire shows sender and message, newest first, up to its limit`() {
+    @Test func `the list of messages shows sender and message, newest first, up to its limit`() {
         var life = PhoneLife.inGrace
         #expect(life.piece("wire").contains("No messages yet"))
         life.state.wire = (1...50).map { number in
@@ -91,7 +91,7 @@ import Testing
         #expect(html.contains("<b>purchased</b>") && html.contains("+\u{A0}$9.99"))
     }
 
-    @Test func `the page says which purchases family members have access to`() {
+    @Test func `the phone's page says which purchases family members can use`() {
         var life = PhoneLife.inGrace
         #expect(!life.piece("others").contains("In her family"))
         life.state.relative = Customer(

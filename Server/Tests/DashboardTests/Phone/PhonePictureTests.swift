@@ -13,7 +13,7 @@ import Testing
 
     private func day(_ timestamp: Timestamp) -> String { String("\(timestamp)".prefix(10)) }
 
-    @Test func `the states of a subscription follow each other without a gap`() {
+    @Test func `the timeline shows the states of a subscription without a gap between them`() {
         var life = PhoneLife.inGrace
         #expect(
             texts(life) == [
@@ -46,7 +46,7 @@ import Testing
         #expect(PhoneBooks(life.state).monthly == 9990)
     }
 
-    @Test func `if two labels do not fit, the newer one is shown`() {
+    @Test func `if two labels of the timeline overlap, only the newer one is shown`() {
         var life = PhoneLife.inGrace
         life.add(.refunded, "2026-11-24T09:00:00Z", .refunded, money: "-9.99")
         #expect(PhonePicture(life.state).flags.map(\.word) == ["card failed", "refunded"])
@@ -54,7 +54,7 @@ import Testing
         #expect(!life.piece("picture").contains(">card failed</text>"))
     }
 
-    @Test func `a refunded period is drawn until its original end`() {
+    @Test func `the timeline shows a refunded period until its original end`() {
         var life = PhoneLife()
         life.add(
             .purchased, "2026-09-24T09:00:00Z", .paid, until: "2026-10-24T09:00:00Z", money: "9.99")
@@ -64,7 +64,7 @@ import Testing
         #expect(PhonePicture(life.state).flags.map(\.word) == ["refunded"])
     }
 
-    @Test func `an event that changes no period does not begin a new shape`() {
+    @Test func `an event that changes no period does not begin a new bar in the timeline`() {
         var life = PhoneLife()
         life.add(
             .purchased, "2026-09-24T09:00:00Z", .paid, until: "2026-10-24T09:00:00Z", money: "9.99")
@@ -73,7 +73,7 @@ import Testing
         #expect(texts(life) == ["paid 2026-09-24 – 2026-10-24"])
     }
 
-    @Test func `a one-time purchase has a lane of its own`() {
+    @Test func `a one-time purchase has a separate row in the timeline`() {
         var life = PhoneLife()
         #expect(life.piece("picture").contains("Nothing yet"))
         life.state.customer.oneTime = [
@@ -84,7 +84,7 @@ import Testing
         #expect(life.piece("picture").contains(#"class="p-paid""#))
     }
 
-    @Test func `a year of monthly periods is drawn within its frame`() {
+    @Test func `a year of monthly periods fits into the frame of the timeline`() {
         var life = PhoneLife()
         for month in 1...11 {
             let next = month + 1 < 10 ? "0\(month + 1)" : "\(month + 1)"
@@ -100,7 +100,7 @@ import Testing
         #expect(!html.contains("style="))
     }
 
-    @Test func `the sums of the charts follow the events`() {
+    @Test func `the sums below the charts change with each event of money`() {
         var life = PhoneLife.inGrace
         #expect(PhoneBooks(life.state).monthly == 9990)
         #expect(PhoneBooks(life.state).revenue == 19_980)

@@ -4,7 +4,7 @@ import Testing
 @testable import Dashboard
 
 @Suite struct PhoneTourTests {
-    @Test func `each step is marked as done, and hints at the action of the next one`() {
+    @Test func `the tour marks each finished step, and hints at the action of the next one`() {
         var life = PhoneLife()
         func expect(
             _ done: Int, _ hint: PhoneAct?, sourceLocation: SourceLocation = #_sourceLocation
@@ -49,11 +49,11 @@ import Testing
         }
     }
 
-    @Test func `the text after the last step is not shown earlier`() {
+    @Test func `the closing text of the tour is shown only after the last step`() {
         #expect(!PhoneLife.inGrace.piece("try").contains("<p>"))
     }
 
-    @Test func `a pending request to a parent is the first hint`() {
+    @Test func `if a parent must approve a purchase, the tour first hints at the approval`() {
         var life = PhoneLife()
         life.state.pending = PendingOrder(id: "7", productID: "pro.monthly")
         #expect(PhoneTour(life.state).hint == .approve)
@@ -61,7 +61,7 @@ import Testing
         #expect(life.piece("screen").contains("a parent is asked"))
     }
 
-    @Test func `if the next action is on the other screen, the tour leads back`() {
+    @Test func `if the next action of the tour is on the other screen, the hint leads there`() {
         var life = PhoneLife()
         life.state.device.showsChoices = true
         #expect(PhoneTour(life.state).hint == .switchScreen)
@@ -73,7 +73,7 @@ import Testing
         #expect(PhoneTour(life.state).hint == .pass(PhonePeriod(1, .month)))
     }
 
-    @Test func `the next event shown is the earliest of all that are due`() {
+    @Test func `the phone shows the earliest event that is due next`() {
         let rows: [(AccessState, willRenew: Bool, String?)] = [
             (.paid, true, "24 Dec 2026, pro.monthly renews"),
             (.paid, false, "24 Dec 2026, it ends"),
@@ -97,7 +97,7 @@ import Testing
         #expect(PhoneDue(life.state)?.what == "Apple decides about the refund")
     }
 
-    @Test func `every action has one name, which identifies it`() {
+    @Test func `every action of the phone is found by its name, and an unknown name by none`() {
         let names = [
             "day", "week", "month", "year", "due", "over", "yes", "no", "renew", "card", "choices",
             "parent",
