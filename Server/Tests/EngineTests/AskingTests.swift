@@ -89,7 +89,7 @@ import Testing
             }
         }
 
-        /// Adds a consumption request about a purchase of a customer who has given consent.
+        /// Adds a consumption request about the purchase of a customer who has given consent.
         func addQuestion(of app: AppID) async throws -> PurchaseID {
             try await addDue(1, of: app)
             let now = time.instant
@@ -112,7 +112,7 @@ import Testing
             return purchase
         }
 
-        /// The requests to production.
+        /// The requests that the engine has sent to production.
         var asked: [AppStoreRequest] {
             bodies.asked.withLock { $0 }.filter { $0.environment == .production }
         }
@@ -164,7 +164,9 @@ import Testing
         #expect(scene.asked.count == 3, "done for an hour")
     }
 
-    @Test func `failures of requests made at the same time count as one`() async throws {
+    @Test func `failures of requests that are made at the same time count as one failure`()
+        async throws
+    {
         let scene = try await Scene { _, _ in AppStoreResponse(status: 500) }
         let now = Instant(milliseconds: 1_767_268_800_000)
         for (moment, failures) in [(now, 3), (now + .seconds(15), 4), (now + .seconds(20), 4)] {
@@ -213,7 +215,8 @@ import Testing
         }
     }
 
-    @Test func `a server that stops during a consumption response has used no attempt`()
+    @Test
+    func `a consumption response that is interrupted by the server's stop counts as no attempt`()
         async throws
     {
         let scene = try await Self.sceneThatStops()
@@ -228,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `each app has its share of every batch, however many checks another app has due`()
+    @Test func `each app has a share of every batch, however many checks another app has due`()
         async throws
     {
         let apps: [AppID] = ["ants", "bats", "cats"]
@@ -242,7 +245,7 @@ import Testing
         #expect(counts[2] == 1 && counts.allSatisfy { $0 >= 1 } && counts.max() == 19, "\(counts)")
     }
 
-    @Test func `batches begin with each app in turn`() {
+    @Test func `each batch of checks begins with another app`() {
         let turn = RoundRobin()
         let firsts = (1...3).map { _ in turn.rotated(["a", "b", "c"]).first }
         #expect(Set(firsts) == ["a", "b", "c"])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Engine
 
-/// What a list of content reads and writes in the database.
+/// What a list of published content reads and writes in the database.
 @Suite struct ContentTests {
-    @Test func `a list without links creates no secret`() async throws {
+    @Test func `a content list without links creates no secret`() async throws {
         let now = Instant(milliseconds: 1_767_268_800_000)
         let publication = Publication(
             id: "first", publishedAt: now - .days(1), entitlement: "pro", products: ["p"])

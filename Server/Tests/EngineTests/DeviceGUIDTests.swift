@@ -5,7 +5,8 @@ import Testing
 @Suite struct DeviceGUIDTests {
     private static let address: [UInt8] = [0x00, 0x1B, 0x63, 0x84, 0x45, 0xE6]
 
-    @Test func `a UUID and a network address are read in every spelling`() {
+    @Test
+    func `a device GUID in the form of a UUID or a network address is read in every spelling`() {
         for text in ["00:1B:63:84:45:E6", "001b638445e6", "00-1b-63-84-45-e6"] {
             #expect(DeviceGUID.bytes(of: text) == Self.address)
         }
@@ -14,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["", "00:1B:63:84:45", "00:1B:63:84:45:EG", "00:1B:63:84:45:É", "٠٠١ب"])
-    func `any other text is no device GUID`(text: String) {
+    func `a text in any other form is not a device GUID`(text: String) {
         #expect(DeviceGUID.bytes(of: text) == nil)
     }
 }

@@ -55,7 +55,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
 }
 
 @Suite struct EngineTests {
-    @Test func `an unknown customer has no purchases, and reading it stores no customer`()
+    @Test func `an unknown customer has no purchases, and a read of the customer stores nothing`()
         async throws
     {
         let engine = try await engine()
@@ -67,7 +67,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(united.aliases == ["anna"], "anna was no customer before: \(united.aliases)")
     }
 
-    @Test func `an alias works in both directions, and adding it again changes nothing`()
+    @Test func `each of two aliases leads to the other, and adding one again changes nothing`()
         async throws
     {
         let engine = try await engine()
@@ -82,7 +82,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(device.aliases == ["anna"])
     }
 
-    @Test func `a customer has a limited number of ids`() async throws {
+    @Test func `the number of a customer's ids is limited`() async throws {
         let engine = try await engine()
         for number in 1..<CustomerService.idsMax {
             _ = try await engine.customers.alias(
@@ -157,14 +157,16 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(try await two.engine.events.emitTimeBased() == 1)
         let told = try await two.engine.events.list(of: "cats", after: 0, limit: 10)
         #expect(told.map(\.entry.change.kind) == [.granted, .grantEnded])
-        // The failure is still reported when no other work is left.
+        // The failure is still reported when all other work is done.
         guard case .storage? = await failure({ try await two.engine.events.emitTimeBased() }) else {
             Issue.record("the failure was kept silent")
             return
         }
     }
 
-    @Test func `a key opens only its own app, and any other text opens none`() async throws {
+    @Test func `an API key opens only its own app, and a text that is no key opens none`()
+        async throws
+    {
         let engine = try await engine()
         #expect(try await engine.keys.hasKeys("birds") == false)
         let key = try await engine.keys.create(app: "birds", kind: .secret, name: "server")
@@ -176,14 +178,14 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(try await engine.keys.holder("") == nil)
     }
 
-    @Test func `two keys are never the same`() async throws {
+    @Test func `two new API keys are never the same`() async throws {
         let engine = try await engine()
         let one = try await engine.keys.create(app: "birds", kind: .app, name: "")
         let other = try await engine.keys.create(app: "birds", kind: .app, name: "")
         #expect(one != other)
     }
 
-    @Test func `a key for an app that is not configured is refused`() async throws {
+    @Test func `an API key for an app that is not configured is refused`() async throws {
         let engine = try await engine()
         #expect(
             await failure { try await engine.keys.create(app: "rage", kind: .app, name: "") }
@@ -217,7 +219,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
                     what: "documents in a request", limit: PurchaseEvidence.documentsMax))
     }
 
-    @Test func `the rebuild of an empty database is clean`() async throws {
+    @Test func `a rebuild of an empty database finds no difference`() async throws {
         let report = try await engine().maintenance.rebuild(verifyOnly: true)
         #expect(report.isClean && report.documents == 0)
     }

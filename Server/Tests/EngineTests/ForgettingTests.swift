@@ -39,7 +39,7 @@ extension Engine {
         }
     }
 
-    /// The ages in days of the stored forwards in a state, the newest first.
+    /// The ages in days of the stored forwards in a state, youngest first.
     fileprivate func daysAgo(_ state: StoredForward.State) async throws -> [Int] {
         try await forwarding.all(of: "birds", in: state, after: nil, limit: 500).map { forward in
             Int((present - forward.createdAt) / Duration.days(1))
@@ -68,7 +68,7 @@ extension Engine {
         #expect(engine.forwarding.states.map(\.waiting) == [3])
     }
 
-    @Test func `one run deletes more forwards than one transaction may`() async throws {
+    @Test func `one run deletes more old forwards than one transaction may delete`() async throws {
         let engine = try await engine()
         try await engine.add(.accepted, daysAgo: 9, count: 1200)
         try await engine.add(.accepted, daysAgo: 1, count: 3)

@@ -6,7 +6,7 @@ import Testing
 /// Proofs for the customer "anna", made with Python's `hmac` and `cryptography`.
 @Suite struct IdentityProofTests {
     private static let secret = AppSecret("0123456789abcdef0123456789abcdef")
-    /// The moment when all tokens expire.
+    /// The expiry of all tokens of these tests.
     private static let expiry = Instant(milliseconds: 1_700_000_600_000)
     private static let now = expiry - .seconds(1)
 
@@ -32,7 +32,7 @@ import Testing
     private static let ending =
         "1700000600.8821359f236e130c0af0dfe8b742112a64b2898e2e66d36e651896f9ce9f3606"
 
-    @Test func `a code with an end is valid until then, for its customer and that end`() {
+    @Test func `a proof code with an expiry is valid until then, for one customer only`() {
         let code = String(Self.ending.dropFirst("1700000600.".count))
         for proof in [IdentityProof.hmac(Self.secret), .hmac(Self.secret, endless: true)] {
             #expect(proof.defect(in: Self.ending, of: "anna", at: Self.now) == nil)
@@ -47,13 +47,13 @@ import Testing
         }
     }
 
-    @Test func `a code without an end is refused unless the app allows it`() {
+    @Test func `a proof code without an expiry is refused unless the app allows it`() {
         let proof = IdentityProof.hmac(Self.secret)
         #expect(proof.defect(in: Self.code, of: "anna", at: Self.now) == .endless)
         #expect(proof.defect(in: Self.code, of: "ben", at: Self.now) == .wrong)
     }
 
-    @Test func `a code is valid for one customer only`() {
+    @Test func `a proof code is valid for one customer only`() {
         let proof = IdentityProof.hmac(Self.secret, endless: true)
         #expect(proof.defect(in: Self.code, of: "anna", at: Self.now) == nil)
         #expect(proof.defect(in: Self.code.uppercased(), of: "anna", at: Self.now) == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(proof.defect(in: "", of: "anna", at: Self.now) == .missing)
     }
 
-    @Test func `a token is valid for its customer until it expires`() throws {
+    @Test func `an identity token is valid for its customer until it expires`() throws {
         let key = try IdentityProof.publicKey(pem: Self.pem)
         for (proof, token) in [
             (IdentityProof.token(Self.secret), Self.hs256),
@@ -86,7 +86,8 @@ import Testing
         "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(claims).\(signature)"
     }
 
-    @Test func `a date in a token must be a number, and may have a fraction or an exponent`() {
+    @Test
+    func `a date in an identity token must be a number, and may have a fraction or an exponent`() {
         let proof = IdentityProof.token(Self.secret)
         // {"sub":"anna","iat":1700000000.25,"nbf":1.7e9,"exp":1700000600.5}
         let fraction = Self.signed(
@@ -109,7 +110,7 @@ import Testing
         #expect(proof.defect(in: text, of: "anna", at: Self.now) == .wrong)
     }
 
-    @Test func `the audience and issuer of a token are checked if they are configured`() {
+    @Test func `the audience and issuer of an identity token are checked if they are configured`() {
         // {"sub":"anna","exp":1700000600,"iss":"https://id.example.com","aud":"birds"}
         let birds = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUuY29tIiwi"
@@ -136,7 +137,7 @@ import Testing
         #expect(lack(Self.hs256, "birds") == .wrong && lack(Self.hs256, nil, issuer) == .wrong)
     }
 
-    @Test func `a token is valid from its nbf, with 60 seconds of tolerance`() {
+    @Test func `an identity token is valid from its nbf, with 60 seconds of tolerance`() {
         let proof = IdentityProof.token(Self.secret)
         // {"sub":"anna","exp":1700000600,"nbf":1700000300}
         let token = Self.signed(
@@ -152,14 +153,14 @@ import Testing
         #expect(proof.defect(in: text, of: "anna", at: Self.now) == .wrong)
     }
 
-    @Test func `a token cannot choose the algorithm that verifies it`() throws {
+    @Test func `an identity token cannot choose the algorithm that verifies it`() throws {
         let secret = IdentityProof.token(Self.secret)
         #expect(secret.defect(in: Self.none, of: "anna", at: Self.now) == .wrong)
         #expect(secret.defect(in: Self.es256, of: "anna", at: Self.now) == .wrong)
         let key = IdentityProof.signedToken(
             publicKey: try IdentityProof.publicKey(pem: Self.pem))
         #expect(key.defect(in: Self.hs256, of: "anna", at: Self.now) == .wrong)
-        // A public key is not secret, so a token signed with it as a shared secret is refused.
+        // The public key is not secret, so a token whose HMAC was made with this key is refused.
         let confused = IdentityProof.token(AppSecret(Self.pem))
         #expect(confused.defect(in: Self.es256, of: "anna", at: Self.now) == .wrong)
     }
@@ -169,7 +170,7 @@ import Testing
         "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImNyaXQiOlsiYXBwIl0sImFwcCI6ImNhdHMifQ"
         + ".\(claims).BwNMDayFXyfuu-IBM8NSMHfyOZB8rtoAEKrAqXnOX0k"
 
-    @Test func `a token with a critical header is refused`() {
+    @Test func `an identity token with a critical header is refused`() {
         let proof = IdentityProof.token(Self.secret)
         #expect(proof.defect(in: Self.critical, of: "anna", at: Self.now) == .wrong)
     }

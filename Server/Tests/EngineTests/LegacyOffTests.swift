@@ -7,7 +7,8 @@ import Logging
 import StorageSQLite
 import Testing
 
-/// An app stops accepting receipts from before StoreKit 2. What it has already stored stays.
+/// An app no longer accepts receipts from before StoreKit 2. Receipts that are already stored
+/// stay.
 @Suite struct LegacyOffTests {
     private static let receipt = URL(
         filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",

@@ -18,7 +18,7 @@ import Testing
     }
 
     /// The lines of three pages: two pages with three lines each, and a last page with the rest.
-    /// Each page is cut from the history as it is at that time.
+    /// Each page is cut from the history as it is when that page is requested.
     private func told(_ pages: [[HistoryLine]]) throws -> [String] {
         var told: [HistoryLine] = []
         for (number, lines) in pages.enumerated() {
@@ -31,21 +31,27 @@ import Testing
 
     private static let all = (1...9).map { "\($0)" }
 
-    @Test func `if nothing changes, each line is listed once`() throws {
+    @Test func `if nothing changes between pages, each line is listed once`() throws {
         #expect(try told([lines(1...9), lines(1...9), lines(1...9)]) == Self.all)
     }
 
-    @Test func `a late line of an earlier time does not repeat another line`() throws {
+    @Test
+    func `if a late line of an earlier time arrives between pages, each other line is listed once`()
+        throws
+    {
         let late = [line(0, "late")]
         let pages = [lines(1...9), late + lines(1...9), late + late + lines(1...9)]
         #expect(try told(pages) == Self.all)
     }
 
-    @Test func `a line that disappears does not remove other lines from the next page`() throws {
+    @Test func `if a line disappears between pages, the next pages still list all other lines`()
+        throws
+    {
         #expect(try told([lines(1...9), lines(3...9), lines(6...9)]) == Self.all)
     }
 
-    @Test func `lines of one moment are each listed once, even if another comes between them`()
+    @Test
+    func `lines of the same time are each listed once, even if a new line comes between them`()
         throws
     {
         let moment = (1...9).map { line(0, "\($0)") }
@@ -54,7 +60,8 @@ import Testing
         #expect(try told([moment, more, moment]) == Self.all)
     }
 
-    @Test func `if the last line of a page disappears, only lines of its moment are repeated`()
+    @Test
+    func `if a page's last line disappears, the next page begins with the other lines of its time`()
         throws
     {
         let pages = [lines(1...2) + [line(3, "3"), line(3, "4")] + lines(5...9)]

@@ -13,8 +13,8 @@ import Testing
 
     static func day(_ count: Int) -> Instant { start + .days(count) }
 
-    /// One month of the subscription, by number; each month begins thirty days after the one
-    /// before.
+    /// One month of the subscription, by number. Each month begins thirty days after the previous
+    /// one.
     static func month(
         _ number: Int, attestedAt: Instant, _ change: (inout Payment) -> Void = { _ in }
     ) -> Fact {
@@ -93,7 +93,7 @@ import Testing
         #expect(Self.rows(of: Self.account(facts, told: whole)) == ["2", "3", "1"])
     }
 
-    @Test func `purchases that Apple's list leaves out on purpose stay out`() {
+    @Test func `a purchase that Apple's list omits on purpose is not added`() {
         let facts = (1...2).map { Self.month($0, attestedAt: Self.day(61)) }
         let document = Self.document([], at: Self.day(62), bought: [Self.row(1), Self.row(2)])
         #expect(Self.rows(of: Self.account(facts, told: document)).isEmpty)
@@ -110,7 +110,7 @@ import Testing
         #expect(Self.ids(two) == ["5", "4"])
     }
 
-    @Test func `a refunded or replaced period is not the newest if another one continues`() {
+    @Test func `a refunded or replaced period is not the newest one if a later period continues`() {
         var year = Self.row(1)
         year.expires = AppStoreDate(Self.day(365))
         var refunded = year
@@ -190,7 +190,10 @@ import Testing
 
     private static let token = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
-    @Test func `a row also has what other documents say and its receipt lacks`() throws {
+    @Test
+    func `a row of the answer also has fields that its receipt lacks and other documents have`()
+        throws
+    {
         let offers: [(kind: Offer.Kind, promotion: String?, code: String?)] = [
             (.promotional, "loyal", nil), (.code, nil, "loyal"), (.winBack, nil, nil),
         ]
@@ -212,7 +215,9 @@ import Testing
         }
     }
 
-    @Test func `an answer shows a refund of its consumable, and no other consumable is added`() {
+    @Test
+    func `the answer shows a refund of a consumable in the receipt, and adds no other consumable`()
+    {
         func seeds(_ change: (inout Payment) -> Void) -> Fact {
             Self.month(1, attestedAt: Self.day(3)) { payment in
                 (payment.kind, payment.line, payment.until) = (.consumable, nil, nil)
@@ -228,7 +233,10 @@ import Testing
         #expect(Self.rows(of: Self.account([refunded])).isEmpty)
     }
 
-    @Test func `the next renewal has its offer, and the price consent in both fields`() throws {
+    @Test
+    func `the renewal information has the offer of the next period, and the price consent twice`()
+        throws
+    {
         let facts = [
             Self.month(1, attestedAt: Self.day(0)),
             Self.renewal(

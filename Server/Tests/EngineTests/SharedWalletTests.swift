@@ -19,7 +19,7 @@ private func engine() async throws -> Engine {
 @Suite struct SharedWalletTests {
     @Test func `a shared purchase credits only its owner's wallet`() async throws {
         let engine = try await engine()
-        // As when a receipt did not say at first that the product is a consumable.
+        // This is possible if a receipt did not say at first that the product is a consumable.
         try await engine.context.db.transaction { tx in
             let payment = Payment(
                 transaction: "1000", product: "seeds.100", kind: .consumable, from: now, until: nil)

@@ -149,7 +149,8 @@ extension PublishedKeySet {
         #expect(try await engine.token() != second)
     }
 
-    @Test func `a token is valid offline for the configured days, at least until it expires`()
+    @Test
+    func `an offline device accepts a token for the configured days, at least until it expires`()
         async throws
     {
         for (days, seconds) in [(30, 30 * 86_400), (1, 86_400), (0, 600)] as [(Int, Int64)] {
@@ -217,7 +218,7 @@ extension PublishedKeySet {
         #expect(published.keys.count == 2 && published.keys.last?.id == next)
         #expect(published.chain.count == 1)
         #expect(try await engine.token() == before)
-        // A server that has just started does not sign with it either.
+        // A server that has just started does not sign with the prepared key either.
         #expect(try await stage.engine().keyID(ofToken: "ben") == published.keys[0].id)
         #expect(try await engine.tokens.rotateKey(of: "birds") == next)
         #expect(try await engine.keyID(ofToken: "anna") == next)
@@ -225,7 +226,7 @@ extension PublishedKeySet {
     }
 
     @Test
-    func `each key introduces the next; after a deletion the neighbours introduce each other`()
+    func `each key introduces the next; after a deletion its neighbours introduce each other`()
         async throws
     {
         let stage = try TokenStage()

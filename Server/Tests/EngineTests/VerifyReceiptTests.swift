@@ -48,8 +48,8 @@ private func goldenEngine(_ bundle: String, appleSays answer: JSON? = nil) async
         bundle, send: { _ in AppStoreResponse(status: 200, body: body) })
 }
 
-/// As above, but the App Store answers as `send` says. If `send` is nil, no App Store is
-/// configured.
+/// An engine for one bundle, with Apple's roots. Its App Store answers as `send` says. If `send`
+/// is nil, no App Store is configured.
 private func goldenEngine(
     _ bundle: String, send: (@Sendable (AppStoreRequest) async throws -> AppStoreResponse)?
 ) async throws -> Engine {
@@ -74,8 +74,8 @@ private func goldenEngine(
 }
 
 extension JSON {
-    /// Removes the date of the request, and sorts the keys, because Apple's own servers order them
-    /// differently.
+    /// Returns an answer without the date of the request and with sorted keys, because Apple's own
+    /// servers order the keys differently.
     fileprivate var settled: JSON {
         switch self {
         case .object(let members):
@@ -100,7 +100,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"), arguments: Golden.pairs)
-    func `the answer for a receipt equals Apple's answer in content and order`(
+    func `our answer for a receipt equals Apple's answer in content and order`(
         name: String, bundle: String
     ) async throws {
         let apple = try Golden.answer(name)
@@ -111,7 +111,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"), arguments: Golden.pairs)
-    func `after Apple was asked, the answer equals Apple's whole answer`(
+    func `if Apple was asked, our answer equals Apple's whole answer`(
         name: String, bundle: String
     ) async throws {
         let apple = try Golden.answer(name)
@@ -121,7 +121,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
-    func `failures are reported with Apple's status codes`() async throws {
+    func `failures of verifyReceipt are reported with Apple's status codes`() async throws {
         let (name, bundle) = Golden.pairs[2]
         let receipt = try Golden.text(name)
         let engine = try await goldenEngine(bundle)
@@ -155,7 +155,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
-    func `if Apple is down the answer is 21005; if Apple keeps refusing, it is the receipt's data`()
+    func `verifyReceipt returns 21005 if Apple is down, and the receipt if Apple keeps refusing`()
         async throws
     {
         let (name, bundle) = Golden.pairs[2]

@@ -36,7 +36,7 @@ final class OperatorStage: Sendable {
 
     func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
 
-    /// An engine with one admin, mira. Returns it with the token of a session of hers.
+    /// An engine with one admin, mira, and the token of a session of mira.
     func withMira() async throws -> (Engine, String) {
         let engine = try await engine()
         let link = try #require(try await engine.operators.firstLink())

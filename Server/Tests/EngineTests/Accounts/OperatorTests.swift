@@ -5,7 +5,7 @@ import Testing
 @testable import Engine
 
 @Suite struct OperatorTests {
-    @Test func `the first link makes one admin, and works once`() async throws {
+    @Test func `the first link creates one admin, and works once`() async throws {
         let stage = try OperatorStage()
         let engine = try await stage.engine()
         let (one, other) = (
@@ -30,7 +30,7 @@ import Testing
         #expect(try await engine.operators.all().map(\.name) == ["mira"])
     }
 
-    @Test func `an invitation sets the name and the roles, and expires`() async throws {
+    @Test func `an invitation sets the operator's name and roles, and expires`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(byApp: ["bees": .support])
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a reset sets another password and ends every session`() async throws {
+    @Test func `a reset of the password ends every session of the operator`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let link = try await engine.operators.resetLink(for: "MIRA", by: "x")
@@ -140,7 +140,7 @@ import Testing
 
     // MARK: - Roles and blocks
 
-    @Test func `a blocked operator is out at once, until the block is lifted`() async throws {
+    @Test func `an operator cannot sign in or use a session while blocked`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let link = try await engine.operators.invite(
@@ -197,7 +197,7 @@ import Testing
             try await engine.operators.setRoles(
                 of: "ben", to: OperatorRoles(byApp: ["bees": .admin]), by: "mira")
         }
-        // As if the page had read his roles a moment before.
+        // The acts run as if the page had read ben's roles before they changed.
         let acts: [(String, () async throws -> Void)] = [
             ("invite", { _ = try await engine.operators.invite("eve", as: admin, by: "ben") }),
             ("reset link", { _ = try await engine.operators.resetLink(for: "mira", by: "ben") }),
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test(arguments: Rescue.allCases)
-    func `an intruder who had a session cannot return by a link`(rescue: Rescue) async throws {
+    func `an intruder who had a session cannot return by its links`(rescue: Rescue) async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let admin = OperatorRoles(everywhere: .admin)
@@ -254,7 +254,7 @@ import Testing
         #expect(try await engine.operators.link(token: others) != nil, "of somebody else")
     }
 
-    @Test func `links of each kind can be withdrawn`() async throws {
+    @Test func `operator links of each kind can be withdrawn`() async throws {
         let stage = try OperatorStage()
         let empty = try await stage.engine()
         let first = try #require(try await empty.operators.firstLink())

@@ -18,7 +18,7 @@ import Testing
         #expect(PasswordHash("scrypt:4:8:1:00") == nil && PasswordHash("") == nil)
     }
 
-    @Test func `a hash with one changed bit of its key does not match`() throws {
+    @Test func `a password hash with one changed bit of its key does not match`() throws {
         let text = try PasswordHash(Self.password, cost: Self.cost).text
         let head = text.prefix(upTo: try #require(text.lastIndex(of: ":")))
         let key = try #require(Hexadecimal.bytes(String(text.dropFirst(head.count + 1))))
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `no other password matches`() throws {
+    @Test func `a password hash matches no other password`() throws {
         let hash = try PasswordHash(Self.password, cost: Self.cost)
         for number in 0..<5_000 {
             #expect(try !hash.matches("another password \(number)"), "\(number), \(hash.text)")

@@ -33,10 +33,12 @@ import Testing
         .shut(until: OperatorStage.start + SessionService.shutFor, by: limit)
     }
 
-    @Test func `a stranger's wrong passwords do not keep the operator out`() async throws {
+    @Test func `an operator can sign in after a stranger has tried wrong passwords for half a day`()
+        async throws
+    {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
-        // All tries that one address has in half a day.
+        // These are all tries that one address has in half a day.
         for _ in 0..<720 {
             for _ in 1...6 { _ = try await engine.signIn("mira", "wrong", from: "198.51.100.1") }
             stage.pass(SessionService.shutFor)
@@ -44,7 +46,7 @@ import Testing
         _ = try await engine.sessionToken(of: "mira")
     }
 
-    @Test func `many addresses together have a limit, which opens again after a short pause`()
+    @Test func `the tries of many addresses are limited together, and go on after a short pause`()
         async throws
     {
         let stage = try OperatorStage()
@@ -73,7 +75,7 @@ import Testing
     }
 
     @Test
-    func `many addresses cannot lock out an operator at a place of a recent sign-in`()
+    func `many addresses cannot lock an operator out at an address of a recent sign-in`()
         async throws
     {
         let stage = try OperatorStage()
@@ -83,13 +85,13 @@ import Testing
                 _ = try await engine.signIn("mira", "wrong", from: "address\(number)")
             }
         }
-        // Mira has used her link at this place. Now she signs in there.
+        // Mira has used her link at this address. Now she signs in there.
         try await flood()
         _ = try await engine.sessionToken(of: "mira")
-        // Nobody else has signed in from this place.
+        // Nobody else has signed in from this address.
         #expect(try await engine.signIn("ben", "x") == .wrong(triesLeft: 4))
         try await flood()
-        // Even from a known place, five wrong tries are the limit.
+        // Even from a known address, five wrong tries are the limit.
         for left in [4, 3, 2, 1] {
             #expect(try await engine.signIn("mira", "wrong") == .wrong(triesLeft: left))
         }
@@ -97,7 +99,7 @@ import Testing
             Issue.record("A known place has more tries than others.")
             return
         }
-        // A place does not stay known for ever.
+        // An address does not stay known for ever.
         stage.pass(SessionService.placesLast + .seconds(1))
         try await flood()
         guard case .shut(_, .name) = try await engine.signIn("mira") else {
@@ -106,7 +108,9 @@ import Testing
         }
     }
 
-    @Test func `strangers who fill all threads do not keep an operator waiting`() async throws {
+    @Test func `an operator can sign in while strangers use all threads for checking passwords`()
+        async throws
+    {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let places = try (0..<PasswordThreads.placesMax).map {
@@ -119,7 +123,7 @@ import Testing
         withExtendedLifetime(places) {}
     }
 
-    @Test func `an attempt that finds no free thread is not counted as a try`() async throws {
+    @Test func `a sign-in that finds no free thread is not counted as a try`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let network = OperatorStage.place.network
@@ -144,7 +148,9 @@ import Testing
         #expect(try await engine.signIn("mira", "x") == .wrong(triesLeft: 4))
     }
 
-    @Test func `no more threads are reserved than the limit, and every one is released`() throws {
+    @Test func `no more threads are reserved than the limit, and each thread can be used again`()
+        throws
+    {
         let threads = PasswordThreads()
         for _ in 1...2 {
             var places: [PasswordThreads.Place] = []
@@ -156,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `one address cannot try many names`() async throws {
+    @Test func `one address cannot try to sign in with many names`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         for number in 1...SessionService.triesFromAddress {
@@ -166,7 +172,7 @@ import Testing
         _ = try await engine.sessionToken(of: "mira")
     }
 
-    @Test func `concurrent tries count like tries one after the other`() async throws {
+    @Test func `concurrent tries to sign in are limited like successive ones`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in

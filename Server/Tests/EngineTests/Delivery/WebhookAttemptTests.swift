@@ -8,9 +8,9 @@ import Testing
 
 @testable import Engine
 
-/// What counts as an attempt to deliver.
+/// Which attempts to deliver are counted.
 @Suite struct WebhookAttemptTests {
-    @Test func `an attempt that was not made is not counted, and the delivery stays due`()
+    @Test func `a delivery that was not attempted counts no attempt and stays due`()
         async throws
     {
         let now = Instant(milliseconds: 1_795_248_000_000)

@@ -10,7 +10,9 @@ import Testing
     private static let birds = AppSettings(
         id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
 
-    @Test func `of two concurrent changes to different settings neither is lost`() async throws {
+    @Test func `two concurrent changes to different settings of a webhook both take effect`()
+        async throws
+    {
         let engine = try await Engine.empty(Self.birds, at: Self.now)
         let id = try await engine.webhooks.add(
             WebhookSettings(url: "https://example.com/"), secret: nil, isPaused: true, of: "birds"

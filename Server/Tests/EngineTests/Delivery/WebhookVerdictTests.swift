@@ -44,7 +44,7 @@ private struct Receiver {
     }
 
     @Test(arguments: [0, 0.5, 1])
-    func `a receiver that is down for 72 hours gets everything`(jitter: Double) {
+    func `a receiver that is down for 72 hours gets the delivery after that time`(jitter: Double) {
         let receiver = Receiver { $0 < .hours(72) ? .failure("down") : .answer(status: 200) }
         check(receiver.course(jitter: jitter), attempts: jitter == 0 ? 10 : 10, end: .delivered)
     }
@@ -57,14 +57,14 @@ private struct Receiver {
         #expect(last >= .hours(72) && last <= .hours(96))
     }
 
-    @Test func `the first attempt is immediate, the second comes after seconds`() {
+    @Test func `the first attempt is made at once, and the second after five seconds`() {
         let course = Receiver { $0 < .seconds(5) ? .failure("down") : .answer(status: 204) }
             .course()
         #expect(course.attempts == [.zero, .seconds(5)])
         check(course, attempts: 2, end: .delivered)
     }
 
-    @Test func `a receiver that fails now and then gets the delivery in the end`() {
+    @Test func `a receiver that fails at times gets the delivery in the end`() {
         let receiver = Receiver {
             Int($0.components.seconds) / 1_800 % 2 == 0
                 ? .answer(status: 502) : .answer(status: 200)
@@ -72,25 +72,27 @@ private struct Receiver {
         #expect(receiver.course().end == .delivered)
     }
 
-    @Test func `a receiver that never answers is retried like one that fails`() {
+    @Test
+    func `a receiver that does not answer gets as many attempts as one that answers with an error`()
+    {
         let course = Receiver { _ in .failure("no response within 15 seconds") }.course()
         check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)
     }
 
-    @Test func `410 pauses the webhook, and the delivery stays due`() {
+    @Test func `status 410 pauses the webhook, and the delivery stays due`() {
         check(
             Receiver { _ in .answer(status: 410) }.course(), attempts: 1, end: nil,
             isPaused: true)
     }
 
     @Test(arguments: [100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 422, 500, 599])
-    func `nothing but 2xx counts as delivered`(status: Int) {
+    func `a delivery with a status other than 2xx is not delivered`(status: Int) {
         let course = Receiver { _ in .answer(status: status) }.course()
         check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)
     }
 
     @Test(arguments: [200, 201, 202, 204, 299])
-    func `every 2xx counts as delivered`(status: Int) {
+    func `a delivery with any 2xx status is delivered`(status: Int) {
         check(Receiver { _ in .answer(status: status) }.course(), attempts: 1, end: .delivered)
     }
 
@@ -104,7 +106,7 @@ private struct Receiver {
         #expect(first(1_000_000) == WebhookVerdict.retryAfterMax)
     }
 
-    @Test func `429 and 503 hold up the whole webhook if they have Retry-After`() {
+    @Test func `status 429 or 503 with Retry-After delays all deliveries of the webhook`() {
         func holds(_ status: Int, _ seconds: Int64?) -> [Duration] {
             let asked = seconds.map { Duration.seconds($0) }
             return Receiver {

@@ -46,7 +46,7 @@ import Testing
                     currency, isConverted: isConverted, currencies: ["JPY", "SEK", "USD"]))
     }
 
-    @Test func `a currency with larger numbers does not count as more money`() {
+    @Test func `currencies are compared by value, not by the size of their numbers`() {
         let money = MoneySettings(rates: Self.rates)
         let yen = DisplayCurrency(
             of: Self.sums(["USD": (9_990, 1), "JPY": (1_500_000, 1)]), money, today: 100)
@@ -56,7 +56,7 @@ import Testing
         #expect(dollars?.currency == "USD")
     }
 
-    @Test func `a single currency is not converted, and without payments no currency is shown`() {
+    @Test func `pages convert nothing if there is one currency, and show none without payments`() {
         let money = MoneySettings(rates: Self.rates)
         let one = DisplayCurrency(of: Self.sums(["USD": (9_990, 1)]), money, today: 100)
         #expect(one == DisplayCurrency("USD", isConverted: false, currencies: ["USD"]))

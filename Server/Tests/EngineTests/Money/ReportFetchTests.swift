@@ -19,12 +19,13 @@ import Testing
         private struct State {
             var now = Instant(milliseconds: 1_772_000_000_000)
             var vendorNumber = "80000001"
-            /// By vendor and day.
+            /// The responses of the App Store, by vendor and day.
             var responses: [String: AppStoreResponse] = [:]
             var requests: [String] = []
-            /// The only version that is served, by type of report.
+            /// The only version of a report that the App Store serves, by type of report.
             var versions: [String: String] = [:]
-            /// The response to all requests for a type, and the number of requests by type.
+            /// The response to all requests for a type of report, and the number of requests by
+            /// type.
             var refusals: [String: AppStoreResponse] = [:]
             var types: [String: Int] = [:]
             var regions: [String] = []
@@ -114,7 +115,7 @@ import Testing
 
         func ask(forRegions regions: [String]) { state.value.withLock { $0.regions = regions } }
 
-        /// The number of requests by type since the last call.
+        /// The number of requests by type of report since the last call.
         func takeTypes() -> [String: Int] {
             state.value.withLock { state in
                 defer { state.types = [:] }
@@ -127,7 +128,7 @@ import Testing
             try #require(try await engine.appleReports.fetch(of: Self.app))
         }
 
-        /// Fetches all that is due. Returns the number of requests for the day.
+        /// Fetches all reports that are due. Returns the number of requests for the day.
         func fetch(_ day: Int64) async throws -> (requests: Int, outcome: ReportFetchOutcome) {
             var all = ReportFetchOutcome()
             while true {
@@ -163,13 +164,13 @@ import Testing
         return AppStoreResponse(status: 200, body: try SalesReport(rows: [row]).bytes())
     }
 
-    @Test func `a recent day without sales is fetched again each day, an old one is not`()
+    @Test func `a recent day without sales is fetched again each day, and an old day is not`()
         async throws
     {
         let scene = try await Scene()
         let (day, old) = (scene.lastDay, scene.lastDay - 20)
         #expect(try await scene.fetch(day).requests == 1)
-        // At most once a day.
+        // A day is fetched at most once a day.
         #expect(try await scene.fetch(day).requests == 0)
         scene.pass(days: 1)
         #expect(try await scene.fetch(old).requests == 0)
@@ -211,7 +212,7 @@ import Testing
         #expect(found.files == 0)
     }
 
-    /// The number of days that are due at first for each report.
+    /// The number of days for which each report is due at first.
     private static let days = 59
 
     @Test func `a report in an unreadable version does not hold up the other reports`()
@@ -227,7 +228,7 @@ import Testing
             #expect(types[type] ?? 0 >= Self.days, "\(type): \(types)")
         }
         #expect(types["FINANCIAL"] == 3)
-        // One message for the report, and it names the version that Apple requires.
+        // There is one message for the report, and it names the version that Apple requires.
         #expect(outcome.troubles.count == 1)
         #expect(outcome.troubles.first?.hasPrefix("SUBSCRIPTION_EVENT: ") == true)
         #expect(outcome.troubles.first?.contains("Version 1_4 cannot be read") == true)
@@ -251,7 +252,7 @@ import Testing
         #expect(types["SUBSCRIPTION_EVENT"] == (types["SUBSCRIPTION"] ?? 0) + 1)
     }
 
-    /// The response to one report, and whether it concerns only that report.
+    /// The response to one report, and whether the failure concerns only that report.
     private static let refusals: [(AppStoreResponse, isOfReport: Bool)] = [
         (.problem(400, "PARAMETER_ERROR.INVALID", "Invalid vendor number specified."), true),
         (.problem(403, "FORBIDDEN_ERROR", "The API key has no role for this."), true),
@@ -275,7 +276,7 @@ import Testing
         #expect((types["SALES"] ?? 0 > 1) == isOfReport, "\(types)")
     }
 
-    @Test func `days are fetched again after the vendor number changes`() async throws {
+    @Test func `after the vendor number changes, all days are fetched again`() async throws {
         let scene = try await Scene()
         let (day, empty) = (scene.lastDay - 20, scene.lastDay - 30)
         scene.respond(try Self.file(day, units: 1), vendor: "80000001", on: day)
@@ -290,7 +291,7 @@ import Testing
         #expect(try await scene.fetch(day).requests == 0)
     }
 
-    @Test func `a day without sales of another vendor does not replace a stored file`()
+    @Test func `a stored file stays if another vendor has no sales on that day`()
         async throws
     {
         let scene = try await Scene()

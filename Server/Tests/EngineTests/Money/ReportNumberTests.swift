@@ -125,8 +125,11 @@ import Testing
         }
     }
 
-    /// An earlier release, without this limit, may have stored such files.
-    @Test func `a stored file that cannot be read any more is named, with a remedy`() async throws {
+    /// Files with too large numbers may have been stored by an earlier release, which had no
+    /// limit.
+    @Test func `an error names a stored report file that can no longer be read, and has a remedy`()
+        async throws
+    {
         let engine = try await Self.engine()
         let content = try SalesReport(rows: [Self.sale(900_000_000_000, 9_000_000)]).bytes()
         let stored = AppleReport(

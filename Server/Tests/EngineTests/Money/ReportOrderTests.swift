@@ -8,7 +8,7 @@ import Testing
 
 @testable import Engine
 
-/// Which one counts of several files for the same days.
+/// Which file counts if several files are about the same days.
 @Suite struct ReportOrderTests {
     private static let app: AppID = "birds"
     private static let now = Instant(milliseconds: 1_772_000_000_000)
@@ -16,7 +16,7 @@ import Testing
     /// January of Apple's fiscal calendar.
     private static let days = day.daysSince1970 - 18...day.daysSince1970 + 16
 
-    /// Its clock stands still: all files are imported in the same millisecond.
+    /// An engine whose clock stands still, so that all files are imported in the same millisecond.
     private static func engine(vendorNumber: String? = nil) async throws -> Engine {
         var app = AppSettings(id: app, bundleID: "com.example.birds", entitlements: [:])
         app.money.vendorNumber = vendorNumber
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test
-    func `of several files of one day the last import counts, even if the clock stands still`()
+    func `if several files are about one day, the last import counts, even in one millisecond`()
         async throws
     {
         let engine = try await Self.engine()
@@ -95,7 +95,7 @@ import Testing
         #expect(any.otherVendorNumber == nil)
     }
 
-    @Test func `a sales file of several days is not compared`() async throws {
+    @Test func `a sales file about several days is not compared with our sales`() async throws {
         let engine = try await Self.engine()
         var row = SalesRow()
         (row.productType, row.begin) = (.autoRenewable, Self.day)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// In the end the month has 3 sales in the USA and 4 in Germany.
+    /// At the end of the test, the month has 3 sales in the USA and 4 in Germany.
     @Test
     func `for a fiscal month, either the file of all regions counts or one file for each region`()
         async throws
@@ -140,8 +140,9 @@ import Testing
             .sorted { ($0.key.country ?? "") < ($1.key.country ?? "") }.map(\.apples)
     }
 
-    /// The files of a month in the order of their import; the units for the USA that count in the
-    /// end; and the file that the last import replaces, or ("not …") that counts instead of it.
+    /// Each row: the files of a month in the order of their import; the units for the USA that
+    /// count in the end; and the file that the last import replaces, or ("not …") that counts
+    /// instead of it.
     private static let months: [(files: [(String, Int64, Int)], units: Int64, note: String?)] = [
         ([("80000001_0126_US.txt", 2, 31), ("80000001_0126.txt", 3, 31)], 3, nil),
         (
@@ -152,7 +153,7 @@ import Testing
             [("80000001_0126_ZZ.txt", 3, 31), ("80000001_0126.txt", 4, 31)], 4,
             "80000001_0126_ZZ.txt"
         ),
-        // Another last day, as in a file whose last rows were removed.
+        // The file ends on another day, as does a file whose last rows were removed.
         (
             [("80000001_0126_US.txt", 2, 30), ("80000001_0126_US (1).txt", 5, 31)], 5,
             "80000001_0126_US.txt"
@@ -165,7 +166,7 @@ import Testing
     ]
 
     @Test(arguments: months)
-    func `two financial files of the same days and region are never added up`(
+    func `the units of two financial files of the same days and region are never added up`(
         files: [(String, Int64, Int)], units: Int64, note: String?
     ) async throws {
         let engine = try await Self.engine()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Finds the product for the SKU in a row of a report.
+/// How the product is found for the SKU in a row of a report.
 @Suite struct ReportProductsTests {
     private static let known: Set<ProductID> = [
         "pro.monthly", "pro.yearly", "seeds.100", "Case", "case", "Only",
@@ -12,12 +12,12 @@ import Testing
     private static let skus: [(sku: String, product: ProductID)] = [
         ("pro.monthly", "pro.monthly"), ("seeds.100 ", "seeds.100"), (" seeds.100", "seeds.100"),
         ("PRO.Monthly", "pro.monthly"), ("only", "Only"), ("Case", "Case"), ("case", "case"),
-        // Two products that differ only in case: neither is chosen.
+        // If two products differ only in case, neither is chosen.
         ("CASE", "CASE"), ("cats.monthly", "cats.monthly"),
         ("'pro.monthly'", "pro.monthly"), (" 'pro.monthly' ", "pro.monthly"),
         ("'item.a','item.b'", "pro.yearly"), ("'item.b', 'item.a'", "pro.yearly"),
         ("'item.a'", "'item.a'"), ("'item.a','item.c'", "'item.a','item.c'"),
-        // An item of two products.
+        // If two products have the item, neither is chosen.
         ("'both'", "'both'"), ("'it's','so'", "pro.monthly"),
         // The items of purchases take precedence over the ids of products.
         ("'seeds.100'", "pro.yearly"), ("", ""), ("'", "'"), ("''", "''"),
@@ -36,7 +36,7 @@ import Testing
         #expect(products.product(named: sku) == product)
     }
 
-    @Test func `a list of more than 2,000 characters is read`() {
+    @Test func `a SKU that is a list of more than 2,000 characters is read`() {
         let items = (1...200).map { "item.\($0)" }
         let text = items.map { "'\($0)'" }.joined(separator: ",")
         #expect(text.count > 2_000 && ReportProducts.items(of: text) == items)
