@@ -62,7 +62,7 @@ import Testing
                 #expect(try await connection.answers(to: "", count: 1)[0].status == 200)
             }
             try await awaitBytes(0, in: server)
-            // After that the budget is free again.
+            // After that the whole budget is free again.
             let answer = try await server.connect().answers(to: try posted(9), count: 1)[0]
             #expect(answer.status == 200, "\(answer.text)")
         }
@@ -71,7 +71,7 @@ import Testing
     private static let purchases = RequestText.post(
         body: #"{"customer_id": "anna"}"#, RequestText.key, to: Paths.purchases)
 
-    @Test func `a body beyond the budget is refused, but not the body of a request with a key`()
+    @Test func `a body beyond the memory budget is refused, unless its request has a key`()
         async throws
     {
         let limits = Self.limits(10 * Self.size, withoutKey: Self.size * 5 / 2)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `when the whole budget is used, a request with a key is also refused`()
+    @Test func `if the whole memory budget is used, even a request with a key is refused`()
         async throws
     {
         let limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
@@ -102,13 +102,15 @@ import Testing
             let refused = try await connection.answers(to: Self.purchases, count: 1)[0]
             #expect(refused.status == 503, "\(refused.text)")
             #expect(server.bodies.usage.refusedWithKey == 1)
-            // A request without a body does not count.
+            // A request without a body needs no budget.
             let asked = RequestText.get("/health", "")
             #expect(try await connection.answers(to: asked, count: 1)[0].status == 200)
         }
     }
 
-    @Test func `bytes count when they arrive, not when they are announced`() async throws {
+    @Test func `the bytes of a body count when they arrive, not when they are announced`()
+        async throws
+    {
         let limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
         try await ListeningServer.run(bodies: limits) { server in
             let slow = try server.connect()
@@ -122,7 +124,7 @@ import Testing
         }
     }
 
-    /// The server reads no part of the body, so the budget counts none of it.
+    /// The server reads no part of the body, so the body uses none of the budget.
     @Test func `the body of a request without a valid key is not read`() async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
@@ -194,7 +196,9 @@ import Testing
         }
     }
 
-    @Test func `small notifications have a reserve that other requests cannot use`() async throws {
+    @Test func `small notifications have a part of the budget that no other request can use`()
+        async throws
+    {
         var limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
         (limits.reservedBytes, limits.smallNotificationBytesMax) = (Self.size, Self.size)
         try await ListeningServer.run(bodies: limits) { server in

@@ -90,7 +90,7 @@ import Testing
     static let forged = unsigned(for: "com.example.birds")
 
     @Test(arguments: rows)
-    func `a wrong body is refused with its reason`(row: Row) async throws {
+    func `a request with a wrong body is refused with the reason`(row: Row) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.post, row.path, body: row.body)
             #expect(answer.status == row.status, "\(answer.text)")
@@ -125,7 +125,7 @@ import Testing
         (Paths.credits("gems", of: "anna"), #""amount": 1"#),
         (Paths.transfers(of: "anna"), #""original_transaction_id": "1""#),
     ])
-    func `the problem of a reason that is too long names the limit`(
+    func `if a reason is too long, the problem names the limit`(
         path: String, rest: String
     ) async throws {
         try await TestServer.run { server in

@@ -45,7 +45,7 @@ import Testing
         try channel.writeOutbound(HTTPServerResponsePart.end(nil))
     }
 
-    @Test func `a body that takes too long ends with an error, and then the connection closes`()
+    @Test func `a body that takes too long is refused, and then the connection closes`()
         throws
     {
         let channel = try Self.channel()
@@ -66,7 +66,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `the timer stops at the end of a body and starts anew for the next body`() throws {
+    @Test func `the timer of a body stops at its end and starts anew for the next body`() throws {
         let channel = try Self.channel()
         for _ in 0..<2 {
             try Self.begin(channel)
@@ -80,7 +80,7 @@ import Testing
         #expect(channel.isActive)
     }
 
-    @Test func `a discarded body does not keep its connection open`() throws {
+    @Test func `a connection closes if the rest of a discarded body takes too long`() throws {
         let channel = try Self.channel()
         try Self.begin(channel)
         try Self.respond(channel)
@@ -90,7 +90,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `the timer of a body does not outlive its connection`() throws {
+    @Test func `the timer of a body is released when its connection closes`() throws {
         weak var kept: ConnectionHandler?
         let channel: EmbeddedChannel
         do {

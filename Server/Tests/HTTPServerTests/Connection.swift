@@ -63,7 +63,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Ends the server's input. The client can still read answers.
+    /// Ends the connection's input for the server. The client can still read answers.
     func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Reads until the server closes the connection. Returns all text received.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What holds for a connection, whatever the requests are.
+/// Rules that hold for a connection with any requests.
 @Suite struct ConnectionTests {
     private static let question = RequestText.get("/v1/customers/anna")
 
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `the problem of a header that is too large names the limit`() async throws {
+    @Test func `if a header is too large, the problem names the limit`() async throws {
         try await ListeningServer.run { server in
             let asked = Self.malformed[Self.malformed.count - 1]
             let answer = try await server.connect().answers(to: asked, count: 1)[0]
@@ -239,7 +239,7 @@ import Testing
 
     /// The server answers the request, and sends no second answer for the body.
     @Test(arguments: [(Paths.notifications, 400), (Paths.purchases, 401)])
-    func `a malformed body ends the connection with one answer`(
+    func `after a malformed body the connection ends, and only one answer was sent`(
         path: String, status: Int
     ) async throws {
         try await ListeningServer.run { server in

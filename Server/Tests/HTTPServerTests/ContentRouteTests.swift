@@ -11,7 +11,7 @@ import Testing
     private static let signature =
         "e811ee5bbfa72025dd3a9021dae21bb4daa2749dbe617cf2b6647f34268749bf"
 
-    @Test func `a customer with access is redirected to the file elsewhere by a signed link`()
+    @Test func `a customer with access is redirected by a signed link to a file on another server`()
         async throws
     {
         try await TestServer.run { server in
@@ -30,8 +30,8 @@ import Testing
             let list: ContentList = try await server.send(.get, Paths.content(of: "anna")).decoded()
             let url = try #require(list.items.first?.url)
             #expect(try await server.send(.get, url, key: nil).headers[.location] != nil)
-            // One token is for another app, one has a wrong length, and one has characters that are
-            // not digits.
+            // Each text is not a valid token: one token is for another app, one text has a wrong
+            // length, and one has characters that are not digits.
             for altered in [
                 url.replacing("app=birds", with: "app=cats"), String(url.dropLast(2)), url + "zz",
             ] {

@@ -54,7 +54,7 @@ import Testing
         #expect(subscription.graceUntil == nil)
     }
 
-    @Test func `a subscription that will not renew has no product to renew to`() {
+    @Test func `a subscription that will not renew has no next product`() {
         let renewal = Renewal(willRenew: false, renewsTo: "pro.monthly")
         let customer = answer([.payment(month()), .renewal(renewal)])
         #expect(customer.subscriptions.first?.renewsTo == nil)
@@ -80,7 +80,7 @@ import Testing
         #expect(customer.entitlements["pro"]?.reason.hasPrefix("Refunded") == true)
     }
 
-    @Test func `a purchase that does not renew is not a subscription`() {
+    @Test func `a one-time purchase is not listed as a subscription`() {
         let refund = Revocation(at: Self.now, kind: .refund)
         let kept = answer([.payment(month(kind: .nonConsumable))])
         #expect(kept.subscriptions.isEmpty)
@@ -137,7 +137,7 @@ import Testing
         #expect(states == Set(Access.State.allCases.map(\.rawValue)))
     }
 
-    @Test func `the text of an answer decodes to the same answer, whether or not it is indented`()
+    @Test func `an answer decodes to the same value, whether or not its text is indented`()
         throws
     {
         for customer in [Self.full, Self.bare, Self.long, answer([.payment(month())])] {

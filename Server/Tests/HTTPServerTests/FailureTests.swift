@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct FailureTests {
-    @Test func `a failure of the database is a 503, without detail, and can be retried`() {
+    @Test func `a failure of the database is answered with 503, a time to retry, and no detail`() {
         for subject in [ProblemError.Subject.notification, .purchases, .customer] {
             let refused = ProblemError(EngineFailure.storage("disk full at /var"), subject: subject)
             #expect(refused.problem.status == 503)
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase of another customer is a conflict`() {
+    @Test func `a claim of another customer's purchase is answered with 409`() {
         let purchase = PurchaseID("1", in: .production)
         let refused = ProblemError(.belongsToAnotherCustomer(purchase, .kept), subject: .purchases)
         #expect(refused.problem.status == 409)
@@ -26,7 +26,7 @@ import Testing
         #expect(refused.problem.remedy.hasSuffix("That is permanent."))
     }
 
-    @Test func `the problem of too many ids for a customer does not advise smaller requests`()
+    @Test func `if a customer has too many ids, the remedy does not advise smaller requests`()
         async throws
     {
         try await TestServer.run { server in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `the problem of a search that is too long says what can be searched`() async throws {
+    @Test func `if a search is too long, the problem says what can be searched`() async throws {
         try await TestServer.run { server in
             let path = "/v1/customers?query="
             let longest = String(repeating: "a", count: CustomerService.queryBytesMax)
@@ -69,7 +69,7 @@ import Testing
         #expect(refused.operatorDetail == "expected one of com.secret")
     }
 
-    @Test func `a missing proof and an invalid proof have different codes`() {
+    @Test func `a missing proof and an invalid proof have different problem codes`() {
         let rows: [(IdentityProof.Defect, ProblemCode)] = [
             (.missing, .customerProofMissing), (.wrong, .customerProofNotValid),
             (.expired, .customerProofNotValid), (.notYet, .customerProofNotValid),
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `an unexpected error is a 500 without its text`() {
+    @Test func `an unexpected error is answered with 500, and its text is not sent`() {
         struct Surprise: Error { let text = "inner" }
         let refused = ProblemError(anything: Surprise())
         #expect(refused.problem.status == 500)

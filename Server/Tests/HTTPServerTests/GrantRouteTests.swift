@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func `an idempotency key makes one grant, and cannot be used for a different grant`()
+    @Test
+    func `two requests with one idempotency key make one grant, and a different grant is refused`()
         async throws
     {
         try await TestServer.run { server in
@@ -84,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `merged customers keep the grants of both`() async throws {
+    @Test func `after a merge, the customer has the grants of both customers`() async throws {
         try await TestServer.run { server in
             _ = try await give(#"{"entitlement": "pro", "reason": "sorry"}"#, on: server)
             _ = try await server.send(

@@ -12,7 +12,7 @@ import Testing
         route.path.replacing(/\{\w+\}/, with: "x")
     }
 
-    @Test func `a secret key may do what its scopes allow, on every route`() async throws {
+    @Test func `on every route, a secret key may do only what its scopes allow`() async throws {
         var streams = EventStreamLimits()
         streams.lifeMax = .zero
         try await TestServer.run(streams: streams) { server in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `the problem of a missing scope names that scope and the scopes of the key`()
+    @Test func `if a scope is missing, the problem names that scope and the scopes of the key`()
         async throws
     {
         try await TestServer.run { server in
@@ -79,7 +79,9 @@ import Testing
         }
     }
 
-    @Test func `the last use of a key is recorded later, and at most once an hour`() async throws {
+    @Test func `the last use of a key is recorded some time later, and at most once an hour`()
+        async throws
+    {
         try await TestServer.run { server in
             let http = PerennialServer(engine: server.engine, logger: .init(label: "test"))
             _ = try await http.keys.holder(of: TestServer.secret, in: server.engine)

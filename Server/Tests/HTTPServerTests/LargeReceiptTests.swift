@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt at the limit is read`() async throws {
+    @Test func `a receipt of exactly the maximum size is read`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
                 .post, Paths.purchases,
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    /// Status 21002 would mean that the receipt is bad, and a program would then discard it.
+    /// Status 21002 would mean that the receipt is bad, and the app's server would then discard
+    /// the receipt.
     @Test(arguments: [limit + 1, 12_582_912])
     func `verifyReceipt answers 21005 for a receipt over the limit`(
         bytes: Int

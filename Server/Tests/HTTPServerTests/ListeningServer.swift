@@ -17,7 +17,7 @@ import Testing
 
 /// A server that listens on its own port, and its database.
 struct ListeningServer {
-    /// The roots that an app trusts, and a signer whose certificate they issued.
+    /// The roots that an app trusts, and a signer whose certificate these roots issued.
     private struct Issuer: Sendable {
         let roots: TrustRoots
         let signer: Signer

@@ -31,7 +31,7 @@ import Testing
                 try Server.notification(1, bundleVersion: String(repeating: "1", count: 65_536)))
         },
     ])
-    func `a notification is stored and answered, in whatever form it is sent`(
+    func `a notification is stored and answered, whatever HTTP form its request has`(
         odd: Odd
     ) async throws {
         try await Server.run { server in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `of concurrent notifications each is stored, and identical ones are stored once`()
+    @Test func `concurrent notifications are all stored, and identical ones are stored once`()
         async throws
     {
         try await Server.run { server in
@@ -201,7 +201,7 @@ import Testing
 
     // MARK: - Several apps
 
-    /// The server knows the chain of the first app's signer, which must not sign for the other app.
+    /// The server has cached the signer of the first app, which must not sign for the other app.
     @Test func `a notification signed for another app is refused`() async throws {
         try await Server.run(beside: [Server.cats]) { server in
             for (app, other) in [(Server.birds, Server.cats), (Server.cats, Server.birds)] {
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `concurrent notifications of several apps are stored for their own app`()
+    @Test func `concurrent notifications for several apps are each stored for their own app`()
         async throws
     {
         try await Server.run(beside: [Server.cats]) { server in

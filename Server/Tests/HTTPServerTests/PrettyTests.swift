@@ -6,7 +6,9 @@ import Testing
 
 /// Answers that are indented for people.
 @Suite struct PrettyTests {
-    @Test func `pretty indents an answer and keeps the order of its members`() async throws {
+    @Test func `the parameter pretty indents an answer and keeps the order of its members`()
+        async throws
+    {
         try await TestServer.run { server in
             let compact = try await server.send(.get, Paths.customer("anna"))
             let pretty = try await server.send(.get, Paths.customer("anna") + "?pretty")
@@ -26,7 +28,7 @@ import Testing
         ("environment=sandbox&pretty", true), ("pretty=false", false), ("pretty=0", false),
         ("prettier", false),
     ])
-    func `any value of pretty except false and 0 indents the answer`(
+    func `any value of the parameter pretty except false and 0 indents the answer`(
         query: String, isIndented: Bool
     ) async throws {
         try await TestServer.run { server in
@@ -35,7 +37,9 @@ import Testing
         }
     }
 
-    @Test func `every route accepts pretty, and indents its answers and problems`() async throws {
+    @Test func `every route accepts the parameter pretty, and indents its answers and problems`()
+        async throws
+    {
         try await TestServer.run { server in
             let routes = PerennialServer(engine: server.engine, logger: .init(label: "test")).routes
             for route in routes where route.operation.isIndentable && route.path != Paths.metrics {
@@ -50,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `problems that no route has made are also indented`() async throws {
+    @Test func `problems that arise before a route is called are also indented`() async throws {
         try await TestServer.run { server in
             let unknown = try await server.send(.get, "/nowhere?pretty")
             #expect(unknown.text.hasPrefix("{\n  \"type\": \"urn:perennial:problem:"))

@@ -23,7 +23,8 @@ import Testing
         #expect(declared.sorted() == ProblemCode.known.map(\.rawValue).sorted())
     }
 
-    @Test func `each code has a status of 400 or more, and its title and remedy are sentences`() {
+    @Test
+    func `each problem code has a status of 400 or more, and its title and remedy are sentences`() {
         for entry in ProblemCatalogue.entries + ProblemCatalogue.pageEntries {
             #expect((400..<600).contains(entry.status.code), "\(entry.code)")
             for text in [entry.title, entry.remedy] {
@@ -32,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a failure's own text changes neither its code nor its status`() {
+    @Test func `the text of a failure changes neither its code nor its status`() {
         for failure in Self.failuresWithOwnTexts {
             let rows: [(ProblemError.Subject, ProblemCode)] = [
                 (.notification, failure.row.notificationCode), (.purchases, failure.row.code),
@@ -77,7 +78,7 @@ import Testing
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../..")
 
-    @Test func `the source code states each code's status once`() throws {
+    @Test func `the source code states the status of each problem code once`() throws {
         let folder = Self.root.appending(path: "Server/Sources/HTTPServer/Problems")
         let stated = try FileManager.default.contentsOfDirectory(
             at: folder, includingPropertiesForKeys: nil

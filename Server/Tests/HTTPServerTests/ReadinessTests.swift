@@ -12,8 +12,8 @@ import Testing
     }
 
     private static let unhealthy = StorageFailure.Kind.allCases.filter {
-        // These kinds concern one write or ask for another attempt. They do not make the server
-        // unready.
+        // A failure of these kinds concerns one write or asks for another attempt. The server
+        // stays ready.
         ![.constraint, .erased, .needsSerializable].contains($0)
     }
 

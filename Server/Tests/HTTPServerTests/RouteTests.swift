@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct RouteTests {
-    @Test func `the problem of an unknown transfer names the id that was sent`() async throws {
+    @Test func `if a transfer is unknown, the problem names the id that was sent`() async throws {
         try await TestServer.run { server in
             for name in ["7", "trf_x", String(repeating: "y", count: 100)] {
                 let answer = try await server.send(
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `the problem of a missing key says how to send a key`() async throws {
+    @Test func `if a key is missing, the problem says how to send a key`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, "/v1/customers/anna", key: nil)
             #expect(answer.status == 401)
@@ -78,7 +78,9 @@ import Testing
         }
     }
 
-    @Test func `the answer is for the requested environment, which must exist`() async throws {
+    @Test func `an answer is for the requested environment, and an unknown environment is refused`()
+        async throws
+    {
         try await TestServer.run { server in
             let sandbox = try await server.send(.get, "/v1/customers/anna?environment=sandbox")
             #expect(try sandbox.decoded(Customer.self).environment == .sandbox)
@@ -208,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `no answer may be cached or interpreted as another type`() async throws {
+    @Test func `no answer may be cached or interpreted as another media type`() async throws {
         try await TestServer.run { server in
             for path in [Paths.health, "/nowhere", Paths.customer("anna")] {
                 let answer = try await server.send(.get, path)
@@ -218,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `the server reports that it is alive and ready`() async throws {
+    @Test func `/health and /ready report that the server is alive and ready`() async throws {
         try await TestServer.run { server in
             for path in [Paths.health, Paths.ready] {
                 let answer = try await server.send(.get, path, key: nil)

@@ -32,7 +32,7 @@ import Testing
         return WalletStatement(wallet, of: "gems", before: position, limit: limit)
     }
 
-    @Test func `the newest lines come first, and each line is listed once`() throws {
+    @Test func `the newest lines of a wallet come first, and each line is listed once`() throws {
         let wallet = wallet(spending: 1...4)
         let first = try page(wallet)
         #expect(first.items.map(\.amount) == [-4, -3])
@@ -50,7 +50,7 @@ import Testing
         #expect(second.items.map(\.amount) == [-2, -1])
     }
 
-    @Test func `an older payment that arrives between two pages omits no line`() throws {
+    @Test func `no line is omitted if an older payment arrives between two pages`() throws {
         let first = try page(wallet(spending: 1...4))
         let more = wallet(spending: 1...4, packs: 1...2)
         let second = try page(more, after: first.nextCursor, limit: 10)
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test
-    func `if the last line of a page disappears, the next page continues after that line's moment`()
+    func `if the last line of a page disappears, the next page continues with the older lines`()
         throws
     {
         let first = try page(wallet(spending: 1...4), limit: 4)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// The server refuses unknown names in requests of servers: it does not take a misspelt name for a
-/// missing one.
+/// The server refuses unknown names in requests of servers. So a misspelt name is reported, and
+/// not treated as a missing one.
 @Suite struct StrictRequestTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var method: HTTPRequest.Method = .post
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    // The test ensures that a new route for servers is as strict as the others.
+    // This test fails if a new route for servers is less strict than the others.
     @Test func `every route for servers refuses unknown names, and lists the known ones`()
         async throws
     {

@@ -43,7 +43,9 @@ import Testing
     }
 
     /// If a browser gets no stream, the page's script tries again later.
-    @Test func `while the database does not answer, a live page gets no stream`() async throws {
+    @Test func `while the database does not answer, a request for a live stream is refused`()
+        async throws
+    {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             server.database.failAll(.unavailable)

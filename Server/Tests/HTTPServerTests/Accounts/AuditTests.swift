@@ -99,7 +99,7 @@ import Testing
             #expect(Set(moves.map(\.before)) == [["owner": "anna"], ["owner": "ben"]])
             #expect(Set(moves.map(\.after)) == [["owner": "ben"], ["owner": "anna"]])
             try await post("anna/erase", ["confirm": "anna"])
-            // All entries have the same moment, so the test does not compare their order.
+            // All entries have the same time, so the test does not compare their order.
             #expect(
                 try await entries(server).map(\.act).sorted() == [
                     "customers.blocks", "customers.blocks.end", "customers.erase",
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a second grant from the same page is a separate act`() async throws {
+    @Test func `a second grant from the same page has a separate audit entry`() async throws {
         try await DashboardServer.run { server in
             for reason in ["sorry", "sorry again"] {
                 let act = try await server.post(

@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    /// Sends the header of a form. The server asks for the body only after it has recognized the
-    /// operator. Then sends the first five bytes of the body, and returns the other bytes.
+    /// Sends the header and the first five bytes of a form, and returns the other bytes. The
+    /// server asks for the body only after it has recognized the operator.
     private static func begin(
         _ path: String, _ form: String, of browser: OperatorBrowser
     ) async throws -> (Connection, String) {

@@ -10,7 +10,7 @@ import Testing
 @Suite struct OperatorPageTests {
     private static let grant = ["entitlement": "pro", "reason": "ticket 7"]
 
-    @Test func `the server checks the role for each app`() async throws {
+    @Test func `the server checks an operator's role separately for each app`() async throws {
         try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             let roles = OperatorRoles(everywhere: .viewer, byApp: ["birds": .support])
@@ -151,7 +151,7 @@ import Testing
             let webhook = try #require(webhooks.items.first?.webhookID)
             server.pass(.seconds(1))
             _ = try await mira.post("/webhooks/\(webhook)/pause")
-            // The server refused this act and did not record it.
+            // The server refused this act, so it did not record the act.
             _ = try await ben.post("/webhooks/\(webhook)/resume")
             let list: AuditList = try await server.api(Paths.audit)
             #expect(
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `the audit can be read page by page`() async throws {
+    @Test func `the audit log can be read page by page`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             for _ in 1...3 {
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `the audit keeps a pseudonym of an erased customer`() async throws {
+    @Test func `the audit log keeps a pseudonym of an erased customer`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             _ = try await mira.post("/customers/anna/grants", Self.grant)

@@ -97,7 +97,7 @@ struct OperatorServer: Sendable {
     }
 }
 
-/// A clock that the test moves.
+/// A clock that the test sets.
 private final class OperatorClock: Sendable {
     let moment = Mutex(TestServer.now)
 }

@@ -18,7 +18,7 @@ import Testing
         return connection
     }
 
-    @Test func `a stream shows nothing more to an operator after the operator was blocked`()
+    @Test func `after an operator is blocked, an open stream sends that operator nothing more`()
         async throws
     {
         try await OperatorServer.run(on: .live) { server in

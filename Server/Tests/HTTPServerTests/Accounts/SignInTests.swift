@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `after five wrong tries, signing in is blocked for a minute, whatever the name`()
+    @Test func `after five wrong passwords, signing in is blocked for a minute, whatever the name`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -130,7 +130,8 @@ import Testing
         }
     }
 
-    @Test func `the page says which limit was reached, and whether the try was not counted`()
+    @Test
+    func `the sign-in page says which limit was reached, and whether the try was not counted`()
         async throws
     {
         // In these tests, requests come from an empty address.
@@ -163,13 +164,13 @@ import Testing
 
     private static let forwardedFor = HTTPField.Name.wellFormed("X-Forwarded-For")
 
-    /// The test replaces # by another number in each request.
+    /// In each request, the test replaces # by another number.
     @Test(arguments: [
         "203.0.113.5", "203.0.113.6:4#", "[2001:db8::1]:4#", "2001:db8:1:1::#",
         "2001:DB8:1:2:#::7", "::ffff:203.0.113.7", "198.51.100.#, 203.0.113.8",
         "198.51.100.#, unknown", "198.51.100.#, [203.0.113.9",
     ])
-    func `an address is counted as one address in every notation that a proxy may use`(
+    func `an IP address is counted as one address in every notation that a proxy may use`(
         text: String
     ) async throws {
         try await OperatorServer.run(behind: TrustedProxy(addresses: [""])) { server in
@@ -280,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func `a page without a session cannot be framed and is not stored`() async throws {
+    @Test func `pages of accounts and sign-in cannot be framed and are not cached`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let link =

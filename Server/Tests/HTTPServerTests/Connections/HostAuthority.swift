@@ -33,9 +33,8 @@ struct HostAuthority {
         }
     }
 
-    /// A certificate for localhost and 127.0.0.1, with its issuer's.
-    ///
-    /// - Parameter days: when it is valid, counted from now.
+    /// A certificate for localhost and 127.0.0.1, with the certificate of its issuer.
+    /// - Parameter days: the days, counted from now, on which the certificate is valid.
     func pair(days: ClosedRange<Double> = -1...7) throws -> Pair {
         let own = P256.Signing.PrivateKey()
         let leaf = try Self.certificate(

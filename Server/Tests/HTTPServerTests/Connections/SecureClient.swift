@@ -90,7 +90,7 @@ final class SecureClient: Sendable {
 
     func send(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
 
-    /// Ends the input of the server. Answers can still be read.
+    /// Ends the connection's input for the server. Answers can still be read.
     func endInput() { channel.close(mode: .output, promise: nil) }
 
     func close() { channel.close(promise: nil) }

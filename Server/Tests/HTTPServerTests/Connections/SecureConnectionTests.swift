@@ -8,11 +8,11 @@ import Testing
 
 @testable import HTTPServer
 
-/// Connections with TLS keep the rules of those without.
+/// The rules of connections also hold for connections with TLS.
 @Suite struct SecureConnectionTests {
     private static let question = RequestText.get("/v1/customers/anna")
 
-    /// Runs a server with a certificate of an authority of its own.
+    /// Runs a server whose certificate was issued by an authority made for this server.
     private static func run(
         _ body:
             @escaping @Sendable (ListeningServer, LiveCertificate, HostAuthority) async throws ->
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `TLS 1.2 is accepted, and 1.1 is not`() async throws {
+    @Test func `TLS 1.2 is accepted, and TLS 1.1 is refused`() async throws {
         try await Self.run { server, _, authority in
             let roots = try authority.trusted
             _ = try await SecureClient(to: server.port, trusting: roots, versionMax: .tlsv12)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a renewed certificate is shown to new connections, and open ones remain`()
+    @Test func `a renewed certificate is shown to new connections, and open connections stay open`()
         async throws
     {
         try await Self.run { server, live, authority in
@@ -134,7 +134,7 @@ import Testing
         return channel
     }
 
-    @Test func `a handshake that takes too long ends the connection`() throws {
+    @Test func `a TLS handshake that takes too long ends the connection`() throws {
         let channel = try Self.opening()
         let limit = SecureChannel.handshakeSecondsMax
         channel.embeddedEventLoop.advanceTime(by: .seconds(limit - 1))
@@ -143,7 +143,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `after the handshake there is no limit`() throws {
+    @Test func `after the TLS handshake, its time limit no longer ends the connection`() throws {
         let channel = try Self.opening()
         let opening = try channel.pipeline.syncOperations.handler(type: OpeningHandler.self)
         channel.pipeline.syncOperations.removeHandler(opening, promise: nil)

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `an app may merge people if the configuration allows it`() async throws {
+    @Test func `an app may merge two people if the configuration allows it`() async throws {
         let change: TestServer.Change = { $0.joinsPeople = true }
         try await TestServer.run(change) { server in
             try await meet(["anna", "ben"], on: server)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a UUID in upper case is the same id as in lower case`() async throws {
+    @Test func `a customer id that is a UUID is the same in upper and lower case`() async throws {
         let uuid = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
         try await TestServer.run { server in
             try await meet([CustomerID(rawValue: uuid.uppercased())], on: server)
@@ -139,7 +139,7 @@ import Testing
             let reversed = try await join("anna", to: devices[1], on: server)
             #expect(try reversed.decoded(Customer.self).customerID == "anna")
             #expect(try reversed.decoded(Customer.self).entitlements["plus"]?.active == true)
-            // The ids of the devices were not added to anna, because she had no room for them.
+            // The ids of the devices were not added to anna, because she had no room for more ids.
             let gone = try await server.send(.get, Paths.customer(devices[0]))
             #expect(try gone.decoded(Customer.self).entitlements.isEmpty)
             // Anna still has room for her account token and for the ids that her server adds.
@@ -170,7 +170,9 @@ import Testing
         }
     }
 
-    @Test func `offers name their storefront, and say where Apple decides`() async throws {
+    @Test func `an offer names its storefront, and says whether Apple decides who gets it`()
+        async throws
+    {
         let change: TestServer.Change = {
             $0.offers = OfferCatalogue(products: [
                 "pro.monthly": .init(

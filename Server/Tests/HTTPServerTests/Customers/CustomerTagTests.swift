@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The server does not send an answer again that the client already has.
+/// If the client already has the answer, the server does not send it again.
 @Suite struct CustomerTagTests {
     private static let grant = #"{"entitlement": "pro", "reason": "sorry"}"#
 
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "br", "zstd", "deflate"])
-    func `the tag still matches after a compressing proxy has changed it`(
+    func `an ETag still matches after a compressing proxy has changed it`(
         coding: String
     ) async throws {
         try await TestServer.run { server in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `the time of the answer and the token do not change the tag`() throws {
+    @Test func `the ETag of an answer does not depend on the answer's time and token`() throws {
         var customer = Customer(
             customerID: "anna", environment: .production, asOf: Timestamp(TestServer.now))
         let tag = try CustomerTag(customer)
@@ -69,7 +69,7 @@ import Testing
         #expect(try CustomerTag(customer) != tag)
     }
 
-    @Test func `another server on the same database returns the same tag`() async throws {
+    @Test func `another server on the same database returns the same ETag`() async throws {
         try await TestServer.run { server in
             let one = try await ask(server).headers[.eTag]
             let state = try await server.otherEngine.customers.find(

@@ -40,7 +40,7 @@ import Testing
         try answer.decoded(Customer.self).entitlements["pro"]?.active == true
     }
 
-    @Test func `a grant ends a client's wait, and the server then holds nothing for it`()
+    @Test func `a grant ends a client's wait, and the server then keeps no state for the wait`()
         async throws
     {
         try await TestServer.run { server in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `an expiry that only time causes ends the wait`() async throws {
+    @Test func `an expiry that no document reports ends the wait`() async throws {
         let clock = Mutex(TestServer.now)
         let now: @Sendable () -> Instant = { clock.withLock { $0 } }
         try await TestServer.run(clock: now) { server in
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a wait without a change ends with 304`() async throws {
+    @Test func `a wait without a change of the customer ends with 304`() async throws {
         try await TestServer.run { server in
             let answer = try await answer(server, wait: 1) {}
             #expect(answer.status == 304)
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `waits end when the server stops`() async throws {
+    @Test func `all waits end when the server stops`() async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
             let request = RequestText.get(

@@ -15,8 +15,8 @@ import Testing
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var streams = EventStreamLimits()
-        // The pause is so long that no comment is written. So no write detects that the connection
-        // is closed.
+        // The pause between comments is so long that none is written. So no write detects that the
+        // connection is closed.
         streams.commentPause = .hours(1)
         try await ListeningServer.run(streams: streams) { server in
             try await server.engine.keys.add(
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a stream's place is free as soon as its client disconnects`(
+    func `a stream no longer counts against the limit once its client has disconnected`(
         isClosed: Bool
     ) async throws {
         try await Self.run { server in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// How much data requests with an app key may add without new evidence.
+/// How much data may be added by requests with an app key that contain no new evidence.
 @Suite struct GrowthRouteTests {
     private static let change: TestServer.Change = { $0.growthPerHour = 6 }
 
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test
-    func `an app key adds a limited number of ids in an hour, a secret key any number`()
+    func `with an app key a limited number of ids can be added in an hour, with a secret key any`()
         async throws
     {
         let clock = Clock()

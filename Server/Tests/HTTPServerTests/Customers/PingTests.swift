@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `products that the StoreKit file lacks are listed`() async throws {
+    @Test func `the ping lists products that the StoreKit file lacks`() async throws {
         let change: TestServer.Change = { $0.soldProducts = ["pro.monthly", "unmentioned"] }
         try await TestServer.run(change) { server in
             let answer = try await server.send(.get, Paths.ping)

@@ -57,7 +57,7 @@ import Testing
                 #expect(refused.status == 403)
                 #expect(try refused.problem.remedy.contains("from your server"))
             }
-            // The values that the server reported are unchanged.
+            // The values that the app's server reported are unchanged.
             let known = try await server.send(.get, path, key: TestServer.secret)
             let overview: ConsumptionOverview = try known.decoded()
             #expect(overview.consented == true && overview.sampleContentProvided == true)

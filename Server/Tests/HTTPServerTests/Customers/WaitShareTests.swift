@@ -48,7 +48,7 @@ import Testing
             ([(1, .secret, 5), (2, .secret, 2)], 2),
             ([(1, .app, 2), (2, .app, 2), (3, .secret, 1)], 0),
         ] as [([(UInt8, KeyKind, Int)], Int)])
-    func `waits are limited in total, for each key, and for all app keys together`(
+    func `the number of waits is limited in total, for each key, and for all app keys together`(
         waiting: [(UInt8, KeyKind, Int)], refused: Int
     ) async throws {
         let waits = CustomerWait(Self.limits(all: 5, app: 4, key: 3))
@@ -59,7 +59,7 @@ import Testing
         #expect(waits.waitingCount == 0)
     }
 
-    @Test func `with the default limits, one key leaves places to other keys`() {
+    @Test func `with the default limits, the waits of one key leave places to other keys`() {
         let limits = WaitLimits()
         #expect(limits.waitsOfKeyMax < limits.waitsWithAppKeysMax)
         #expect(limits.waitsWithAppKeysMax < limits.waitsMax)

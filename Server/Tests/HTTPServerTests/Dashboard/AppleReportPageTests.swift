@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `our sales are shown beside Apple's, and each difference with its cause`()
+    @Test func `our sales are shown beside Apple's, and the cause of each difference is named`()
         async throws
     {
         for (units, words) in [
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `the page says which numbers are not compared`() async throws {
+    @Test func `the page of a report says which numbers are not compared`() async throws {
         try await DashboardServer.run { server in
             _ = try await server.engine.appleReports.importFile(
                 try Self.file(units: 1), name: "S_D_1_20261120.txt", of: "birds")

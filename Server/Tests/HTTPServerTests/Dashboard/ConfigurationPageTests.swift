@@ -9,7 +9,8 @@ import Testing
 
 /// A preview shows what a configuration would change, before the configuration is in force.
 @Suite struct ConfigurationPageTests {
-    /// Stands in for the reader of files. Each line of the text is a product that gives pro.
+    /// Replaces the reader of configuration files. Each line of the text is a product that gives
+    /// pro.
     private static let reading: ProposedConfiguration.Reading = { text in
         let lines = text.split(whereSeparator: \.isNewline).map(String.init)
         guard !text.contains("secret") else {
@@ -34,7 +35,7 @@ import Testing
     }
 
     @Test
-    func `a preview counts and names customers who would lose access, and changes nothing`()
+    func `a preview counts and names the customers who would lose access, and changes nothing`()
         async throws
     {
         try await DashboardServer.run(reading: Self.reading) { server in

@@ -9,7 +9,7 @@ import Testing
 /// Pages with amounts in several currencies.
 @Suite struct CurrencyPageTests {
     private static let today = WallClock.utc.dayNumber(at: TestServer.now)
-    /// One dollar is 0.80 euros, and 100 yen are 0.67 euros.
+    /// Exchange rates: one dollar is 0.80 euros, and 100 yen are 0.67 euros.
     private static let rates = ExchangeRates(
         base: "EUR",
         rates: [
@@ -17,7 +17,8 @@ import Testing
             today: ["USD": 1_250_000, "JPY": 150_000_000, "KWD": 375_000],
         ])
 
-    /// Three customers pay $9.99 each, and one pays ¥1,500: the larger number, but less money.
+    /// Three customers pay $9.99 each, and one pays ¥1,500. The yen are the larger number, but
+    /// less money.
     private static func sell(on server: DashboardServer) async throws {
         for (name, transaction) in [("anna", "7001"), ("ben", "7002"), ("cleo", "7003")] {
             try await server.buy(name, transaction: transaction)
@@ -60,7 +61,7 @@ import Testing
             try await Self.sell(on: server)
             for path in ["/", "/charts/revenue", "/charts/mrr"] {
                 let page = try await server.get(path).text
-                // This is the sum of 29.97 and 1,500 / 150 * 1.25.
+                // The sum in dollars: 29.97, and 1,500 / 150 * 1.25.
                 #expect(page.contains("$42.47"), "\(path)")
                 #expect(page.contains("Amounts are in USD, at your exchange rates of"), "\(path)")
                 #expect(try !Self.withoutEvents(page).contains("¥"), "\(path)")

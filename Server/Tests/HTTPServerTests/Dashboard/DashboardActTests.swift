@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct DashboardActTests {
     private static let grant = ["entitlement": "pro", "until": "2027-01-01", "reason": "sorry"]
-    /// Every act, with the lowest role that may do the act.
+    /// Every act on the dashboard, with the lowest role that may do the act.
     private static let acts: [(path: String, role: String)] = [
         ("/customers/anna/grants", "support"),
         ("/customers/anna/grants/grt_1/withdraw", "support"),
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a form from our own page is accepted`() async throws {
+    @Test func `a form from a page of the dashboard is accepted`() async throws {
         let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
         try await DashboardServer.run { server in
             let page = try await server.post(
@@ -124,7 +124,8 @@ import Testing
         }
     }
 
-    @Test func `a form sent again after its grant was withdrawn says that the grant has ended`()
+    @Test
+    func `if the form of a withdrawn grant is sent again, the page says that the grant has ended`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -210,7 +211,7 @@ import Testing
             try await server.buy("anna", transaction: "7003", seeds: true)
             for path in ["/customers/anna", "/customers/anna?environment=sandbox"] {
                 let page = try await server.get(path).text
-                // The consumable stays linked, so the page does not count it.
+                // The consumable stays linked to the customer, so the page does not count it.
                 #expect(page.contains("Their 2 purchases are unlinked."), "\(path)")
                 #expect(page.contains("one act for production and the sandbox"), "\(path)")
             }
@@ -320,7 +321,9 @@ import Testing
         }
     }
 
-    @Test func `the theme is remembered, and its form redirects to no other site`() async throws {
+    @Test func `the chosen theme is remembered, and its form redirects to no other site`()
+        async throws
+    {
         let rows = [
             ("/customers/anna", "/customers/anna"), ("//evil.example", "/"),
             ("https://evil.example", "/"), ("/\\evil.example", "/"), ("/a\r\nx: y", "/"),

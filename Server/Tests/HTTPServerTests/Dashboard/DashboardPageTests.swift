@@ -35,7 +35,8 @@ import Testing
         }
     }
 
-    /// A person may shorten an address in the browser. Such an address must work, too.
+    /// A person may delete the end of an address in the browser. The shortened address must also
+    /// lead to a page.
     @Test func `every beginning of a page's address leads to a page`() async throws {
         try await DashboardServer.run { server in
             var beginnings: Set<String> = []
@@ -109,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: ["/", "/charts/mrr"])
-    func `numbers that are still incomplete are marked`(path: String) async throws {
+    func `numbers that are still incomplete are marked as incomplete`(path: String) async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let remark = "Earlier purchases are still being counted."
@@ -217,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `retention begins with the first month that has a payment`() async throws {
+    @Test func `the retention table begins with the first month that has a payment`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let page = try await server.get("/charts/retention")
@@ -305,7 +306,7 @@ import Testing
         }
     }
 
-    @Test func `the pages of older events list each event once`() async throws {
+    @Test func `each event is listed once on the pages of older events`() async throws {
         try await DashboardServer.run { server in
             for number in 0..<70 {
                 _ = try await server.post(

@@ -30,9 +30,8 @@ struct DashboardServer {
         .developer(random: (UInt64(1).byteSwapped, UInt64(2).byteSwapped))
     }
 
-    /// - Parameter access: who may use the dashboard.
-    /// - Parameter webhooks: the function that posts webhooks.
-    /// - Parameter reading: the function that reads pasted configurations.
+    /// - Parameter access: who may use the dashboard. - Parameter webhooks: the function that
+    ///   posts webhooks. - Parameter reading: the function that reads pasted configurations.
     static func run(
         as access: DashboardAccess = developer, on setup: TestingSetup = .router,
         streams limits: EventStreamLimits = EventStreamLimits(),

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `the downloaded file is the document, byte for byte`() async throws {
+    @Test func `the downloaded file is the stored document, byte for byte`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let link = try #require(links(in: try await server.get("/events")).first)

@@ -42,7 +42,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: forwards.items.map { ($0.url, $0.state) })
     }
 
-    @Test func `a retry sends the notification only to the address in its row`()
+    @Test func `a retry forwards the notification only to the address in its row`()
         async throws
     {
         try await withServer { server, retry in
@@ -59,7 +59,9 @@ import Testing
         }
     }
 
-    @Test func `a retry that is not possible says why, and has no audit entry`() async throws {
+    @Test func `if a forward cannot be retried, the page says why, and the audit log has no entry`()
+        async throws
+    {
         try await withServer { server, retry in
             for (address, notice) in [
                 ("https://gone.example", "retry_address_gone"),

@@ -24,7 +24,8 @@ import Testing
         }
     }
 
-    @Test func `the pages of older notifications list each notification once`() async throws {
+    @Test func `each notification is listed once on the pages of older notifications`() async throws
+    {
         try await DashboardServer.run { server in
             for number in 0..<60 { try await server.notify(.subscribed, of: "\(8000 + number)") }
             let first = try await server.get("/notifications")
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a cursor that no page contained is refused`() async throws {
+    @Test func `a cursor that is not from a page is refused`() async throws {
         try await DashboardServer.run { server in
             for cursor in ["x", "1", "1-x", "x-00", "-"] {
                 let page = try await server.get("/notifications?cursor=\(cursor)")

@@ -17,7 +17,7 @@ import Testing
         return PageOrigin.loopback.refusal(of: request) == nil
     }
 
-    @Test func `the Host of a request must be a name that always means this machine`() {
+    @Test func `the Host of a request to the dashboard must be a name of this machine`() {
         let rows: [(String?, Bool)] = [
             ("localhost", true), ("localhost:8080", true), ("LOCALHOST:1", true),
             ("127.0.0.1:8080", true), ("[::1]:8080", true), ("[::1]", true), (nil, false),
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a POST must come from a page of this server, or from a program`() {
+    @Test func `a POST to the dashboard must come from a page of this server, or from a program`() {
         let host = "localhost:8080"
         let rows: [(origin: String?, site: String?, Bool)] = [
             (nil, nil, true), ("http://localhost:8080", "same-origin", true),
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a POST must be a form`() {
+    @Test func `a POST to the dashboard must be a form`() {
         let rows: [(String?, Bool)] = [
             (Self.form, true), ("Application/X-WWW-Form-Urlencoded; charset=utf-8", true),
             (nil, false), ("text/plain", false), ("application/json", false),

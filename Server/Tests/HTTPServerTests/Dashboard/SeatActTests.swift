@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Seats on the pages of customers, and the acts of support on seats.
+/// How the pages of customers show seats, and how support changes seats.
 @Suite struct SeatActTests {
     private static let invitations = "/customers/anna/groups/7001/invitations"
 

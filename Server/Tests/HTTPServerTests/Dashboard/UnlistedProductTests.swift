@@ -29,7 +29,9 @@ import Testing
         }
     }
 
-    @Test func `there is one check of products, whether all are listed or none`() async throws {
+    @Test func `the page has one check of all products, whether all of them are listed or none`()
+        async throws
+    {
         for (rights, sentence) in [
             (["pro": ["pro.monthly"]], "Every product that was bought is listed."),
             ([:], "None is listed, so no purchase gives access."),
@@ -44,7 +46,7 @@ import Testing
     }
 
     /// Filters can also name a product that is listed without entitlements.
-    @Test func `a product listed without entitlements is known`() {
+    @Test func `a product listed without entitlements counts as a known product`() {
         var birds = ListeningServer.birds
         birds.listedProducts = ["guide"]
         #expect(birds.lists("guide") && birds.knownProducts.contains("guide"))

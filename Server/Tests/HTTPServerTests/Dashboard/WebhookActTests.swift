@@ -6,7 +6,8 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// Forms about webhooks, some of which are sent twice, and pages of webhooks with many deliveries.
+/// Tests forms about webhooks, some of which are sent twice, and pages of webhooks with many
+/// deliveries.
 @Suite struct WebhookActTests {
     private static let added = ["url": "http://127.0.0.1:9/hook", "format": "perennial"]
 
@@ -159,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `a page says until what time a delivery is retried at least, as scheduled`()
+    @Test func `a page says until what time, at least, the server retries a delivery`()
         async throws
     {
         try await withServer { server in

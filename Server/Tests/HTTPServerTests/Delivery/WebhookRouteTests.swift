@@ -6,13 +6,13 @@ import Testing
 
 /// What a request about a webhook may contain.
 @Suite struct WebhookRouteTests {
-    /// Returns `"p1", "p2"`, and so on.
+    /// Returns the members of a list in JSON: `"p1", "p2"`, and so on.
     private static func names(_ count: Int) -> String {
         (1...count).map { "\"p\($0)\"" }.joined(separator: ", ")
     }
 
     @Test(arguments: ["products", "types", "environments"])
-    func `a filter may have 200 names, and a longer one is refused`(
+    func `a filter of a webhook may have 200 names, and a longer one is refused`(
         member: String
     ) async throws {
         let products = Set((1...200).map { ProductID(rawValue: "p\($0)") })
@@ -60,7 +60,7 @@ import Testing
             "There is no environment “sandbx”. Did you mean sandbox?"
         ),
     ])
-    func `a filter that names something unknown is refused`(
+    func `a webhook filter that names something unknown is refused`(
         filter: String, detail: String
     ) async throws {
         try await TestServer.run { server in
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: ["evt_1", "evt_99", "evt_x", "1"])
-    func `a replay of an event that is not in the log is refused`(id: String) async throws {
+    func `a replay from an event that is not in the log is refused`(id: String) async throws {
         try await TestServer.run { server in
             let added: PerennialContract.Webhook = try await server.send(
                 .post, Paths.webhooks, key: TestServer.secret,

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct EventRouteTests {
-    @Test func `events need a secret key`() async throws {
+    @Test func `a request for events needs a secret key`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, Paths.events)
             #expect(answer.status == 403)
@@ -79,7 +79,7 @@ import Testing
             Set(Change.Kind.allCases.map(\.rawValue)) == Set(EventType.known.map(\.rawValue)))
     }
 
-    @Test func `an event is encoded with all its members`() {
+    @Test func `an event's JSON has all members of the event`() {
         var change = Change(.refunded, at: TestServer.now)
         change.before = PurchaseStatus(
             product: "pro", state: .paid, until: TestServer.now, willRenew: true)

@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `later events are sent when they happen, whichever server records them`()
+    @Test func `an open stream sends later events when they happen, whichever server records them`()
         async throws
     {
         try await TestServer.run { server in
@@ -154,7 +154,7 @@ import Testing
     @Test func `after its key is revoked, a stream sends no further event`() async throws {
         var limits = EventStreamLimits()
         limits.keyPause = .zero
-        // With this pause, no comment is due during the test.
+        // The pause is so long that no comment is due during the test.
         limits.commentPause = .hours(1)
         try await Self.withStream(limits, "?limit=2") { server, connection in
             try await Self.grant(to: "anna", by: server.engine)

@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// A request for events may wait until there are events.
+/// A request for events may wait until there is an event.
 @Suite struct EventWaitTests {
     private static let order = NewGrant(entitlement: "pro", reason: "sorry")
 
@@ -31,7 +31,7 @@ import Testing
         return try await answer
     }
 
-    @Test func `an event ends a client's wait, and the server then holds nothing for it`()
+    @Test func `an event ends a client's wait, and the server then keeps no state for the wait`()
         async throws
     {
         try await TestServer.run { server in
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func `existing events are returned immediately`() async throws {
-        // The server would refuse a request that had to wait.
+        // If the request had to wait, the server would refuse it.
         try await TestServer.run(waitsMax: 0) { server in
             try await Self.grant(to: "anna", by: server.engine)
             let answer = try await events(server, "?wait=60")

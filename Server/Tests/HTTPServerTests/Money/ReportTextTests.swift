@@ -56,7 +56,7 @@ import Testing
             let other: ReportTransactionList = try await server.api(
                 "/v1/reports/revenue/transactions?segment=price&part=9990%2BUSD")
             #expect(other.items.isEmpty)
-            // The plus in a time zone is accepted whether or not it is encoded.
+            // The plus in a time zone is accepted whether or not it is percent-encoded.
             for time in ["2026-11-21T08:30:00+01:00", "2026-11-21T08:30:00%2B01:00"] {
                 let report: PerennialContract.Report = try await server.api(
                     "/v1/reports/revenue?as_known_at=\(time)")
@@ -65,7 +65,9 @@ import Testing
         }
     }
 
-    @Test func `a part without a segment is refused`() async throws {
+    @Test func `a report query with a part of a segment but without the segment is refused`()
+        async throws
+    {
         try await DashboardServer.run { server in
             for path in ["", "part=", "part=pro.monthly&by=year"] {
                 let answer = try await server.get(
@@ -103,7 +105,9 @@ import Testing
             " =1+1", ";=1+1", "a;@SUM(1)", "a;-1+1", "a;\u{FF1D}1+1", "a;\r\n;=1", "-inf", "+nan",
             "a;\"\";=1", "=\"a;b\"",
         ])
-    func `no cell begins with a formula, whatever separator a spreadsheet uses`(text: String) {
+    func `no cell of a CSV report begins with a formula, whatever separator a spreadsheet uses`(
+        text: String
+    ) {
         let csv = CSVText.text([["one", text, "three"], [text, "5", "-5.25"]])
         for divider in [",", ";", "\t"] as [Character] {
             for cell in Self.cells(of: csv, dividedAt: divider) {
@@ -115,7 +119,7 @@ import Testing
     }
 
     @Test
-    func `an apostrophe stops formulas in spreadsheets, and programs get the plain text`() {
+    func `spreadsheets get an apostrophe before a formula, and programs get the plain text`() {
         let row = ["-NqK3abc", "@x", "=1+1", "+49", "-5.25", "plain", "a\"b,c"]
         #expect(
             CSVText.text([row]) == "'-NqK3abc,'@x,'=1+1,+49,-5.25,plain,\"a\"\"b,c\"\n")
@@ -125,7 +129,7 @@ import Testing
     }
 
     /// A spreadsheet keeps 15 digits of a number and replaces the others by zeros.
-    @Test func `a spreadsheet gets all digits of a 16-digit id`() {
+    @Test func `a spreadsheet gets all digits of an id with 16 digits`() {
         let row = ["2000000811204417", "200000081120441", "9990.00"]
         #expect(CSVText.text([row]) == "'2000000811204417,200000081120441,9990.00\n")
         #expect(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The OpenAPI document describes what the server does.
+/// The OpenAPI document must describe what the server does.
 @Suite struct OpenAPITests {
     private func document(of server: TestServer) async throws -> [String: Any] {
         let text = try await server.send(.get, Paths.openAPI, key: nil).text
@@ -50,7 +50,7 @@ import Testing
                     .replacing("{transfer_id}", with: "trf_1")
                     .replacing("{original_transaction_id}", with: "1000")
                     .replacing("{grant_id}", with: "grt_1")
-                // The limit ends the stream after one event.
+                // This parameter ends the stream after one event.
                 let end = path == Paths.eventStream ? "?limit=1" : ""
                 let answer = try await server.send(
                     method, real + end, key: TestServer.secret,
@@ -69,7 +69,8 @@ import Testing
         }
     }
 
-    @Test func `the description is encoded once, and sent only to a client that does not have it`()
+    @Test
+    func `the OpenAPI document is encoded once, and sent only to a client that does not have it`()
         async throws
     {
         try await TestServer.run { server in
@@ -128,7 +129,9 @@ import Testing
         }
     }
 
-    @Test func `the texts in bodies have a described limit`() async throws {
+    @Test func `for each text in a request body, the OpenAPI document describes a limit`()
+        async throws
+    {
         try await TestServer.run { server in
             let components = try #require(
                 try await document(of: server)["components"] as? [String: Any])
@@ -149,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `every reference has a target`() async throws {
+    @Test func `every reference in the OpenAPI document has a target`() async throws {
         try await TestServer.run { server in
             let text = try await server.send(.get, Paths.openAPI).text
             let document = try await document(of: server)
@@ -164,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `the schemas have exactly the members of the contract`() async throws {
+    @Test func `the OpenAPI schemas have exactly the members of the contract`() async throws {
         try await TestServer.run { server in
             let components = try #require(
                 try await document(of: server)["components"] as? [String: Any])

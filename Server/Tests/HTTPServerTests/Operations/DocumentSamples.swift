@@ -1,7 +1,7 @@
 import PerennialContract
 
-/// A sample of each structure about documents and notifications, by the structure's name in
-/// OpenAPI. Every member that may be null is null.
+/// A sample of each structure about documents and notifications, by the structure's name in the
+/// OpenAPI document. Every member that may be null is null.
 enum DocumentSamples {
     static func values(at now: Timestamp) -> [(String, any Encodable)] {
         [

@@ -12,8 +12,8 @@ import Testing
     private struct Row: Sendable {
         var path: String
         var key: String?
-        /// The statuses at three addresses: the main address, the address for metrics, and the
-        /// address for secret keys.
+        /// The statuses of one request at three addresses: the main address, the address for
+        /// metrics, and the address for secret keys.
         var statuses: [Int]
     }
 
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `the problem of a request at the wrong address names the right address`()
+    @Test func `if a request is sent to the wrong address, the problem names the right one`()
         async throws
     {
         try await TestServer.run { server in

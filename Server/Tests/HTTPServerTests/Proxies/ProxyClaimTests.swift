@@ -14,7 +14,7 @@ import Testing
 
     private static let secret = "authorization: Bearer sk_test_birds"
     private static let appKey = "authorization: Bearer pk_test_birds"
-    /// Shows the address that the server believes a request to come from.
+    /// The address from which the server believes a request to come.
     private static let addressPath = "/test/address"
 
     /// Runs a server behind a proxy, which it trusts. Its waits are short.
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: installed)
-    func `answers, waits, tags and addresses are right behind each proxy`(
+    func `answers, waits, ETags and client addresses are right behind each proxy`(
         proxy: ProxyProgram
     ) async throws {
         try await Self.run(behind: proxy) { server, curl in
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: installed)
-    func `nothing private is cached behind a proxy`(proxy: ProxyProgram) async throws {
+    func `a proxy does not cache private answers`(proxy: ProxyProgram) async throws {
         try await Self.run(behind: proxy) { server, curl in
             let path = "/v1/customers/anna"
             #expect(try await curl.status(path, [Self.appKey]) == 200)

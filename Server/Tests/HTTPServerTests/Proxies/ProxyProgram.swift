@@ -33,8 +33,8 @@ enum ProxyProgram: String, Sendable, CaseIterable {
         }
     }
 
-    /// What the test changes in the configuration: the address of the proxy, which has no TLS here,
-    /// and that of the server.
+    /// What the test changes in the configuration: the address of the proxy, which uses no TLS
+    /// here, and the address of the server.
     private func changes(_ port: Int, _ backend: Int) -> [(String, String)] {
         switch self {
         case .nginx:
@@ -79,7 +79,7 @@ enum ProxyProgram: String, Sendable, CaseIterable {
         return whole(text, port)
     }
 
-    /// Completes the configuration of a site to that of a program.
+    /// Completes the configuration of a site to the configuration of a program.
     private func whole(_ shown: String, _ port: Int) -> String {
         switch self {
         case .nginx: Self.nginx(file: shown)

@@ -9,7 +9,7 @@ import Testing
 /// The server behind real proxies. A test is skipped if its proxy is not installed.
 @Suite struct ProxyTests {
     private static let secret = "authorization: Bearer sk_test_birds\r\n"
-    /// A limit that passes long before a comment or the end of a stream is due.
+    /// The time limit of a test, which passes long before a comment or the end of a stream is due.
     private static let soonSeconds = 60.0
 
     /// Runs a server with a secret key. Its streams send nothing but events.
@@ -50,7 +50,8 @@ import Testing
                     }
                     #expect(server.streams.openCount == 1)
                 }
-                // These two notice only when they send more that their client has left.
+                // These two proxies notice that the client has disconnected only when they send
+                // more to it.
                 guard ![.apache2, .varnishd].contains(proxy) else { return }
                 try await eventually("a free place", within: Self.soonSeconds) {
                     server.streams.openCount == 0
