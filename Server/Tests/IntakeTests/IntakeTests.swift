@@ -17,7 +17,7 @@ private let whole: JSON = [
     "price": 9990, "currency": "USD",
 ]
 
-/// A transaction as Apple would write it, with some fields different or (null) missing.
+/// A transaction in Apple's form, with some fields changed or (null) removed.
 private func transaction(_ changes: [String: JSON] = [:]) throws -> TransactionPayload {
     var members = try #require(whole.members).filter { changes[$0.key] == nil }
     members += changes.filter { $0.value != .null }.map { JSON.Member($0.key, $0.value) }
@@ -124,7 +124,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
 
     private struct Items: Sendable {
         var items: JSON
-        /// Nil if access stays open.
+        /// When all items are revoked; nil if access stays open.
         var revokedAt: Int64?
         var percentage: Int64?
         var price: Int64
@@ -166,7 +166,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
                     "revocationDate": .integer(day),
                 ]
             ], revokedAt: day, percentage: 100_000, price: 9990),
-        // Revoked, without the amount of the refund.
+        // The item is revoked, and the amount of the refund is unknown.
         Items(
             items: [
                 [
@@ -183,7 +183,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     ]
 
     @Test(arguments: givenBack.indices)
-    func `refunds of Advanced Commerce are computed from the items`(row: Int) throws {
+    func `the refund of an Advanced Commerce purchase is computed from its items`(row: Int) throws {
         let row = Self.givenBack[row]
         let payment = try payment(["advancedCommerceInfo": ["items": row.items]])
         #expect(payment.revocation?.at == row.revokedAt.map { Instant(milliseconds: $0) })
@@ -191,7 +191,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(payment.price == Money(milliunits: row.price, currency: "USD"))
     }
 
-    @Test func `the net amount is the price minus the refund of the item`() throws {
+    @Test func `the net amount of an item is its price minus its refund`() throws {
         let payment = try payment([
             "revocationDate": .integer(Self.day),
             "advancedCommerceInfo": [
@@ -206,7 +206,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         arguments: [
             ("7", "Production", PurchaseID("7", in: .production)),
             ("7", "Sandbox", PurchaseID("7", in: .sandbox)),
-            // The same number, no number, and an environment that is not the App Store's.
+            // Nothing was replaced: an equal id, no id, or an environment outside the App Store.
             ("1", "Production", nil), (nil, "Production", nil), ("7", "Xcode", nil),
         ] as [(String?, String, PurchaseID?)])
     func `a transaction names the earlier purchase that its purchase replaced`(
@@ -221,7 +221,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(found?.to == from.map { PurchaseID("1", in: $0.environment) })
     }
 
-    @Test func `a product of an unknown type is kept and opens nothing`() throws {
+    @Test func `a product of an unknown type is kept and gives no access`() throws {
         #expect(try payment(["type": "Lifetime Lease"]).kind == .unknown)
     }
 
@@ -263,7 +263,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
             (["data": ["status": 3]], false), ([:], false),
             (["notificationType": "GRACE_PERIOD_EXPIRED", "data": ["status": 4]], false),
         ] as [(JSON, Bool)])
-    func `grace without a known end lasts as long as the shortest grace period`(
+    func `a grace period without a known end lasts as long as the shortest grace period`(
         notification: JSON, isGrace: Bool
     ) throws {
         let due = Int64(1_702_592_000_000)
@@ -285,7 +285,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     }
 
     @Test(arguments: [(0, 3), (2, 3), (3, 6), (10, 16), (16, 28), (27, 28), (40, 28)])
-    func `grace without an end has the shortest length that is not over when it is reported`(
+    func `grace without an end has the shortest allowed length that is not over when reported`(
         toldDay: Int, days: Int
     ) throws {
         let due = Instant(milliseconds: 1_702_592_000_000)
@@ -388,7 +388,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     }
 
     @Test(arguments: [(JSON.integer(3), 3), (.null, 1), (0, 1), (.integer(-4), 1)])
-    func `the quantity is read, and is at least one`(quantity: JSON, count: Int) throws {
+    func `a transaction's quantity is read and is at least one`(quantity: JSON, count: Int) throws {
         #expect(try payment(["quantity": quantity]).quantity == count)
     }
 

@@ -40,7 +40,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
 }
 
 @Suite struct LegacyIntakeTests {
-    @Test func `a row attests a payment at the time of the request`() throws {
+    @Test func `a row of verifyReceipt attests a payment at the time of the request`() throws {
         let found = try facts(["status": 0, "latest_receipt_info": [row("2")]])
         let fact = try #require(found.facts.first)
         #expect(fact.grade == .legacy && fact.purchase == PurchaseID("1", in: .production))
@@ -76,7 +76,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         }
     }
 
-    @Test func `an offer's id decides its kind, and the trial flag decides if it is free`()
+    @Test func `the id of an offer decides its kind, and the trial flag decides if it is free`()
         throws
     {
         let cases: [([String: JSON], Terms, Offer?)] = [
@@ -105,7 +105,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(try payments(row("2", cancelled), later).map(\.isUpgraded) == [false, false])
         #expect(try payments(row("2", cancelled)).map(\.isUpgraded) == [false])
         #expect(try payments(row("2", ["is_upgraded": "true"])).map(\.isUpgraded) == [true])
-        // Two rows without an original transaction are not of one chain.
+        // If two rows have no original transaction, they are not of one chain.
         let alone: [String: JSON] = ["original_transaction_id": .null]
         let stranger = row(
             "3", from: start + day, alone.merging(["product_id": "premium"]) { $1 })
@@ -138,7 +138,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(kept?.from == Instant(milliseconds: start) && kept?.until == nil)
         let unknown = try payments(restored).first
         #expect(unknown?.kind == .unknown, "nothing says what it is")
-        // Restored after its end, as in 2014: the period is empty.
+        // This subscription was restored after its end, as in 2014, so the period is empty.
         let late = row(
             "2", from: start + 40 * day, days: nil,
             ["expires_date_ms": .string("\(start + 30 * day)")])
@@ -205,7 +205,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             (3, .autoRenewable),
             (4, .nonConsumable), (77, .unknown),
         ] as [(Int64, ProductKind)])
-    func `a receipt names the kind of a product`(number: Int64, kind: ProductKind) throws {
+    func `an app receipt says of what kind a product is`(number: Int64, kind: ProductKind) throws {
         let purchase = InAppReceipt(attributes: [
             .text(Field.transactionID, "2"), .text(Field.originalTransactionID, "1"),
             .text(Field.productID, "gems"), .integer(Field.kind, number),
@@ -248,7 +248,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(found.facts.count == 2)
     }
 
-    @Test func `a notification names the refunded transaction by its line item`() throws {
+    @Test func `a version 1 notification names the refunded transaction by its line item`() throws {
         let found = try facts([
             "notification_type": "CANCEL", "web_order_line_item_id": "l2",
             "cancellation_date_ms": .string("\(start - day)"),
@@ -339,7 +339,9 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(failures.map(\.purchase) == [PurchaseID("1", in: .production)])
     }
 
-    @Test func `a notification of a renewal charged ahead is dated by its arrival`() throws {
+    @Test func `a notification about a renewal that was charged ahead is dated by its arrival`()
+        throws
+    {
         let found = try facts([
             "notification_type": "DID_RENEW",
             "unified_receipt": ["latest_receipt_info": [row("2", from: start + day)]],

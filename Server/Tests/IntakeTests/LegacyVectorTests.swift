@@ -5,7 +5,7 @@ import Testing
 
 private let now = AppStoreDate(milliseconds: 1_790_000_000_000)
 
-/// The values of a row, read without our types.
+/// The values of a row of the JSON, read without our types.
 private struct Told: Hashable {
     var original: String
     var transaction: String
@@ -19,7 +19,7 @@ private struct Told: Hashable {
         self.until = until
     }
 
-    /// Nil if a field is missing without which there is no payment.
+    /// Returns nil if the row lacks a field without which there is no payment.
     init?(_ row: JSON) {
         guard let transaction = Self.text(row["transaction_id"]),
             let product = Self.text(row["product_id"]),

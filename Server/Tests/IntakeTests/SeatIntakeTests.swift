@@ -19,7 +19,7 @@ private func payload(_ members: [String: JSON]) -> JSON {
     .object(members.filter { $0.value != .null }.map { JSON.Member($0.key, $0.value) })
 }
 
-/// The payment that a transaction attests, with some fields different or (null) missing.
+/// The payment that a transaction attests, with some fields changed or (null) removed.
 private func payment(_ changes: [String: JSON] = [:]) throws -> Payment {
     let transaction = try #require(
         TransactionPayload(json: payload(whole.merging(changes) { $1 })))
@@ -79,7 +79,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         arguments: [
             (0, nil, nil, 73_920), (1, nil, nil, 65_930), (4, nil, nil, 39_960), (8, nil, nil, 0),
             (99, nil, nil, 0), (-3, nil, nil, 73_920), (2, 50_000, nil, 36_960),
-            // A full refund: the revocation has its amount.
+            // This is a full refund: the revocation has its amount.
             (8, nil, 1_700_000_900_000, 73_920),
         ] as [(Int64, Int64?, Int64?, Int64)])
     func `refunded seats count as the cheapest ones, or as the reported share of the price`(
@@ -134,7 +134,8 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         #expect(revoked.price?.milliunits == 80_000 && revoked.netAmount?.milliunits == 50_000)
     }
 
-    @Test func `several units of another kind of product cost the stated price`() throws {
+    @Test func `if another kind of product has several units, its price is the stated one`() throws
+    {
         let packs = try payment(["type": "Consumable", "quantity": 3, "expiresDate": .null])
         #expect(packs.price?.milliunits == 9_990 && packs.seats == nil && packs.quantity == 3)
         let single = try payment()
@@ -148,7 +149,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
             (nil, nil), (0, nil), (-1, nil), (.max, nil), (1, 1), (7, 7),
             (2_147_483_647, 2_147_483_647),
         ] as [(Int64?, Int?)])
-    func `the seats of the next period are the planned ones`(
+    func `the seats of the next period are the planned seats`(
         told: Int64?, seats: Int?
     ) throws {
         let renewal = try renewal([

@@ -239,7 +239,7 @@ private let grace = Renewal(
     }()
 
     @Test(arguments: rows)
-    func `access follows from periods, renewal information and the time`(row: Row) throws {
+    func `access follows from the periods, the renewal information and the time`(row: Row) throws {
         let access = try #require(row.timeline.access(at: row.now))
         #expect(access.state == row.state, "\(row.claim): \(access.reason.sentence)")
         #expect(access.until == row.until, "\(row.claim): \(access.reason.sentence)")
@@ -293,7 +293,9 @@ private let grace = Renewal(
         (50_000, "Refunded in part (50 %) on 2023-11-17 22:13 UTC."),
         (25_500, "Refunded in part (25.5 %) on 2023-11-17 22:13 UTC."),
     ])
-    func `a partial refund states its share`(share: Int64?, sentence: String) {
+    func `the reason for access after a partial refund states the refunded share`(
+        share: Int64?, sentence: String
+    ) {
         #expect(Reason.refunded(at: start + .days(3), share).sentence == sentence)
     }
 
@@ -305,7 +307,7 @@ private let grace = Renewal(
         #expect(sentences.allSatisfy { $0.hasPrefix("On a") && $0.hasSuffix(" UTC.") })
     }
 
-    @Test func `the reason of a failed renewal names its due date, also after grace`() {
+    @Test func `the reason of a failed renewal names the date it was due, also after grace`() {
         for (renewal, hadGrace) in [(retrying, false), (grace, true)] {
             let sentence = timeline(renewal: (renewal, end)).access(at: end + .days(20))?.reason
                 .sentence
@@ -340,11 +342,13 @@ private let grace = Renewal(
         return Timeline(of: id, [Fact(about: id, attestedAt: start, .payment(payment)), off])
     }
 
-    @Test func `an entitlement that was never bought is absent`() {
+    @Test func `an entitlement that the customer never bought is absent`() {
         #expect(access(["gold"], [timeline()], at: start) == nil)
     }
 
-    @Test func `open access takes precedence in any order`() throws {
+    @Test func `if one of several purchases is open, its access counts, in any order of purchases`()
+        throws
+    {
         let shut = other("pro.weekly", until: start + .days(7))
         for timelines in [[shut, timeline()], [timeline(), shut]] {
             let found = try #require(

@@ -50,12 +50,13 @@ private func month(
         #expect(isOpen("pro.monthly", known, at: end + .hours(1)) == false)
     }
 
-    @Test func `a product chosen in an earlier period is not opened`() {
+    @Test func `a product that was chosen in an earlier period gives no access`() {
         let old = month(renewal: (Self.downgraded, start - .days(3)))
         #expect(isOpen("plus", old, at: end) == nil)
     }
 
-    @Test func `an upgrade known only by the earlier payment opens the chosen product`() {
+    @Test func `an upgrade known only from the earlier payment gives access to the chosen product`()
+    {
         let upgraded = month(
             isUpgraded: true,
             renewal: (Renewal(willRenew: true, renewsTo: "premium"), start + .days(3)))

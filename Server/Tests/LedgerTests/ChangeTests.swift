@@ -26,7 +26,7 @@ private func renewal(_ renewal: Renewal, at: Instant) -> Fact {
 
 private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
 
-/// The kind of each change, and the state before and after it.
+/// The kind of each change.
 @Suite struct ChangeTests {
     /// Anna has paid for a month, and her renewal is on.
     private func anna() -> Chronicle {
@@ -90,7 +90,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("downtime")
     }
 
-    @Test func `a late report that renewal was off explains the end`() {
+    @Test func `a late report that renewal was off gives the reason for the end`() {
         var anna = anna()
         anna.hear(
             [renewal(Renewal(willRenew: false, ending: .cancelled), at: end)], at: end + .hours(1))
@@ -182,7 +182,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         let failed = Renewal(
             willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
         cleo.hear([renewal(failed, at: end)], at: end)
-        // The store reports the failure again, with another price.
+        // The store reports the same failure again, with another price.
         var again = failed
         again.price = Money(milliunits: 4_990, currency: "USD")
         cleo.hear([renewal(again, at: end + .days(2))], at: end + .days(2))
@@ -271,7 +271,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(kind(larger, after: replaced) == .upgraded)
     }
 
-    @Test func `changes that are reported together all have the present state`() {
+    @Test func `if several changes are reported together, each has the present state`() {
         var anna = Chronicle()
         anna.hear(
             [payment(1), payment(2, from: end, isRenewal: true), renewal(on, at: end)],
@@ -281,7 +281,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("history")
     }
 
-    @Test func `a clock that is set back repeats no change`() {
+    @Test func `after a clock was set back, no change is reported again`() {
         var anna = anna()
         anna.pass(until: end + .days(2))
         let count = anna.changes.count
@@ -339,7 +339,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(amount(nil, at: then) == 9_990)
         #expect(amount(66_666, at: then) == 3_331)
         #expect(amount(nil, at: then, isUpgraded: false) == 0)
-        // The period had not begun, so all of it is credited.
+        // The replaced period had not begun, so all of it is credited.
         #expect(amount(nil, at: start - .hours(3)) == 0)
     }
 

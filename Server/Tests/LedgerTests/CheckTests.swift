@@ -21,7 +21,7 @@ private func month(
                 revocation: revokedAt.map { Revocation(at: $0, kind: .refund) })))
 }
 
-/// Another product, bought within the first month.
+/// A payment for another product, bought within the first month.
 private func instead(at from: Instant) -> Fact {
     Fact(
         about: purchase, attestedAt: from,
@@ -52,7 +52,8 @@ private func undated(heard: Instant) -> Fact {
 
 private let end = start + .days(30)
 
-/// Each row: the facts of a purchase, when it was last checked, and when the next check is due.
+/// Each row has the facts of a purchase, the time of the last check, and the time at which the
+/// next check is due.
 private struct Row: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var facts: [Fact]
@@ -216,7 +217,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect(next == row.next, "\(next - row.asked) after the last, not \(row.next - row.asked)")
     }
 
-    @Test func `a purchase that was never checked is due as soon as it is known`() {
+    @Test func `a purchase that was never checked is due as soon as the server knows it`() {
         let timeline = Timeline(of: purchase, [month(), news(at: start)])
         #expect(timeline.nextCheck(CheckHistory(knownAt: start + .days(9))) == start + .days(9))
     }
@@ -234,7 +235,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect(timeline.nextCheck(answered) == end + .seconds(60))
     }
 
-    @Test func `before an end that was postponed by a week there are fewer than ten checks`() {
+    @Test func `if an end is postponed by a week, fewer than ten checks are made before it`() {
         let later = end + .days(7)
         var timeline = Timeline(of: purchase, [month(), news(at: start, due: later)])
         var asked = start
@@ -247,7 +248,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect((1..<10).contains(count), "\(count) questions")
     }
 
-    @Test func `a late response to an older check does not reset the history`() {
+    @Test func `a late response to an older check does not set back the time of the last check`() {
         let asked = CheckHistory(knownAt: start, askedAt: end)
         #expect(asked.succeeded(at: start).askedAt == end)
     }
@@ -272,7 +273,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect(count <= (isPutOff ? 140 : 110), "seed \(seed)")
     }
 
-    @Test func `the first check in each interval is recognised`() {
+    @Test func `the first check in each interval of thirty days is recognised`() {
         let days = [0, 3, 29, 30, 31, 59, 95, 100]
         var history = CheckHistory(knownAt: start)
         let first = days.map { day in

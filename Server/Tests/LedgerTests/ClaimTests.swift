@@ -130,7 +130,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `if all anonymous shares are taken, a newer document replaces the oldest one`(
+    func `if all anonymous shares are taken, a claim with a newer document replaces the oldest`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: true)
@@ -301,7 +301,7 @@ extension OwnershipClaim.Verdict {
         }
     }
 
-    @Test func `an owner keeps a purchase they bought or confirmed with a later document`() {
+    @Test func `an owner keeps a purchase that they bought or confirmed with a later document`() {
         var claim = claimToTaken
         claim.owner?.isConfirmed = true
         #expect(claim.verdict(under: .keep) == .refuse(.kept))

@@ -31,7 +31,7 @@ import Testing
         return wallet.usedShare(of: TransactionID(rawValue: id))
     }
 
-    @Test func `purchases are spent in the order in which they were bought`() {
+    @Test func `purchases of consumables are spent in the order in which they were bought`() {
         let three = [("1", 0), ("2", 1), ("3", 2)].map { Self.payment($0.0, day: $0.1) }
         for (spent, expected) in [
             (0, [0, 0, 0]), (40, [40, 0, 0]), (100, [100, 0, 0]), (130, [100, 30, 0]),
@@ -46,10 +46,10 @@ import Testing
 
     @Test func `of a refunded purchase, only the amount spent before the refund counts`() {
         let payments = [Self.payment("1", day: 0, back: 2), Self.payment("2", day: 3)]
-        // Sixty of the first were spent; then forty of the second.
+        // Sixty of the first purchase were spent, and then forty of the second.
         let spent: [(day: Int, amount: Int64)] = [(1, 60), (4, 40)]
         #expect(Self.used("2", payments, spent: spent) == 40_000)
-        // If refunds debit nothing, all of the first is spent before the second.
+        // If refunds debit nothing, the first purchase is spent before the second.
         #expect(Self.used("2", payments, spent: spent, .nothing) == 0)
     }
 

@@ -9,7 +9,9 @@ import Testing
             (.min, 0), (-1, 0), (0, 0), (1, 15), (2, 30), (3, 60), (4, 100), (5, 100),
             (.max, 100),
         ] as [(Int, Int)])
-    func `each pause is twice the one before, up to the longest`(failures: Int, seconds: Int) {
+    func `each pause is twice the previous one, up to the longest pause`(
+        failures: Int, seconds: Int
+    ) {
         #expect(pauses.delay(after: failures) == .seconds(seconds))
     }
 

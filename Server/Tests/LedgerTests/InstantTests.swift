@@ -20,7 +20,7 @@ import Testing
         #expect(Instant(milliseconds: -1).minute == "1969-12-31 23:59 UTC")
     }
 
-    @Test func `durations move an instant by whole milliseconds`() {
+    @Test func `adding a duration moves an instant by whole milliseconds`() {
         let instant = Instant(milliseconds: 1000)
         #expect((instant + .seconds(1.5)).milliseconds == 2500)
         #expect((instant - .hours(1)).milliseconds == -3_599_000)

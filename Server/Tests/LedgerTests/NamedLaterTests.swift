@@ -4,7 +4,8 @@ import Testing
 private let start = Chronicle.start
 private let end = start + .days(30)
 
-/// The changes when a later document is the first to name the line item of a period.
+/// The changes that are reported when a later document is the first to name the line item of a
+/// period.
 @Suite struct NamedLaterTests {
     private static func fact(_ statement: Fact.Statement, at: Instant, _ grade: Grade) -> Fact {
         Fact(about: RandomLife.purchase, attestedAt: at, grade: grade, statement)
@@ -19,9 +20,10 @@ private let end = start + .days(30)
                 until: from + .days(30), isRenewal: isRenewal))
     }
 
-    @Test func `a recovery is recognised if the line item of the period before arrives with it`() {
+    @Test func `a recovery is recognised if it arrives with the line item of the previous period`()
+    {
         var cleo = Chronicle()
-        // From a receipt, which does not name the line item.
+        // This fact is from a receipt, which does not name the line item.
         cleo.hear(
             [Self.fact(Self.month("1000", line: nil, from: start), at: start, .legacy)], at: start)
         let trying = Renewal(

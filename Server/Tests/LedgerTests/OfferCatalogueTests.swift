@@ -1,7 +1,7 @@
 import Ledger
 import Testing
 
-/// Who may use which offer, by their purchases.
+/// Which offers a customer may use, depending on the customer's purchases.
 @Suite struct OfferCatalogueTests {
     private static let now = Instant(milliseconds: 1_700_000_000_000)
     private static let catalogue = OfferCatalogue(products: [
@@ -79,15 +79,17 @@ import Testing
         #expect(why([Bought(daysAgo: 40, ownership: .familyShared)], name) == .neverSubscribed)
     }
 
-    @Test func `purchases in another group do not count`() {
+    @Test func `purchases in another subscription group do not change which offers are available`()
+    {
         #expect(why([Bought(terms: .trial)], "other.monthly") == .neverSubscribed)
         let elsewhere = Bought(terms: .trial, group: "H", product: "other.monthly")
         #expect(why([elsewhere], "pro.monthly") == .neverSubscribed)
-        // A receipt names no group: then the product decides.
+        // A receipt names no group, so the product decides.
         #expect(why([Bought(group: nil)], "pro.monthly") == .isSubscribed)
     }
 
-    @Test func `promotional offers are for any subscriber, win-back offers for former ones`() {
+    @Test func `any subscriber may use promotional offers, and former subscribers win-back offers`()
+    {
         #expect(why([], "promo") == .wasNeverSubscribed)
         #expect(why([Self.running], "promo") == .isOrWasSubscribed)
         #expect(why([Self.over], "promo") == .isOrWasSubscribed)

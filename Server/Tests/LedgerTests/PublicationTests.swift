@@ -5,12 +5,14 @@ import Testing
 /// Which publications may be read, according to a table in plain text. The text explains its
 /// format.
 @Suite struct PublicationTests {
-    @Test func `the table has the expected number of rows`() throws {
+    @Test func `the table of publications has the expected number of rows`() throws {
         #expect(try PublicationTable.rows().count >= 38)
     }
 
     @Test(arguments: try PublicationTable.rows())
-    func `a customer with access at publication may read it`(row: PublicationTable.Row) throws {
+    func `a customer may read a publication if they had access when it was published`(
+        row: PublicationTable.Row
+    ) throws {
         let readings = try row.reader(at: row.now).readings(of: row.publications)
         let open = readings.filter(\.isOpen).map(\.publication.rawValue)
         let text = open.isEmpty ? "nothing" : open.reversed().joined(separator: " ")
@@ -28,7 +30,7 @@ import Testing
 
     private let publications = [20, 45].map { PublicationTable.publication("\($0)") }
 
-    @Test func `a renewal that was charged and never began opens nothing`() {
+    @Test func `a renewal that was charged and never began opens no publication`() {
         func paid(_ id: TransactionID, _ product: ProductID, _ days: Range<Int>, renews: Bool)
             -> Fact
         {
@@ -203,7 +205,7 @@ struct PublicationTable {
             products: [ProductID(rawValue: "publication \(text)")])
     }
 
-    /// Whether a reason fits the publication and the rules.
+    /// Whether the reason of a reading fits the publication and the rules.
     static func fits(_ reading: Reading, _ rules: PublicationRules) -> Bool {
         switch reading.reason {
         case .bought, .heldAtPublication, .currentAtStart: reading.isOpen

@@ -5,7 +5,7 @@ import Testing
 private let start = Chronicle.start
 private let end = start + .days(30)
 
-/// The changes when the store postpones the end of a paid month.
+/// The changes that are reported when the store postpones the end of a paid month.
 @Suite struct PutOffTests {
     private static let month = payment("1000", line: "l1", from: start)
 
@@ -74,7 +74,7 @@ private let end = start + .days(30)
         anna.check("\(delay)")
     }
 
-    /// All other dates in these lives are whole days after their beginning.
+    /// All other dates in the random lives are whole days after their beginning.
     @Test func `a few percent of the random renewals postpone an end`() {
         var count = 0
         var delays: [Duration] = []

@@ -23,7 +23,8 @@ enum RandomLife {
             let until = start + .days(30)
             let isUpgrade = Int.random(in: 0..<5, using: &dice) == 0
             facts += snapshots(number, from: start, until: until, &dice)
-            // Its renewal had already been charged when the next product was bought.
+            // The renewal of this period had already been charged when the next product was
+            // bought.
             if isUpgrade, Bool.random(using: &dice) {
                 facts += snapshots(100 + number, from: until, until: until + .days(30), &dice)
             }
@@ -60,7 +61,7 @@ enum RandomLife {
         }
     }
 
-    /// Mostly the same price; sometimes none, or that of another country.
+    /// The price of a payment: mostly the same, sometimes none, sometimes that of another country.
     private static func price(_ dice: inout Dice) -> Money? {
         switch Int.random(in: 0..<10, using: &dice) {
         case 0: nil
@@ -86,14 +87,15 @@ enum RandomLife {
             offer: Bool.random(using: &dice) ? Offer(.winBack) : nil,
             commitmentRenews: Bool.random(using: &dice),
             priceRise: Renewal.PriceRise.allCases.randomElement(using: &dice))
-        // An ending would take precedence over the date, so a renewal with a date has no ending.
+        // An ending would take precedence over the later date, so a renewal with such a date has
+        // no ending.
         if let later { (renewal.renewsAt, renewal.ending) = (later, nil) }
         return Fact(about: purchase, attestedAt: at, .renewal(renewal))
     }
 
-    /// In a few percent of the cases: the date to which the store postpones an end, by minutes or
-    /// by days. It uses separate dice, seeded with the next number of the life's dice, so that the
-    /// rest of a seed's life stays the same.
+    /// In a few percent of the cases, returns the date to which the store postpones an end, by
+    /// minutes or by days. Uses separate dice, seeded with the next number of the life's dice, so
+    /// that the rest of a seed's life stays the same.
     private static func laterEnd(than end: Instant, _ dice: Dice) -> Instant? {
         var ahead = dice
         var own = Dice(seed: ahead.next())
@@ -103,7 +105,7 @@ enum RandomLife {
             : end + .days(Int.random(in: 1...9, using: &own))
     }
 
-    /// One of a few moments, so that several facts often share a millisecond.
+    /// Returns one of a few moments, so that several facts often share a millisecond.
     private static func moment(
         between from: Instant, and until: Instant, _ dice: inout Dice
     ) -> Instant {

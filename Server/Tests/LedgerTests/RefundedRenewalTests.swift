@@ -7,7 +7,7 @@ import Testing
     private let start = Instant(milliseconds: 1_700_000_000_000)
     private var end: Instant { start + .days(30) }
 
-    /// The access of a month that was refunded on its third day.
+    /// The access through a month that was refunded on its third day.
     private func access(_ renewal: Renewal, told: Instant, at now: Instant) -> Access? {
         let purchase = PurchaseID("1000", in: .production)
         let payment = Payment(

@@ -6,7 +6,7 @@ private let start = Instant(milliseconds: 1_700_000_000_000)
 private let end = start + .days(30)
 private let purchase = PurchaseID("1000", in: .production)
 
-/// Four seats, and added seats. The App Store may give both the same line item.
+/// Payments for four seats, and for added seats. The App Store may give both the same line item.
 private func payment(
     _ transaction: TransactionID, seats count: Int, from: Instant = start, until: Instant = end,
     isPart: Bool = true, refunded: Int = 0, revokedAt: Instant? = nil
@@ -42,7 +42,7 @@ private enum Told {
         at: start + .days(15))
     static let firstSeatRefunded = fact(
         payment("1000", seats: 4, refunded: 1), at: start + .days(15))
-    /// Three seats are planned, and later four.
+    /// Renewal information in which three seats are planned, and later four.
     static let plans = [(3, 16), (4, 18)].map { seats, day in
         planned(Renewal(willRenew: true, renewsAt: end, seats: seats), at: start + .days(day))
     }
@@ -52,7 +52,7 @@ private enum Told {
 
 @Suite struct SeatTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `added seats are parts of their period, in any order of documents`(
+    func `seats added during a period are a part of that period, in any order of documents`(
         seed: UInt64
     ) {
         var dice = Dice(seed: seed)
@@ -68,12 +68,12 @@ private enum Told {
         #expect(timeline.periods.map(\.isAddition) == [false, true, false])
         #expect(timeline.periods.map(\.end) == [end, end, end + .days(30)])
         #expect(timeline.periods.filter(\.isReplaced).isEmpty)
-        // The next period was charged for three seats, whatever had been planned.
+        // The next period was charged for three seats, although four had been planned last.
         #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 3)
     }
 
     /// All four seats are refunded, and four are bought again before the first period would have
-    /// ended. Its renewal was charged ahead and is refunded before it begins.
+    /// ended. The first period's renewal was charged ahead and is refunded before it begins.
     @Test(arguments: [(0, end - .days(16)), (4, nil)] as [(Int, Instant?)])
     func `seats bought again within a period begin a separate period`(
         refunded: Int, revokedAt: Instant?
@@ -94,7 +94,8 @@ private enum Told {
         #expect(timeline == Timeline(of: purchase, facts.reversed()))
     }
 
-    @Test func `planned seats from before the period, or before more were added, are ignored`() {
+    @Test
+    func `planned seats are ignored if the plan is older than the period or the latest addition`() {
         let early = planned(Renewal(willRenew: true, renewsAt: end, seats: 4), at: start + .days(5))
         let timeline = Timeline(of: purchase, [Told.first, early])
         #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 4)
@@ -111,7 +112,7 @@ private enum Told {
             (Renewal(willRenew: true, renewsAt: end, seats: 3), 3),
             (Renewal(willRenew: false, renewsAt: end, seats: 3), nil),
             (Renewal(willRenew: true, renewsAt: end), nil),
-            // A plan of another period.
+            // This plan is about another period.
             (Renewal(willRenew: true, renewsAt: start, seats: 3), nil),
         ] as [(Renewal, Int?)])
     func `the seats of the next period are known if renewal is on and the store named them`(
@@ -160,7 +161,7 @@ private enum Told {
         if state == .paid { #expect(timeline.access(at: now)?.until == end) }
     }
 
-    @Test func `a period whose added seats were refunded ends like any other`() {
+    @Test func `a period whose added seats were refunded ends like any other period`() {
         let timeline = Timeline(of: purchase, [Told.first, Told.addedRefunded])
         #expect(timeline.access(at: end + .days(2))?.state == .expired)
         #expect(timeline.access(at: end + .days(2))?.until == end)
@@ -182,7 +183,7 @@ private enum Told {
         #expect(changes.map(\.kind) == [.resubscribed])
     }
 
-    @Test func `the part of a period that lasted longest decides what follows`() {
+    @Test func `the part of a period that lasts longest decides what follows`() {
         let refunded = fact(
             payment(
                 "1004", seats: 1, from: start + .days(20), revokedAt: start + .days(22)),

@@ -26,7 +26,7 @@ private func legacy(_ payment: Payment, at: Instant) -> Fact {
 
 private let price = Money(milliunits: 9990, currency: "USD")
 
-/// The timeline of facts, which must be the same in every order.
+/// Returns the timeline of facts. Requires that it is the same in both orders of the facts.
 private func timeline(_ facts: [Fact]) throws -> Timeline {
     let timelines = Set([facts, facts.reversed()].map { Timeline(of: purchase, $0) })
     #expect(timelines.count == 1, "the order matters")
@@ -159,7 +159,10 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(twice.periods.count == 1, "restored under another number")
     }
 
-    @Test func `the later renewal information wins, and of two equal ones the signed one`() throws {
+    @Test
+    func `the later renewal information wins, but an equal older document keeps the signed values`()
+        throws
+    {
         let on = Renewal(willRenew: true, renewsTo: "pro.monthly", price: price)
         let first = Fact(about: purchase, attestedAt: start, .renewal(on))
         func older(_ renewal: Renewal, _ days: Int) -> Fact {

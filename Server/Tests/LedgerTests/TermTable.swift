@@ -30,7 +30,7 @@ struct TermTable {
             }
         }
 
-        /// `month x3 2026-01-31 10:00 back 2026-02-01 10:00`
+        /// An item of a row, such as `month x3 2026-01-31 10:00 back 2026-02-01 10:00`.
         private func payment(_ text: String, transaction: String) throws -> Payment {
             let pattern = #/(\S+)(?: x(\d+))? (\d.{15,16}?)(?: back (\d.{15,16}))?/#
             guard let match = text.wholeMatch(of: pattern)?.output else { throw Unreadable(text) }
@@ -74,7 +74,7 @@ struct TermTable {
             reminders: entry.key == "half" ? [] : [7, 1])
     }
 
-    /// The rows of a file beside this one.
+    /// The rows of a file in the folder `Tables`.
     static func rows(_ name: String) throws -> [Row] {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Tables/\(name).txt")

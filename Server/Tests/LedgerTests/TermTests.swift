@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TermTests {
     @Test(arguments: try TermTable.rows("terms"))
-    func `purchases make the terms of the table`(row: TermTable.Row) throws {
+    func `the terms that follow from purchases are those of the table`(row: TermTable.Row) throws {
         let expected = try stretches(row)
         for timelines in [try row.timelines, try row.timelines.reversed()] {
             let shown = row.rules.displayed(row.rules.terms(of: timelines))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: try TermTable.rows("term-access"))
-    func `terms give the access of the table`(row: TermTable.Row) throws {
+    func `the access that follows from terms is that of the table`(row: TermTable.Row) throws {
         let parts = row.bought.components(separatedBy: " @ ")
         var row = row
         row.bought = parts[0]

@@ -58,7 +58,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods.map(\.payment.transaction) == ["7"])
     }
 
-    @Test func `a period ends where the next one replaces it`() {
+    @Test func `a period ends where the next period replaces it`() {
         let facts = [
             fact(payment("1"), at: start),
             fact(payment("2", product: "premium", from: start + .days(10)), at: start + .days(10)),
@@ -68,7 +68,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.periods.map(\.isReplaced) == [true, false])
     }
 
-    @Test func `a period that was reported again continues after a purchase within it`() {
+    @Test func `a period that is reported again after a purchase within it continues after that`() {
         let within = payment("2", from: start + .days(10), days: 7)
         let givenBack = payment(
             "2", from: start + .days(10), days: 7, revokedAt: start + .days(12))
@@ -80,7 +80,8 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         }
         let whole = payment("1")
         #expect(states(whole, within, told: 11) == [.paid, .paid, .paid])
-        // Signed in the same moment, the document may not have known of the other purchase.
+        // The document was signed at the time of the other purchase, so it may not have known of
+        // it.
         #expect(states(whole, within, told: 10) == [.paid, .paid, .expired])
         #expect(states(whole, givenBack, told: 11) == [.paid, .paid, .paid])
         #expect(states(whole, givenBack, told: 9) == [.paid, .refunded, .refunded])
@@ -90,7 +91,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(states(alsoGivenBack, givenBack, told: 11) == [.paid, .refunded, .refunded])
     }
 
-    @Test func `a renewal charged early does not shorten the period before it`() {
+    @Test func `a renewal charged early does not shorten the previous period`() {
         let facts = [
             fact(payment("1"), at: start),
             fact(payment("2", from: start + .days(30)), at: start + .days(29)),
@@ -110,7 +111,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.periods.map(\.payment.transaction) == ["1", "3", "2"])
         #expect(timeline.periods.map(\.isVoid) == [false, false, true])
         #expect(timeline.periods.map(\.isReplaced) == [true, false, false])
-        // If it follows no period, or is for the same product, it is like any other.
+        // If the renewal follows no period, or is for the same product, it counts.
         ahead.product = "premium"
         let same = timeline.adding([fact(ahead, at: start + .days(30))])
         #expect(same.periods.map(\.isVoid) == [false, false, false])

@@ -85,8 +85,8 @@ struct Chronicle {
         #expect(beginnings.count == chronicle.timeline.periods.count, "seed \(seed)")
     }
 
-    /// Sharing that starts again has the same kind of change as a period that begins by sharing.
-    /// The random lives have no family.
+    /// The changes with which a period begins. Sharing that starts again has the same kind of
+    /// change as a period that begins by sharing, but the random lives have no family.
     private static let beginnings: Set<Change.Kind> = [
         .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered, .resubscribed,
         .upgraded, .productChanged,

@@ -12,7 +12,7 @@ import Testing
         var testDescription: String { claim }
     }
 
-    /// The rows of the table beside this file, which explains its format.
+    /// The rows of the table of wallets. The table's file explains its format.
     static func rows() throws -> [Row] {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Tables/wallets.txt")
@@ -108,7 +108,7 @@ import Testing
         return result
     }
 
-    @Test func `the table has at least the expected number of rows`() throws {
+    @Test func `the table of wallets has at least the expected number of rows`() throws {
         #expect(try Self.rows().count >= 45)
     }
 
@@ -173,7 +173,9 @@ import Testing
     }
 
     @Test(arguments: try rows())
-    func `the steps between two statements add up, whichever payments are new`(row: Row) throws {
+    func `the steps between two statements of a wallet add up, whichever payments are new`(row: Row)
+        throws
+    {
         let (payments, bookings) = try Self.read(row)
         let whole = Wallet(of: "gems", payments, bookings, rules: row.rules)
         for index in payments.indices {
@@ -203,7 +205,7 @@ import Testing
         #expect(kinds([refunded], [Self.payment(back: 40_000)]) == [.walletRestored])
         #expect(kinds([refunded], []) == [.walletAdjusted, .walletAdjusted])
         #expect(kinds([], [refunded]) == [.walletCredited, .walletClawedBack])
-        // Because another purchase is gone, there is less left for the refund to debit.
+        // Another purchase is gone, so the refund can debit less.
         var other = Self.payment()
         other.transaction = "2"
         let rules = WalletRules(credits: ["gems": ["gems": 100]])
@@ -215,7 +217,7 @@ import Testing
         #expect(both.steps(to: one).map(\.kind) == [.walletAdjusted, .walletAdjusted])
     }
 
-    @Test func `the kind of a step follows from its cause`() {
+    @Test func `the kind of a step between two statements of a wallet follows from its cause`() {
         let rules = WalletRules(credits: ["gems.100": ["gems": 100]])
         func pack(_ name: TransactionID, refunded: Bool = false) -> Payment {
             Payment(
@@ -276,7 +278,7 @@ import Testing
                 == ["wallet_credited 100", "wallet_clawed_back -60"])
     }
 
-    @Test func `a manual credit is a separate step`() {
+    @Test func `a manual credit is a separate step in the wallet`() {
         let gift = Booking(
             .credit, id: "c", currency: "gems", amount: 7, reason: "", at: Instant(milliseconds: 2))
         let nothing = Wallet(of: "gems", [], [], rules: WalletRules(credits: [:]))

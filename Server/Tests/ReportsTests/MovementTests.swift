@@ -58,7 +58,7 @@ import Testing
         #expect(books([shared]).movements.isEmpty)
     }
 
-    @Test func `grace keeps a subscription active, and retry follows it`() {
+    @Test func `a subscription in grace stays active, and retry follows`() {
         let due = Instant.month(1)
         var renewal = Renewal(willRenew: true, isRetrying: true, graceUntil: due + .days(16))
         renewal.renewsAt = due
@@ -184,7 +184,9 @@ import Testing
         (28, 1_000, 1_000), (31, 1_000, 1_000), (61, 500, 500), (92, 333, 333),
         (182, 167, 167), (365, 83, 83), (45, 1_000, 622),
     ])
-    func `a monthly price is computed in two ways`(days: Int, price: Int64, ofFourWeeks: Int64) {
+    func `a monthly price counts months of the calendar, or months of four weeks`(
+        days: Int, price: Int64, ofFourWeeks: Int64
+    ) {
         let (from, until) = (Instant.month(0), Instant.month(0) + .days(days))
         #expect(MonthlyPrice.monthly(1_000, from: from, until: until) == price)
         #expect(MonthlyPrice.ofFourWeeks(1_000, from: from, until: until) == ofFourWeeks)
@@ -268,7 +270,7 @@ import Testing
         #expect(books.transactions.map(\.seats?.refunded) == [1, 0, 0, nil])
     }
 
-    @Test func `seats that are added twice in one moment are charged twice`() {
+    @Test func `seats that are added twice at the same time are charged twice`() {
         var again = Self.seats()[1]
         again.transaction = "again"
         let books = books(Self.seats() + [again])
@@ -317,7 +319,7 @@ import Testing
 }
 
 extension Instant {
-    /// 2026, a month counted from January.
+    /// The first moment of a month, in UTC. The months are counted from January 2026, which is 0.
     static func month(_ number: Int) -> Instant {
         WallClock.utc.moment(
             months: number, days: 0, after: Instant(milliseconds: 1_767_225_600_000))

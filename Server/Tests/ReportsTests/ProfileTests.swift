@@ -27,7 +27,7 @@ import Testing
         #expect(problems == [], "\(problems.joined(separator: "\n"))")
     }
 
-    @Test func `the example has a number for every definition of a profile`() throws {
+    @Test func `the page's example has a number for every definition of a profile`() throws {
         let page = try MoneyPage()
         for profile in ReportProfile.allCases {
             let shown = Set(page.numbers.filter { $0.said[profile] != nil }.map(\.report))
@@ -35,7 +35,8 @@ import Testing
         }
     }
 
-    @Test func `each definition has a unique id, and its name is that of one of our reports`() {
+    @Test
+    func `each definition of a profile has a unique id, and has the name of one of our reports`() {
         let all = ReportCatalogue.all + ReportProfile.allCases.flatMap(\.definitions)
         #expect(Set(all.map(\.id)).count == all.count)
         for definition in all {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RandomHistoryTests {
     private static let purchases = 300
 
-    @Test func `a purchase is never counted twice or worth less than nothing`() {
+    @Test func `a purchase is never counted twice or with a negative amount`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 1)
         var dice = Dice(seed: seed)
         for number in 0..<Self.purchases {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `between a refund and its reversal the state is the one attested at that time`() {
+    @Test func `between a refund and its reversal, reports show what was known at that time`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 6)
         var dice = Dice(seed: seed)
         var meanwhile = 0
@@ -215,7 +215,7 @@ private struct RandomHistory {
         (self.facts, self.purchase) = (facts, purchase)
     }
 
-    /// What was active or free at a moment, by all movements until then.
+    /// The amounts that were active or free at a moment, by all movements until then.
     func standing(at moment: Instant, _ movements: [Movement]) -> Totals {
         var sum = movements.filter { $0.at <= moment }.reduce(Totals()) {
             $0 + Totals($1.amounts.ofStock, $1.counts)

@@ -5,7 +5,7 @@ import Testing
 @testable import Reports
 
 @Suite struct ReportTests {
-    @Test func `weeks begin on Monday and months on the first`() throws {
+    @Test func `weeks begin on Monday and months on the first day`() throws {
         let day = try #require(CivilDate("2026-11-26")).dayNumber
         #expect(CivilDate(dayNumber: ReportPeriod.Length.week.start(of: day)).text == "2026-11-23")
         #expect(CivilDate(dayNumber: ReportPeriod.Length.month.start(of: day)).text == "2026-11-01")
@@ -14,7 +14,8 @@ import Testing
         #expect(CivilDate(dayNumber: ReportPeriod.Length.year.start(of: day)).text == "2026-01-01")
     }
 
-    @Test func `periods cover each day once, and the first and the last period are cut`() {
+    @Test
+    func `the periods of a report cover each day once, and the first and the last one are cut`() {
         let days: Range<Int64> = 100..<1000
         for length in ReportPeriod.Length.allCases {
             let periods = ReportPeriod.periods(length, in: days)
@@ -101,7 +102,7 @@ import Testing
             today: today)
     }
 
-    @Test func `a period that is not over uses today's rates`() {
+    @Test func `a period that is not over yet uses today's exchange rates`() {
         let report = Self.report(ReportCatalogue.mrr, on: 5..<40, today: 15)
         #expect(report.unconverted == [])
         #expect(report.rows.allSatisfy { $0.currency == "EUR" })
@@ -112,7 +113,7 @@ import Testing
         #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 16).unconverted == ["USD"])
     }
 
-    @Test func `no rate is needed if there is nothing to convert`() {
+    @Test func `a report needs no exchange rate if there is nothing to convert`() {
         let before = Self.report(ReportCatalogue.mrrMovement, on: 0..<10, today: 15)
         #expect(before.unconverted == [])
         #expect(
@@ -163,7 +164,8 @@ import Testing
         #expect(revenue.unconverted == ["USD"])
     }
 
-    @Test func `a table in the form of the European Central Bank is read`() throws {
+    @Test func `a table of exchange rates in the form of the European Central Bank is read`() throws
+    {
         let rates = try ExchangeRates(
             table: "Date,USD,JPY,\n2026-11-20,1.1532,181.21,\n2026-11-19,1.1,N/A,\n")
         let day = try #require(CivilDate("2026-11-22")).dayNumber
@@ -183,7 +185,8 @@ import Testing
         2025-12-15,1.20,1.9557
         """
 
-    /// The amount of a day, its converted amount, and the day of the rate; 0 for the legal rate.
+    /// The amount of a day, its converted amount, and the day of the rate, which is 0 for the
+    /// legal rate.
     private static let conversions: [(Int64, String, String, String, Int64?, String?)] = [
         // Before the changeover the table's rate is used, and from that day on the legal rate.
         (97_790, "BGN", "EUR", "2025-12-15", 50_003, "2025-12-15"),
@@ -191,10 +194,10 @@ import Testing
         (97_790, "BGN", "EUR", "2026-01-01", 49_999, nil),
         (97_790, "BGN", "EUR", "2030-06-30", 49_999, nil),
         (50_000, "EUR", "BGN", "2026-02-28", 97_792, nil),
-        // Converted through the euro, at the dollar's own rate.
+        // The dollars are converted through the euro, at the dollar's own rate.
         (97_790, "BGN", "USD", "2026-01-04", 57_499, "2026-01-02"),
         (97_790, "BGN", "USD", "2026-05-01", nil, nil),
-        // Other former currencies: converted into each other without a table.
+        // Other former currencies are converted into each other without a table.
         (7_534_500, "HRK", "EUR", "2023-01-01", 1_000_000, nil),
         (7_534_500, "HRK", "BGN", "2026-01-01", 1_955_830, nil),
         (7_534_500, "HRK", "EUR", "2022-12-31", nil, nil),
@@ -234,7 +237,8 @@ import Testing
         ("Date,USD\n2026-11-20,-1.0\n", 2), ("Date,USD\n2026-11-20,0\n", 2),
         ("Date,USD\n\n2026-11-20,1,2\n", 3),
     ])
-    func `the error about a damaged table names its line`(text: String, line: Int) {
+    func `the error about a damaged table of exchange rates names its line`(text: String, line: Int)
+    {
         #expect {
             try ExchangeRates(table: text)
         } throws: { error in (error as? ExchangeRates.Defect)?.line == line }
@@ -302,7 +306,7 @@ import Testing
         #expect(throws: Report.TooManyRows(count: 30)) { try rows("EUR", .none, max: 29) }
     }
 
-    @Test func `a table may begin with a byte order mark`() throws {
+    @Test func `a table of exchange rates may begin with a byte order mark`() throws {
         let rates = try ExchangeRates(table: "\u{FEFF}Date,USD\r\n1970-01-06,2\r\n")
         #expect(rates.convert(1_000, from: "USD", to: "EUR", on: 5)?.amount == 500)
     }

@@ -96,7 +96,7 @@ import Testing
         #expect(days[36]?.amounts.refunded == -9_990)
     }
 
-    @Test func `a renewal after the reversal does not change the time before it`() {
+    @Test func `a renewal after the reversal of a refund does not change the time before it`() {
         let (second, third) = (Payment.paid(month: 1), Payment.paid(month: 2))
         let movements = Self.movements([
             Self.told(.paid(month: 0), at: .month(0)),
@@ -109,7 +109,7 @@ import Testing
         #expect(days[31]?.counts.active == -1 && days[41]?.counts.active == 1)
     }
 
-    @Test func `while a free period was revoked it did not count as a trial`() {
+    @Test func `a free period does not count as a trial while it was revoked`() {
         let trial = Payment.trial(month: 0)
         let movements = Self.movements([
             Self.refunded(trial, at: .month(0) + .days(3)),
@@ -120,7 +120,7 @@ import Testing
         #expect(days[10]?.amounts == Movement.Amounts())
     }
 
-    @Test func `a refund dated without milliseconds is the same refund`() {
+    @Test func `a refund whose date lacks milliseconds is the same refund`() {
         let paid = Payment.paid(month: 0)
         let at = Instant.month(0) + .days(3) + .milliseconds(400)
         var rounded = paid
@@ -146,7 +146,7 @@ import Testing
         #expect(days.values.map(\.amounts.refunded).reduce(0, +) == 0)
     }
 
-    @Test func `the order and the repetition of documents do not matter`() {
+    @Test func `reports do not depend on the order and the repetition of documents`() {
         let (first, second) = (Payment.paid(month: 0), Payment.paid(month: 1))
         let facts = [
             Self.told(first, at: .month(0)), Self.refunded(first, at: .month(0) + .days(3)),

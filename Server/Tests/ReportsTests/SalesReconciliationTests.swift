@@ -8,7 +8,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
     var name: String
     var plant: @Sendable (inout [SalesFigure], inout [SalesFigure], inout Set<Int64>) -> Void
     var causes: Set<SalesDifference.Cause>
-    /// Whether the difference may be missing money.
+    /// Whether the difference may be reported as missing money.
     var isResidual: Bool
 
     var testDescription: String { name }
@@ -98,7 +98,9 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
 
 @Suite struct SalesReconciliationTests {
     @Test(arguments: PlantedDifference.all)
-    func `each planted difference is found and named`(planted: PlantedDifference) {
+    func `each planted difference between the books is found and its cause is named`(
+        planted: PlantedDifference
+    ) {
         var (ours, apples, days) = (Self.sales, Self.sales, Set<Int64>(0...40))
         planted.plant(&ours, &apples, &days)
         let found = SalesReconciliation(ours: ours, apples: apples, days: days)
@@ -125,7 +127,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(Set(own.map(\.cause)) == [.countedTwice])
     }
 
-    @Test func `equal books have no difference and no residual`() {
+    @Test func `equal books have no difference and no unexplained rest`() {
         let found = SalesReconciliation(ours: Self.sales, apples: Self.sales, days: [10, 12])
         #expect(found.differences.isEmpty)
         #expect(found.residual.isEmpty)
@@ -168,7 +170,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(!other.residual.isEmpty)
     }
 
-    @Test func `absurd numbers do not stop the comparison`() {
+    @Test func `absurd numbers do not stop the comparison of sales`() {
         var (ours, apples) = (Self.sales, Self.sales)
         for (index, number) in [Int64.max, -Int64.max].enumerated() {
             for path in [\SalesFigure.units, \.gross, \.refundedUnits, \.refunded, \.freeUnits] {

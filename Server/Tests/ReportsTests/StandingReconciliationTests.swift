@@ -86,7 +86,9 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: PlantedStanding.all)
-    func `each planted difference is found and named`(planted: PlantedStanding) {
+    func `each planted difference between the numbers is found and its cause is named`(
+        planted: PlantedStanding
+    ) {
         var (ours, apples) = (Self.figure, Self.figure)
         planted.plant(&ours, &apples)
         let found = StandingReconciliation(ours: [ours], apples: [apples], days: [12])
@@ -95,7 +97,7 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
         #expect(found.residual.isEmpty == !planted.isResidual)
     }
 
-    @Test func `absurd numbers do not stop the comparison`() {
+    @Test func `absurd numbers do not stop the comparison of subscriptions`() {
         for number in [Int64.max, -Int64.max] {
             var (ours, apples) = (Self.figure, Self.figure)
             for path in [\StandingFigure.active, \.trials, \.grace, \.retry] {
@@ -110,7 +112,7 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `a day without a file is not compared`() {
+    @Test func `a day for which there is no file is not compared`() {
         let found = StandingReconciliation(ours: [Self.figure], apples: [], days: [11])
         #expect(found.differences.isEmpty)
         #expect(found.comparedCount == 0)

@@ -152,7 +152,7 @@ private struct Row {
     ]
 
     @Test(arguments: rows.indices)
-    func `access says how the same entitlement continues`(number: Int) throws {
+    func `the reason for access says how the same entitlement continues`(number: Int) throws {
         let row = Self.rows[number]
         for facts in [row.facts, row.facts.reversed()] {
             let access = try #require(
@@ -191,7 +191,7 @@ private struct Row {
             withdrawnAt: end + .days(2))
         let status = EntitlementStatus.strongest(access, [grant], at: now)
         #expect(status?.state == .retry && status?.purchase == purchase)
-        // As always, open access takes precedence.
+        // Open access takes precedence here as well.
         let open = Grant(id: "h", entitlement: "premium", from: end, until: nil, reason: "")
         #expect(EntitlementStatus.strongest(access, [grant, open], at: now)?.state == .granted)
     }

@@ -25,7 +25,9 @@ import Testing
         ("1.9", "1.10", true), ("1.10", "1.9", false), ("417", "1000", true),
         ("3.0.0.1", "3.0", false), ("02.5", "3", true), ("202611250001", "202611250002", true),
     ])
-    func `versions are compared number by number`(one: String, other: String, isBefore: Bool)
+    func `two app versions are compared number by number`(
+        one: String, other: String, isBefore: Bool
+    )
         throws
     {
         let (one, other) = (try #require(AppVersion(one)), try #require(AppVersion(other)))
@@ -33,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["", "3.", ".3", "1.0b2", "v2", "-1", "1,0", "1 0", "99999999999999999999"])
-    func `a version that is not made of numbers opens nothing`(text: String) throws {
+    func `an app version that is not made of numbers opens nothing`(text: String) throws {
         #expect(AppVersion(text) == nil)
         let rule = PaidAppRule(before: try #require(AppVersion("9")), entitlements: ["pro"])
         let timeline = Self.timeline(Self.fact(text))
@@ -61,7 +63,10 @@ import Testing
                 == "The paid app was bought on 2017-07-14 02:40 UTC, at version 2.9.")
     }
 
-    @Test func `in the sandbox, where all versions are equal, the rule is off by default`() throws {
+    @Test
+    func `in the sandbox, where all app versions are equal, the paid-app rule is off by default`()
+        throws
+    {
         var rule = PaidAppRule(before: try #require(AppVersion("3.0")), entitlements: ["pro"])
         let timeline = Self.timeline(Self.fact("1.0", in: .sandbox))
         #expect(rule.access(to: "pro", through: timeline, of: "birds") == nil)
@@ -69,7 +74,9 @@ import Testing
         #expect(rule.access(to: "pro", through: timeline, of: "birds") != nil)
     }
 
-    @Test func `reports in any order never weaken a proof`() throws {
+    @Test func `of all proofs of an earlier version the best one counts, in any order of arrival`()
+        throws
+    {
         let facts = [
             Self.fact("2.9"), Self.fact("2.7", at: Self.signedAt + .seconds(1)),
             Self.fact("2.8", at: Self.signedAt + .seconds(1)),
@@ -114,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `the app itself is never checked with the App Store`() {
+    @Test func `a purchase of the app itself is never checked with the App Store`() {
         let timeline = Self.timeline(Self.fact("2.9"))
         let due = timeline.nextCheck(CheckHistory(knownAt: Self.signedAt))
         #expect(due > Self.signedAt + .days(365_000))

@@ -106,14 +106,14 @@ private func standings(
             // Apple manages the members of the group.
             ([month("1", seats: 5, by: .apple)], 10, Array(repeating: .waiting, count: 4)),
         ] as [([Fact], Int, [SeatClaim.Standing])])
-    func `the oldest claims get the seats that remain beside the purchaser's`(
+    func `the oldest claims get the seats that remain beside the purchaser's seat`(
         facts: [Fact], day: Int, expected: [SeatClaim.Standing]
     ) {
         #expect(standings(facts, at: start + .days(day)) == expected)
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `the order of documents and of claims does not matter`(seed: UInt64) {
+    func `the order of documents and of claims does not change who gets a seat`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = [
             month("1", seats: 3, isPart: true), month("1", seats: 3, refunded: 1, isPart: true),
@@ -133,7 +133,7 @@ private func standings(
         }
     }
 
-    @Test func `when a member leaves, the one who waited longest gets the seat`() {
+    @Test func `when a member leaves, the one who has waited longest gets the seat`() {
         var claims = claims
         claims[1].end = SeatClaim.End(.left, at: start + .days(3))
         let found = standings([month("1", seats: 3)], at: start + .days(4), claims)
@@ -172,7 +172,7 @@ private func standings(
         #expect(view.sinceSeat.periods.isEmpty)
     }
 
-    @Test func `a member's period for publications begins with the claim`() {
+    @Test func `a member may read what was published since the member's claim`() {
         let facts = [month("1", seats: 5), month("2", seats: 5, from: end, isRenewal: true)]
         var seat = Self.seat
         seat.since = end + .days(2)

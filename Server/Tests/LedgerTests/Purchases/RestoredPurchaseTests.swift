@@ -20,8 +20,8 @@ private func copy(
 
 private func after(_ hours: Double) -> Instant { bought + .milliseconds(Int(hours * 3_600_000)) }
 
-/// The timeline of facts, which is the same in every order of up to five, also if it is stored in
-/// between.
+/// The timeline of facts. Requires that it is the same in every order of up to five facts, also if
+/// the timeline is stored in between.
 private func timeline(_ facts: [Fact]) throws -> Timeline {
     let made = Set(
         permutations(of: facts).map { order in
@@ -122,7 +122,9 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
     ]
 
     @Test(arguments: refunds.indices)
-    func `a refund under any id closes every earlier copy, in any order`(row: Int) throws {
+    func `a refund under any id closes every earlier copy of the purchase, in any order`(row: Int)
+        throws
+    {
         let (name, facts, isOpen) = Self.refunds[row]
         let told = try timeline(facts)
         #expect(told.periods.count == 1, "\(name)")
@@ -131,7 +133,9 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
     }
 
     @Test(arguments: [ProductKind.nonConsumable, .consumable, .nonRenewing, .unknown])
-    func `in old receipts, a one-time purchase of any kind is one purchase`(kind: ProductKind)
+    func `in old receipts, copies of a one-time purchase of any kind are one purchase`(
+        kind: ProductKind
+    )
         throws
     {
         let told = try timeline([

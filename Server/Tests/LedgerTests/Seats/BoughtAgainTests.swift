@@ -31,7 +31,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
             (.days(7) + .hours(1), true), (.days(7) - .hours(1), true),
             (.days(7) + .hours(4), false),
         ] as [(Duration, Bool)])
-    func `seats that end at another moment were added only if an extension explains it`(
+    func `seats with another end were added to a period only if an extension explains the end`(
         difference: Duration, isAddition: Bool
     ) {
         let again = start + .hours(3)
@@ -54,7 +54,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
     }
 
     /// An extension of the sandbox's shortened periods is not a whole number of days.
-    @Test func `in the sandbox an extension can be short`() {
+    @Test func `an extension of seats in the sandbox may be shorter than a day`() {
         let end = start + .seconds(300)
         let longer = end + .seconds(70)
         let facts = [
@@ -85,7 +85,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
     @Test(
         arguments: [(true, false, .expired), (false, true, .expired), (true, true, .refunded)]
             as [(Bool, Bool, Access.State)])
-    func `a period that is over is refunded if all its seats are`(
+    func `a period that is over counts as refunded if all its seats are refunded`(
         isFirst: Bool, isAdded: Bool, state: Access.State
     ) {
         let late = end + .hours(1)

@@ -41,7 +41,7 @@ private enum Reported {
     }
 
     static let first = fact(payment("1000", from: start, seats: 4), day: 0)
-    /// The same payment under another transaction id.
+    /// A payment under another transaction id.
     static let firstOfOtherNumber = fact(payment("9000", from: start, seats: 4), day: 1)
     static let firstOfTwo = fact(payment("1000", from: start, seats: 4, isPart: true), day: 10)
     static let added = fact(payment("1001", from: addedAt, seats: 2, isPart: true), day: 10)
@@ -75,7 +75,7 @@ private enum Reported {
     }
 
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func `if documents are missing, the order still does not matter`(seed: UInt64) {
+    func `the order of documents does not matter, even if some are missing`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = Reported.all.filter { _ in Bool.random(using: &dice) }
         let told = (facts + facts.filter { _ in Bool.random(using: &dice) }).shuffled(using: &dice)
@@ -93,7 +93,7 @@ private enum Reported {
         #expect(timeline.netAmounts == ["USD": 39_960])
     }
 
-    /// Heap's algorithm.
+    /// Calls the body with each order of the values. Uses Heap's algorithm.
     private static func forEachOrder(of facts: [Fact], _ body: ([Fact]) -> Void) {
         var facts = facts
         func permute(_ count: Int) {

@@ -52,7 +52,7 @@ private func claim(
         (report(.off, "s"), false, .unclaim("s")),
         (report(.refused, "s"), false, .unclaim("s")),
         (report(.ended, "s"), false, .nothing),
-    ]) func `the next step depends on what the App Store may know`(
+    ]) func `the next step of reporting a claim depends on what the App Store may know`(
         report: SeatReport, isOpen: Bool, step: SeatReport.Step
     ) {
         #expect(report.step(isOpen: isOpen, isRunning: true) == step)
@@ -131,7 +131,7 @@ private func claim(
         let open = claim("b", report(.reported, "b", since: Self.long))
         #expect(comparison([], ended, open, refunded: 1).dropped == [open])
         #expect(comparison([], ended, open, refunded: 2).missing == [open])
-        // A seat that was refunded in an earlier period.
+        // This seat was refunded in an earlier period.
         ended.end = SeatClaim.End(.unclaimed, at: now - .days(1))
         #expect(comparison([], ended, open, refunded: 1).missing == [open])
     }
