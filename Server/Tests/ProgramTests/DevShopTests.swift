@@ -4,7 +4,7 @@ import Testing
 @testable import Program
 
 @Suite struct DevShopTests {
-    @Test func `a new world continues with the time and the numbers of the last world`()
+    @Test func `a new simulated world continues with the time and the numbers of the last one`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -16,7 +16,9 @@ import Testing
         }
     }
 
-    @Test func `the world's time is saved before it passes, and never goes back`() async throws {
+    @Test func `the simulated world's time is saved before it passes, and never goes back`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let world = try shop.nextWorld()

@@ -32,7 +32,7 @@ import Testing
     ]
 
     @Test(arguments: files.indices, [1, 2, 3, 64])
-    func `rows are read by RFC 4180, however the bytes are divided into chunks`(
+    func `rows of an import are read by RFC 4180, whatever the size of the chunks`(
         number: Int, chunk: Int
     ) {
         let (text, expected, lines) = Self.files[number]
@@ -44,7 +44,9 @@ import Testing
     }
 
     @Test(arguments: files.indices)
-    func `reading can stop after any row and continue later with the same result`(number: Int) {
+    func `reading an import can stop after any row and continue later with the same result`(
+        number: Int
+    ) {
         let text = Self.files[number].text
         let all = Self.rows(text)
         for (place, row) in all.enumerated() {
@@ -57,14 +59,15 @@ import Testing
         }
     }
 
-    @Test func `a row that is too long is skipped and reported, and the next one is read`() {
+    @Test
+    func `a row of an import that is too long is skipped and reported, and the next one is read`() {
         let long = String(repeating: "x", count: RowReader.rowBytesMax + 1)
         let rows = Self.rows("a\n\(long)\nb\n", chunk: 65_536)
         #expect(rows.map(\.content) == [.fields(["a"]), .tooLong, .fields(["b"])])
         #expect(rows.map(\.line) == [1, 2, 3])
     }
 
-    @Test func `a row that is not UTF-8 is unusable, but the next one is read`() {
+    @Test func `a row of an import that is not UTF-8 is unusable, but the next one is read`() {
         var reader = RowReader(.separated(by: UInt8(ascii: ",")))
         let bytes = Array("J".utf8) + [0xFC] + Array("rgen,1\nanna,2\n".utf8)
         let rows = reader.add(bytes)
@@ -101,7 +104,9 @@ import Testing
         ("a\tb\n,,,,", .separated(by: UInt8(ascii: "\t"))),
         ("MIIB", .separated(by: UInt8(ascii: ","))), ("", .separated(by: UInt8(ascii: ","))),
     ])
-    func `the first line of a file shows its format`(text: String, shape: RowReader.Shape) {
+    func `the first line of an imported file shows the file's format`(
+        text: String, shape: RowReader.Shape
+    ) {
         #expect(RowReader.Shape(firstBytes: Array(text.utf8)) == shape)
     }
 
@@ -123,7 +128,7 @@ import Testing
         #expect(try row(.receipts, first: nil, .json(json)) == annas)
     }
 
-    @Test func `an id may be written as a number`() throws {
+    @Test func `a customer id in an imported file may be a number`() throws {
         let ours = ImportRow(customer: "7", evidence: .number("2000", in: .production))
         let json = Array(#"{"customer_id":7,"original_transaction_id":2000}"#.utf8)
         #expect(try row(.originalTransactionIDs, first: nil, .json(json)) == ours)
@@ -210,7 +215,7 @@ import Testing
     }
 
     @Test
-    func `a report is cut back to the rows that were imported, and quotes cells where necessary`()
+    func `an import report is cut back to the rows imported, and quotes cells where necessary`()
         throws
     {
         let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -242,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `a report never overwrites the file that is imported`() async throws {
+    @Test func `an import report never overwrites the file that is imported`() async throws {
         let app = AppConfiguration(
             settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
             extraRoots: [])

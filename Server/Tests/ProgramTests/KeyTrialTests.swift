@@ -13,17 +13,19 @@ import Testing
         #expect(trial.text.contains(says), "\(trial.text)")
     }
 
-    @Test func `a key is good if production and sandbox accept it`() {
+    @Test func `an App Store key is good if production and sandbox accept it`() {
         check(nil, nil, isOK: true, says: "key K1 is accepted")
     }
 
     @Test
-    func `a key is good if only production refuses it, as it does before an app's first release`() {
+    func
+        `an App Store key is good if only production refuses it, as before an app's first release`()
+    {
         check(.unauthorized("No."), nil, isOK: true, says: "once the app has been released")
     }
 
     @Test
-    func `a key that neither environment accepts is wrong, and the remedy says what to compare`() {
+    func `if neither environment accepts a key, the remedy says which settings to compare`() {
         let no = AppStoreFailure.unauthorized("The App Store does not accept the key K1.")
         check(no, no, isOK: false, says: "does not accept the key K1")
         check(no, no, isOK: false, says: "issuer_id")

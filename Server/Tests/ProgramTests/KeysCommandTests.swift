@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["ab1", "AB12", "ab12"])
-    func `a key is found by the first digits of its hash`(prefix: String) throws {
+    func `an API key is found by the first digits of its hash`(prefix: String) throws {
         let keys = [key([0xAB, 0x12]), key([0xAB, 0x22]), key([0xCD])]
         let found = try KeysRevokeCommand.key(beginning: prefix, among: keys, of: "birds")
         #expect(found == keys[0])
@@ -38,7 +38,7 @@ import Testing
         #expect(failure?.message.contains("sk_") == false)
     }
 
-    @Test func `a line of the list shows the scopes, the end and the last use`() {
+    @Test func `the list of keys shows the scopes, the end and the last use of each key`() {
         var key = self.key([0xAB])
         key.scopes = [.money, .read]
         key.until = Instant(milliseconds: 86_400_000)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `the end of a key is a date or a time`() throws {
+    @Test func `the end of an API key is given as a date or a time`() throws {
         let day = try KeysCreateCommand.moment("1970-01-02")
         let time = try KeysCreateCommand.moment("1970-01-02T01:00:00Z")
         #expect(day == Instant(milliseconds: 86_400_000))

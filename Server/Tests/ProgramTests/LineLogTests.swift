@@ -17,7 +17,7 @@ import Testing
         return String(decoding: log.line(event, at: now), as: UTF8.self)
     }
 
-    @Test func `a line has the time, level, label, sorted facts, source and message`() {
+    @Test func `a line of the log has the time, level, label, sorted facts, source and message`() {
         var log = LineLog(label: "perennial", level: .info)
         log[metadataKey: "request_id"] = "r1"
         #expect(
@@ -45,13 +45,13 @@ import Testing
             ("\u{85}", #""\u{85}""#), ("a\u{2028}b", #""a\u{2028}b""#),
             ("a\u{A0}b", #""a\u{a0}b""#), ("Zoë", #""Zoë""#), ("/v1/x", "/v1/x"),
         ])
-    func `a value cannot be mistaken for other fields`(value: String, written: String) {
+    func `a value in the log cannot be mistaken for other fields`(value: String, written: String) {
         let log = LineLog(label: "perennial", level: .info)
         let text = line(log, "m", ["owner": .string(value), "status": "200"])
         #expect(text.hasSuffix(": owner=\(written) status=200 [Engine] m\n"), "\(text)")
     }
 
-    @Test func `metadata of one entry takes precedence over metadata of all`() {
+    @Test func `the metadata of one log entry take precedence over the metadata of all entries`() {
         var log = LineLog(label: "perennial", level: .info)
         log[metadataKey: "a"] = "all"
         log.metadataProvider = .init { ["a": "provided", "b": "provided"] }

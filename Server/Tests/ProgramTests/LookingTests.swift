@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a check creates no database, and says how to create one`() async throws {
+    @Test func `perennial check creates no database, and says how to create one`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/deep/p.sqlite"
             let report = try await self.report(on: path, in: folder)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a check mentions apps that cannot be served, but does not fail because of them`()
+    @Test func `perennial check mentions apps that cannot be served, and does not fail`()
         async throws
     {
         try await TemporaryFolder.with { folder in

@@ -102,7 +102,9 @@ import Testing
     @Test(arguments: [
         "host=db dbname=perennial password=secret", "password = 'my secret' host=/run/postgresql",
     ])
-    func `an address of key=value pairs is one of a server, and is never shown`(address: String)
+    func `an address of key=value pairs names a database server, and is never shown`(
+        address: String
+    )
         throws
     {
         #expect(DatabaseAddress.isServer(address))
@@ -112,7 +114,8 @@ import Testing
     }
 
     @Test(arguments: ["host=db password=my secret", "secret=1", "host='secret"])
-    func `an invalid address is refused, and the message does not show it`(address: String) {
+    func `an invalid database address is refused, and the message does not show it`(address: String)
+    {
         let failure = #expect(throws: StartFailure.self) {
             _ = try DatabaseAddress.open(address)
         }
@@ -120,7 +123,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: address))
     }
 
-    @Test func `a path that contains an equals sign is read as a path`() {
+    @Test func `a database path that contains an equals sign is read as a path`() {
         #expect(!DatabaseAddress.isServer("./host=db.sqlite"))
         #expect(!DatabaseAddress.isServer("data/app=birds/p.sqlite"))
     }
@@ -143,7 +146,7 @@ import Testing
         ("postgres://db/p?user=anna&password=secret", "postgres://db/p?user=anna&password=***"),
         ("postgres://db/p?sslpassword=s&user=anna", "postgres://db/p?sslpassword=***&user=anna"),
     ])
-    func `an address is shown without its password`(address: String, shown: String) {
+    func `a database address is shown without its password`(address: String, shown: String) {
         #expect(DatabaseAddress.withoutPassword(address) == shown)
     }
 }

@@ -171,9 +171,10 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    // Skipped without curl or jq, because the commands are run as a reader would paste them.
+    // The test is skipped without curl or jq, because the commands are run as a reader would paste
+    // them.
     @Test(.enabled(if: canRun), arguments: try PageExamples.all())
-    func `the examples of a page answer as it says, and support sees their effects`(
+    func `the examples of a page give the answers that it shows, and support sees their effects`(
         page: PageExamples
     ) async throws {
         try await TemporaryFolder.with { folder in
@@ -268,7 +269,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         #expect(try PageExamples.all().filter { !$0.beginsFresh }.map(\.page) == [])
     }
 
-    @Test func `every page with an expected explanation has examples`() throws {
+    @Test func `every page for which support's view is expected has examples`() throws {
         let pages = Set(try PageExamples.all().map(\.page))
         #expect(pages.isSuperset(of: Self.shown.keys))
     }
@@ -283,7 +284,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `an answer that differs from the page is detected`() throws {
+    @Test func `an answer that differs from the page's answer is detected`() throws {
         let said: JSON = ["a": [["b": 1]], "c": "x…z", "d": .null, "e": []]
         let rows: [(JSON, Bool)] = [
             (["a": [["b": 0], ["b": 1, "f": 2]], "c": "xyz", "d": .null, "e": [], "g": 1], true),

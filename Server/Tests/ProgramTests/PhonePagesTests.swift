@@ -5,7 +5,10 @@ import Testing
 @testable import Program
 
 @Suite(.timeLimit(.minutes(5))) struct PhonePagesTests {
-    @Test func `an open page first gets all parts, and later the parts that have changed`() async {
+    @Test
+    func `an open page of the phone first gets all parts, and later the parts that have changed`()
+        async
+    {
         let pages = PhonePages()
         let (first, second) = (PhonePiece(id: "a", html: "1"), PhonePiece(id: "b", html: "1"))
         pages.publish([first, second])
@@ -24,7 +27,7 @@ import Testing
         #expect(pages.isEmpty)
     }
 
-    @Test func `open pages beyond the limit are refused`() {
+    @Test func `open pages of the phone beyond the limit are refused`() {
         let pages = PhonePages()
         let open = (1...PhonePages.countMax).compactMap { _ in pages.open() }
         #expect(open.count == PhonePages.countMax && pages.isFull)

@@ -56,7 +56,7 @@ import Testing
         ["listen_secret": "0.0.0.0:8080"],
         ["listen_secret": "127.0.0.1:9090", "listen_metrics": "127.0.0.1:9090"],
     ])
-    func `an invalid setting is refused, not ignored`(flags: [String: String]) {
+    func `an invalid setting of the process is refused, not ignored`(flags: [String: String]) {
         #expect(throws: StartFailure.self) {
             try ProcessSettings(flags: flags, environment: [:], file: [:])
         }

@@ -65,7 +65,7 @@ import Testing
         ask /_sim/receipt-root.cer | sha256sum
         """
 
-    // Skipped without curl.
+    // The test is skipped without curl.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: TourTests.curl)))
     func `two processes with one seed return the same bytes over HTTP`() async throws {
         let one = try await BuiltProgram.output(of: Self.visit)

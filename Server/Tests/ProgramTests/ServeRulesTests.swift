@@ -30,7 +30,7 @@ import Testing
         try ServeRules.check([app("rage", isSimulated: false)], clockFrom: nil)
     }
 
-    @Test func `without an API key, the server does not start`() async throws {
+    @Test func `without an API key in the database, the server does not start`() async throws {
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
                 apps: [app("rage", isSimulated: false)], databaseAddress: folder + "/deep/p.sqlite",
@@ -58,7 +58,7 @@ import Testing
                     try await ServeRules.checkKeys(of: assembly)
                 }
                 #expect(failure.message.contains(key))
-                // The command that the remedy names is sufficient.
+                // The command that the remedy names is enough to start the server.
                 let digits = try #require(failure.remedy.firstMatch(of: /rage (\w{8})`/)).output.1
                 let stored = try KeysRevokeCommand.key(
                     beginning: String(digits), among: await assembly.engine.keys.all(of: "rage"),
@@ -69,7 +69,9 @@ import Testing
         }
     }
 
-    @Test func `a wrong or missing app name is refused with help`() async throws {
+    @Test func `a wrong or missing app name is refused, and a similar name is suggested`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
                 apps: [app("birds", isSimulated: false), app("rage", isSimulated: false)],

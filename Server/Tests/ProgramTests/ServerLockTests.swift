@@ -4,7 +4,7 @@ import Testing
 @testable import Program
 
 @Suite struct ServerLockTests {
-    @Test func `a second server on a database is refused, whichever path to the file it has`()
+    @Test func `a second server on one database is refused, whichever path to the file it has`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -29,7 +29,7 @@ import Testing
             #expect(try ServerLock.acquire(for: folder + "/q.sqlite") != nil)
             first.release()
             #expect(try ServerLock.acquire(for: path) != nil)
-            // The test did not keep this lock, so it was released.
+            // The test did not store this lock, so the lock was released.
             #expect(try ServerLock.acquire(for: path) != nil)
         }
     }

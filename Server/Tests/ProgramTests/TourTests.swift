@@ -20,7 +20,8 @@ import Testing
         #expect(lines.filter { $0.contains("curl -s") } == Tour.commands())
     }
 
-    @Test func `the tour of a continued world says what does not continue`() {
+    @Test
+    func `if a world is continued, the tour says that its clock and purchases do not continue`() {
         for isContinued in [true, false] {
             let text = Tour.text(
                 serverPort: 8080, simulatorPort: 8090, appKey: "pk", secretKey: "sk",
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    // Skipped without curl, because the commands are run as a reader would paste them.
+    // The test is skipped without curl, because the commands are run as a reader would paste them.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: curl)))
     func `the commands of the tour do what the tour says`() async throws {
         try await TemporaryFolder.with { folder in

@@ -40,7 +40,7 @@ import Testing
         #expect(hosts("postgres:///p", ["PGHOST": "db"]) == ["db"])
     }
 
-    @Test func `a check mentions an unencrypted connection, and continues`() async throws {
+    @Test func `perennial check mentions an unencrypted connection, and continues`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/perennial.yaml"
             let text = "apps:\n  rage:\n    bundle_id: com.example.rage\n    app_apple_id: 1\n"

@@ -38,7 +38,9 @@ import Testing
         Worker(every: pause, logger: logger) { steps }
     }
 
-    @Test func `each step is repeated until no work is left, before the next step begins`() async {
+    @Test func `a worker repeats each step until no work is left, before the next step begins`()
+        async
+    {
         let diary = Diary()
         let steps = [diary.step("a", batches: 2), diary.step("b", batches: 1)]
         #expect(await Self.worker(steps).processDue())
@@ -62,7 +64,10 @@ import Testing
         }
     }
 
-    @Test func `pauses grow while all steps fail, and are never shorter than the normal pause`() {
+    @Test
+    func
+        `a worker's pauses grow while all steps fail, and are never shorter than the normal pause`()
+    {
         let usual = Self.worker()
         #expect(
             (0...6).map { usual.pause(after: $0) } == [1, 1, 2, 4, 8, 15, 15].map { .seconds($0) })

@@ -17,7 +17,8 @@ import Testing
         }
     }
 
-    @Test func `plain words get their YAML types, and dates and quoted words are text`()
+    @Test
+    func `in a world file, plain words get their YAML types; dates and quoted words are text`()
         async throws
     {
         let body = try await body(
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [("shop: None.storekit", "None.storekit"), ("a: [", "not YAML")])
-    func `the failure of an unreadable file names the file`(
+    func `an error about an unreadable world file names the file`(
         text: String, name: String
     ) async throws {
         let failure = await #expect(throws: StartFailure.self) { try await body(text) }

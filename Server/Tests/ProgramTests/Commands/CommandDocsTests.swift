@@ -9,7 +9,7 @@ import Testing
 @Suite struct CommandDocsTests {
     private typealias Leaf = (path: String, type: any ParsableCommand.Type)
 
-    /// Each command that has no subcommands, by its path.
+    /// The commands that have no subcommands, by their path.
     private static var leaves: [Leaf] { leaves(of: Perennial.self, after: []) }
 
     private static func leaves(of type: any ParsableCommand.Type, after path: [String]) -> [Leaf] {
@@ -46,7 +46,7 @@ import Testing
     {
         let row = try #require(try Self.page().first { $0.hasPrefix("| `\(flag) ") })
         let listed = row.split(separator: "|")[1].matches(of: #/`([^`]+)`/#).map { String($0.1) }
-        // In these commands, `--data` names the folder that the command creates.
+        // For these commands, `--data` names the folder that the command creates.
         let makers: Set = ["dev", "simulate", "prove"]
         let having = Self.leaves.filter { path, type in
             !makers.contains(path)

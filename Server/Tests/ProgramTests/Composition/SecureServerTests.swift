@@ -35,7 +35,7 @@ import Testing
         }
         """
 
-    @Test func `curl gets answers, and a reload shows another certificate`() async throws {
+    @Test func `curl gets answers over TLS, and a reload shows another certificate`() async throws {
         let said = try await BuiltProgram.output(
             of: """
                 \(Self.start)

@@ -5,11 +5,11 @@ import Testing
 @testable import Program
 
 struct ServerAddressesTests {
-    /// So many checks that a client which never pauses tries to connect during many of them.
+    /// The number of checks. A client that never pauses tries to connect during many of them.
     private static let checks = 300
 
-    /// If the check accepted a connection, no handler would answer it. The client would wait until
-    /// its own time limit.
+    /// If the check accepted a connection, no handler would answer it, and the client would wait
+    /// until its own time limit.
     @Test func `checking whether an address is free accepts no connection`() async throws {
         let place = try BoundSocket()
         let port = place.port
@@ -35,7 +35,7 @@ struct ServerAddressesTests {
         await #expect(throws: StartFailure.self) { try await addresses.requireFree() }
     }
 
-    /// The system remembers each ended connection for a minute.
+    /// After a connection ends, the system remembers the connection for a minute.
     @Test func `an address is free although connections of an earlier server have just ended`()
         async throws
     {
@@ -86,7 +86,7 @@ private struct BoundSocket {
     func close() { Foundation.close(descriptor) }
 
     /// Whether a program at this port accepts a connection. While no program listens, the system
-    /// may connect the client to itself; this does not count.
+    /// may connect the client to itself; such a connection does not count.
     static func acceptsConnection(at port: UInt16) -> Bool {
         guard let client = connected(to: port) else { return false }
         defer { Foundation.close(client) }

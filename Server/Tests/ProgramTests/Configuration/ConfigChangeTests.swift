@@ -16,7 +16,7 @@ import Testing
         .apps
     }
 
-    @Test func `the changes of a setting are listed line by line`() throws {
+    @Test func `the changes of a configuration are listed line by line`() throws {
         let old = try apps(
             """
                 products:
@@ -212,7 +212,9 @@ import Testing
         #expect(lines.last == "Applied")
     }
 
-    @Test func `the new file replaces the old one and has its permissions`() async throws {
+    @Test func `the new configuration file replaces the old one and has its permissions`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let path = "\(folder)/perennial.yaml"
             let files = FileManager.default
@@ -256,7 +258,9 @@ import Testing
             ])
     }
 
-    @Test func `a failure names the file that caused it`() async throws {
+    @Test func `if a configuration file is missing or invalid, the error names the file`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let path = "\(folder)/other.yaml"
             let missing = #expect(throws: ConfigurationFailure.self) {

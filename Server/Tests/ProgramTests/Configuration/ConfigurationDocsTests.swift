@@ -64,7 +64,8 @@ import Testing
         Table(page: "webhooks.md", head: "key of `webhooks`", paths: ["webhooks."]),
     ]
 
-    @Test(arguments: tables) func `every row of a table names a key that exists`(table: Table)
+    @Test(arguments: tables)
+    func `every row of a table in the docs names a configuration key that exists`(table: Table)
         throws
     {
         let known = (Self.mappings + Self.explained).flatMap { path, _, keys in
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `every key has a row in a table`() throws {
+    @Test func `every configuration key has a row in a table of the docs`() throws {
         for (path, page, keys) in Self.mappings {
             let rows = try Self.tables.filter { $0.page == page }.flatMap { table in
                 try Self.rows(of: table).flatMap { row in table.paths.map { $0 + row } }
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `the page explains keys that have no table`() throws {
+    @Test func `the docs explain configuration keys that have no table`() throws {
         for (_, page, keys) in Self.explained {
             let words = Set(try Self.text(of: page).split { !$0.isLetter && $0 != "_" })
             for key in keys {
@@ -100,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a change of any key is shown, except for the keys in this list`() {
+    @Test func `a change of any configuration key is shown, except for the keys in this list`() {
         let silent = ConfigurationReader.appKeys.filter { $0.lines == nil }.map(\.name)
         #expect(
             silent == [

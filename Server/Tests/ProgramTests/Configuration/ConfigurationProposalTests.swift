@@ -26,7 +26,8 @@ import Testing
         try body(ConfigurationProposal.reading(inPlaceOf: path))
     }
 
-    @Test func `a proposal has the settings of each app and the differences`() throws {
+    @Test func `a proposed configuration has the settings of each app and the differences`() throws
+    {
         let file = Self.head + "    products: {monthly: [pro]}\n"
         try withFolder(["perennial.yaml": file]) { read in
             let changed = try read(Self.head + "    products: {monthly: [plus]}\n")
@@ -88,7 +89,7 @@ import Testing
     @Test func `a variable is allowed only for the app that names it now, by its whole name`()
         throws
     {
-        // Two variables of this process whose values are short enough for a secret. The file
+        // The values of two variables of this process are short enough for a secret. The file
         // contains both names, but the second one only as a part of a longer name.
         let names = ProcessInfo.processInfo.environment.filter { name, value in
             let text = value.trimmingCharacters(in: .whitespacesAndNewlines)

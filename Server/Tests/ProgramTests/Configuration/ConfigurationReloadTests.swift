@@ -79,7 +79,9 @@ import Testing
         }
     }
 
-    @Test func `the server publishes a new issue without a restart`() async throws {
+    @Test func `after a reload of the configuration, the server publishes a new issue`()
+        async throws
+    {
         try await withDesk { desk in
             let former = desk.live.current.engine
             #expect(try desk.items == ["one"])
@@ -100,7 +102,7 @@ import Testing
         (first.replacing("app_apple_id: 1", with: "simulated: true"), "simulated apps"),
         (first + "settings: {port: abc}\n", "is not a port"),
     ])
-    func `a file with a problem changes nothing, and the log names the problem`(
+    func `a configuration file with a problem changes nothing, and the log names the problem`(
         text: String, problem: String
     ) async throws {
         try await withDesk { desk in

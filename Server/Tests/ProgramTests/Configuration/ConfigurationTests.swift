@@ -70,8 +70,8 @@ import Testing
         #expect(file.apps.last?.appStore == nil)
     }
 
-    /// The end of `app_store: {key_id: K, issuer_id: I, `, whether the app is simulated, and the
-    /// hosts.
+    /// Each row: the end of `app_store: {key_id: K, issuer_id: I, `, whether the app is simulated,
+    /// and the hosts.
     static let hosts: [(String, Bool, AppStoreHosts)] = [
         ("private_key_env: KEY", false, .apple),
         ("private_key_env: KEY, older_host_names: true", false, .appleBefore2026),
@@ -170,7 +170,7 @@ import Testing
             says: "Did you mean port?"),
     ]
 
-    /// Mistakes in `app_store: {…}`, and whether the app is simulated.
+    /// Each row: a mistake in `app_store: {…}`, and whether the app is simulated.
     static let keyMistakes: [(String, Bool, String)] = [
         ("issuer_id: I, private_key_env: KEY", false, "app_store has no key_id."),
         ("key_id: K, private_key_env: KEY", false, "app_store has no issuer_id."),
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: mistakes)
-    func `a mistake is reported with its line`(row: Row) throws {
+    func `a mistake in the configuration is reported with its line`(row: Row) throws {
         let failure = try #require(throws: ConfigurationFailure.self) { try read(row.text) }
         let found = failure.complaints.first { $0.description.contains(row.says) }
         let complaint = try #require(found, "\(failure.complaints)")
@@ -270,14 +270,14 @@ import Testing
         #expect(failure.complaints.contains { $0.message.contains(says) }, "\(failure.complaints)")
     }
 
-    @Test func `all mistakes are reported at once`() throws {
+    @Test func `all mistakes in a configuration are reported at once`() throws {
         let text = "apps:\n  a:\n    simulated: maybe\n    colour: red\n  b: 5"
         let failure = try #require(throws: ConfigurationFailure.self) { try read(text) }
         let lines = failure.complaints.compactMap(\.line)
         #expect(Set(lines) == [2, 3, 4, 5] && lines == lines.sorted())
     }
 
-    @Test func `a key that occurs twice is a mistake`() {
+    @Test func `a configuration key that occurs twice is a mistake`() {
         let text = "apps:\n  a:\n    bundle_id: x\n    bundle_id: y"
         #expect(throws: ConfigurationFailure.self) { try read(text) }
     }

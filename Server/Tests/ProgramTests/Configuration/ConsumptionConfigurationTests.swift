@@ -30,7 +30,9 @@ import Testing
         ("{answer: always}", "Use one of never, with_consent."),
         ("{refund_preference: no}", "Use one of decline, grant_full, grant_prorated."),
         ("{answers: never}", "Did you mean answer?"),
-    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
+    ]) func `a mistake in the consumption settings is reported with its remedy`(
+        text: String, says: String
+    ) throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try rules("consumption: \(text)")
         }

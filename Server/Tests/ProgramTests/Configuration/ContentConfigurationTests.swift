@@ -89,7 +89,9 @@ import Testing
         ("after_lapse: burn\n" + item + "}}", "Use one of close, keep."),
         ("sandbox: perhaps\n" + item + "}}", "“perhaps” is neither true nor false."),
         ("link_minutes: 0\n" + item + "}}", "link_minutes is out of range."),
-    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
+    ]) func `a mistake in the content settings is reported with its remedy`(
+        text: String, says: String
+    ) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try content(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")

@@ -20,7 +20,7 @@ import Testing
         #expect(try dashboard("dashboard: {url: 'http://localhost:8080'}") != nil)
     }
 
-    @Test func `sessions and a proxy can be configured`() throws {
+    @Test func `the length of sessions and a trusted proxy can be configured`() throws {
         let found = try #require(
             try dashboard(
                 """
@@ -75,7 +75,7 @@ import Testing
             "is not an IP address"
         ),
     ])
-    func `an invalid value is a problem with its line`(lines: String, message: String) {
+    func `an invalid dashboard setting is reported with its line`(lines: String, message: String) {
         let failure = #expect(throws: ConfigurationFailure.self) { try dashboard(lines) }
         let texts = failure?.complaints.map { $0.message } ?? []
         #expect(texts.contains { $0.contains(message) }, "\(texts)")

@@ -52,7 +52,7 @@ import Testing
             ])
     }
 
-    /// An address, and whether notifications may be forwarded to it.
+    /// Each row: an address, and whether notifications may be forwarded to it.
     static let addresses: [(url: String, isGood: Bool)] = [
         ("https://old.example.com", true), ("https://10.0.0.7/apple", true),
         ("http://127.0.0.1:9000/a", true), ("http://[::1]:9000/a", true),
@@ -86,14 +86,16 @@ import Testing
         ("    forward: [https://a.example/]\n    forward_policy: some", "is not a forward_policy"),
         ("    forward_policy: all", "no forwarding address"),
     ])
-    func `a mistake is reported with its line`(lines: String, expected: String) {
+    func `a mistake in the forwarding settings is reported with its line`(
+        lines: String, expected: String
+    ) {
         let failure = #expect(throws: ConfigurationFailure.self) { try rules(lines) }
         let complaint = failure?.complaints.first
         #expect(complaint?.message.contains(expected) == true, "\(complaint?.message ?? "")")
         #expect((complaint?.line ?? 0) >= 6)
     }
 
-    @Test func `pauses between attempts double up to six hours, and all attempts take a week`() {
+    @Test func `pauses between attempts to forward double up to six hours, and all take a week`() {
         let pauses = (1...ForwardingSettings.attemptsMax).map {
             ForwardingSettings.pause(after: $0)
         }

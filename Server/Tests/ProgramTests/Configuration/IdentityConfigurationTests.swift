@@ -108,7 +108,7 @@ import Testing
     @Test(arguments: [
         "identity: {proof: hmac, secret_env: SECRET}",
         "identity: {proof: hmac, secret_file: secret.txt}",
-    ]) func `the secret of a proof comes from a variable or a file`(text: String) throws {
+    ]) func `the secret of identity proofs comes from a variable or a file`(text: String) throws {
         #expect(try settings(text)?.proof == .hmac(AppSecret(Self.secret)))
     }
 
@@ -152,7 +152,9 @@ import Testing
             "There is no valid secret for verifying proofs."
         ),
         ("identity: {proof: jwt, public_key_file: x.pem}", "contains no P-256 public key"),
-    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
+    ]) func `a mistake in the identity settings is reported with its remedy`(
+        text: String, says: String
+    ) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try settings(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")

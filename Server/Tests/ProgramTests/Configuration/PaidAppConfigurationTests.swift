@@ -37,7 +37,7 @@ import Testing
         ("{before: 3.0}", "paid_app needs before and entitlements."),
         ("{before: v3, entitlements: [pro]}", "“v3” is not a version."),
         ("{befor: 3.0, entitlements: [pro]}", "Did you mean before?"),
-    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
+    ]) func `a mistake in paid_app is reported with its remedy`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try settings(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")

@@ -62,13 +62,18 @@ import Testing
             "placements: {x: {products: [p], metadata: {a: {b: {c: {d: {e: 1}}}}}}}",
             "too large or too deep"
         ),
-    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
+    ]) func `a mistake in a placement is reported with its remedy`(text: String, says: String)
+        throws
+    {
         let failure = #expect(throws: ConfigurationFailure.self) { try file(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")
     }
 
-    @Test func `a product that is not configured causes a warning with the nearest name`() throws {
+    @Test
+    func `a product in a placement that is not configured causes a warning with the nearest name`()
+        throws
+    {
         let found = try file("placements: {paywall: {products: [p, qq]}}")
         let warnings = found.warnings.map(\.description)
         #expect(

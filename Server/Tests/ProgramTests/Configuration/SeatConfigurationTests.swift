@@ -23,7 +23,7 @@ import Testing
         #expect(file.warnings.contains { $0.message.contains("sandbox only") } == isWarned)
     }
 
-    @Test func `an unknown environment is reported with its remedy`() throws {
+    @Test func `an unknown environment in the seat settings is reported with its remedy`() throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try file("seats: {tell_apple: [live]}")
         }

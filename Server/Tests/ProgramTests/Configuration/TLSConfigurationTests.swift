@@ -7,7 +7,8 @@ import Testing
 
 @testable import Program
 
-/// The certificate of the configuration: what is refused, and how it is replaced.
+/// Which certificates and keys in the configuration are refused, and how renewed ones replace
+/// them.
 @Suite struct TLSConfigurationTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var certificate = "good.pem"
@@ -49,7 +50,9 @@ import Testing
         Case(certificate: "damaged.pem", says: "contains a certificate that cannot be read"),
         Case(certificate: "huge.pem", says: "has more than 65536 bytes."),
     ])
-    func `a pair that cannot be used is a problem with its line`(row: Case) async throws {
+    func `a certificate or key that cannot be used is reported with its line`(row: Case)
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             try await CertificateFiles.make(Self.script, in: folder)
             let path = folder + "/perennial.yaml"
@@ -65,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `both files must be named`() throws {
+    @Test func `the configuration of TLS must name both the certificate and the key`() throws {
         for lines in ["tls: {}", "tls: {certificate_file: a.pem}", "tls: {private_key_file: ''}"] {
             let text = "apps:\n  a:\n    bundle_id: x\n" + lines
             let failure = #expect(throws: ConfigurationFailure.self) {
@@ -109,7 +112,9 @@ import Testing
         }
     }
 
-    @Test func `check reports when a certificate ends, and one that has expired`() async throws {
+    @Test func `perennial check reports when a certificate ends, and one that has expired`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             try await CertificateFiles.make(
                 "authority root; pair good root 90; pair soon root 2; pair late root -1",
@@ -133,7 +138,7 @@ import Testing
 
     // MARK: - Changed files
 
-    /// A certificate in force, whose files are `live.pem` and `live.key`.
+    /// Runs the body with a certificate in force, whose files are `live.pem` and `live.key`.
     private static func withReload(
         _ body: (_ folder: String, CertificateReload, LineCollector) async throws -> Void
     ) async throws {
@@ -154,7 +159,10 @@ import Testing
         }
     }
 
-    @Test func `a renewed pair is in force at the next look, and is logged once`() async throws {
+    @Test
+    func `a renewed certificate is in force after the next check of its files, and is logged once`()
+        async throws
+    {
         try await Self.withReload { folder, reload, log in
             let former = reload.live.current
             reload.reloadIfChanged()
@@ -169,7 +177,8 @@ import Testing
         }
     }
 
-    @Test func `a changed configuration that names an expired pair leaves the former in force`()
+    @Test
+    func `if a new configuration names an expired certificate, the former one stays in force`()
         async throws
     {
         try await Self.withReload { folder, reload, log in
@@ -190,7 +199,7 @@ import Testing
         ("rm live.key", "live.key cannot be read."),
         ("printf x >live.pem", "live.pem is not in PEM format."),
     ])
-    func `a pair that cannot be used is refused, and the former one stays in force`(
+    func `a replaced certificate that cannot be used is refused, and the former stays in force`(
         change: String, says: String
     ) async throws {
         try await Self.withReload { folder, reload, log in

@@ -14,7 +14,9 @@ import Testing
 
     @Test(arguments: [
         ("P1M", 1, 0), ("P1Y", 12, 0), ("P2W", 0, 14), ("P30D", 0, 30), ("P1Y6M1W2D", 18, 9),
-    ]) func `a product says how long its term lasts`(text: String, months: Int, days: Int) throws {
+    ]) func `the configuration of a product says how long its term lasts`(
+        text: String, months: Int, days: Int
+    ) throws {
         let rules = try #require(try terms("products: {p: {entitlements: [e], term: \(text)}}"))
         #expect(rules.products["p"]?.length == Term.Length(months: months, days: days))
         #expect(rules.clock == .utc && rules.overlap == .stack)
@@ -101,7 +103,9 @@ import Testing
         Row(text: "terms: {overlap: pile}", says: "Use one of stack, extend, refuse."),
     ]
 
-    @Test(arguments: mistakes) func `a mistake is reported with its remedy`(row: Row) throws {
+    @Test(arguments: mistakes)
+    func `a mistake in the terms of the configuration is reported with its remedy`(row: Row) throws
+    {
         let failure = #expect(throws: ConfigurationFailure.self) { try terms(row.text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(row.says) }, "\(said)")
@@ -110,7 +114,7 @@ import Testing
     @Test(arguments: [
         ("season: [e]", "season does not renew and has no term: it gives no access."),
         ("gems: {term: P1M}", "gems has a term, but s says it needs none."),
-    ]) func `a term that does not fit the StoreKit file causes a warning`(
+    ]) func `a term in the configuration that does not fit the StoreKit file causes a warning`(
         products: String, says: String
     ) throws {
         let shop = """

@@ -11,7 +11,9 @@ import Testing
         return file.apps.first?.settings.wallets
     }
 
-    @Test func `a product says what it credits, and a wallet says what refunds take back`() throws {
+    @Test func `a product's settings say what it credits, and a wallet's what refunds take back`()
+        throws
+    {
         let rules = try #require(
             try wallets(
                 """
@@ -26,7 +28,8 @@ import Testing
         #expect(rules.currency("coins") == .init(refunds: .toZero, allowsDebt: false))
     }
 
-    @Test func `a wallet says who may spend from it, and how much an app may spend offline`() throws
+    @Test func `a wallet's settings say who may spend, and how much an app may spend offline`()
+        throws
     {
         let products = "products: {p: {credits: {gems: 1, coins: 1}}}\n"
         let rules = try #require(
@@ -58,7 +61,9 @@ import Testing
             "products: {p: {credits: {gems: 1}}}\nwallets: {gems: {refunds: some}}",
             "Use one of to_zero, below_zero, nothing."
         ),
-    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
+    ]) func `a mistake in the wallet settings is reported with its remedy`(
+        text: String, says: String
+    ) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try wallets(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")

@@ -51,7 +51,7 @@ import Testing
         return try #require(WebhookSecret("whsec_" + Data(bytes).base64EncodedString()))
     }
 
-    /// Starts a receiver, and returns what the torture finds wrong.
+    /// Starts a receiver, and returns what the test deliveries find wrong.
     private static func findings(
         _ language: Language, _ change: (String) -> String = { $0 }
     ) async throws -> [WebhookFinding] {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    // Skipped if neither Python nor Node is installed.
+    // The test is skipped if neither Python nor Node is installed.
     @Test(.enabled(if: !Language.present.isEmpty), arguments: Language.present)
     func `the receivers on the page accept correct deliveries and refuse wrong ones`(
         language: Language
@@ -136,7 +136,7 @@ import Testing
     ]
 
     @Test(.enabled(if: Language.present.contains(.python)), arguments: mistakes.indices)
-    func `the cases detect each mistake in a receiver`(index: Int) async throws {
+    func `the test deliveries detect each mistake in a receiver`(index: Int) async throws {
         let (was, becomes, cases) = Self.mistakes[index]
         let code = try Self.code(of: "python")
         try #require(code.contains(was), "the page does not contain \(was)")
@@ -149,7 +149,7 @@ import Testing
                 .cases.count)
     }
 
-    @Test func `the Swift code on the page is the code that is compiled here`() throws {
+    @Test func `the Swift receiver on the page is the code that is compiled here`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "WebhookReceiver.swift")
         #expect(try Self.code(of: "swift") == String(contentsOf: file, encoding: .utf8))
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `the torture command says what is wrong, and fails`() async throws {
+    @Test func `the command that tests a receiver says what is wrong, and fails`() async throws {
         let program = try BuiltProgram.path()
         let output = try await Shell.output(
             of: """

@@ -7,17 +7,17 @@ import Testing
 @testable import Program
 
 @Suite struct WebhookSenderTests {
-    @Test func `the documented time limit of a receiver equals the one in the code`() {
+    @Test func `the documented time limit of a webhook receiver equals the one in the code`() {
         #expect(Courier.timeout == .seconds(WebhookFigures.answerSeconds))
     }
 
-    /// Hosts of webhooks, and whether plain HTTP to them is allowed.
+    /// Each row: the host of a webhook, and whether plain HTTP to it is allowed.
     @Test(arguments: [
         ("localhost", true), ("LOCALHOST", true), ("127.0.0.1", true), ("[::1]", true),
         ("crm.internal", true), ("CRM.internal", true), ("127.0.0.2", false),
         ("[::ffff:127.0.0.1]", false), ("10.0.0.1", false), ("example.com", false),
     ])
-    func `plain HTTP is used for exactly those hosts for which it may be configured`(
+    func `webhooks use plain HTTP for exactly those hosts for which it may be configured`(
         host: String, isOpen: Bool
     ) {
         let rules = WebhookRules(privateHosts: ["crm.internal"], allowsLoopback: true)

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [(0, true), (3, true), (4, true), (5, false)] as [(Int64, Bool)])
-    func `a log that is shorter than the server has recorded is refused`(
+    func `a log of events that is shorter than the server has recorded is refused`(
         recorded: Int64, isAccepted: Bool
     ) async throws {
         try await Self.withDatabase(recorded: recorded) { path, file in
@@ -93,7 +93,7 @@ import Testing
                 of: #""$perennial" restore --mark --database '\#(path)'"#)
             #expect(marked.hasPrefix("Epoch "))
             #expect(try await Self.refusal(file) == nil)
-            // A server has recorded the new epoch. The earlier copy does not have it.
+            // A server has recorded the new epoch. The earlier copy does not have this epoch.
             let store = Database(try DatabaseAddress.open(path))
             let epoch = try await store.read { try $0.events.epochs(of: Self.app).current }
             store.driver.close()

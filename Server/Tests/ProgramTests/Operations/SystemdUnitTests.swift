@@ -12,12 +12,13 @@ import Testing
         return try String(contentsOf: file, encoding: .utf8)
     }
 
-    /// In tenths, by `systemd-analyze security`. Without its security options, the unit has an
-    /// exposure of 9.2, "UNSAFE".
+    /// The maximum exposure of the unit in tenths, by `systemd-analyze security`. Without its
+    /// security options, the unit has an exposure of 9.2, "UNSAFE".
     private static let exposureMax = 20
 
     @Test(.enabled(if: path != nil, "systemd-analyze is not installed"))
-    func `the unit takes away the permissions that the program does not need`() async throws {
+    func `the systemd unit takes away the permissions that the program does not need`() async throws
+    {
         let program = try #require(Self.path)
         try await TemporaryFolder.with { folder in
             let file = folder + "/perennial.service"
@@ -30,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `the unit leaves the permissions that the program needs`() throws {
+    @Test func `the systemd unit leaves the permissions that the program needs`() throws {
         let unit = try Self.unit()
         for line in [
             "StateDirectory=perennial", "User=perennial",
