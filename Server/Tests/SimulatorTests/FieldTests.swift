@@ -3,9 +3,11 @@ import Testing
 
 @testable import Simulator
 
-/// What documents contain after each event of a life.
+/// What documents contain after each event in the life of a subscription.
 @Suite struct FieldTests {
-    @Test func `a first purchase is its own original, and lasts a month`() async throws {
+    @Test func `the first transaction of a subscription is its own original, and lasts a month`()
+        async throws
+    {
         let stage = try Stage()
         let bought = try await stage.buy("pro.monthly")
         let letter = try require(try await stage.letters().first, "no letter")
@@ -28,7 +30,9 @@ import Testing
         #expect(renewal.expirationIntent == nil && renewal.isInBillingRetryPeriod == nil)
     }
 
-    @Test func `a renewal is a new transaction that begins where the old one ended`() async throws {
+    @Test func `a renewal is a new transaction that begins where the previous one ended`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.advance("P1M")
@@ -55,7 +59,9 @@ import Testing
         #expect(renewal.recentSubscriptionStartDate == stage.simulator.clock.now)
     }
 
-    @Test func `a renewal that is charged early begins at the old end all the same`() async throws {
+    @Test func `a renewal that is charged early begins at the end of the previous period`()
+        async throws
+    {
         let stage = try Stage { $0.renewsEarlySeconds = 3600 }
         try await stage.buy("pro.monthly")
         try await stage.advance(to: "2026-02-10T18:59:59Z")
@@ -70,7 +76,8 @@ import Testing
         #expect(try truth.period?.upperBound == moment("2026-02-10T20:00:00Z"))
     }
 
-    @Test func `a trial is free, comes once, and later months count from its end`() async throws {
+    @Test func `a trial is free, is given once, and later months count from its end`() async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.yearly").originalTransactionID
         let trial = try await stage.letters()[0]
@@ -115,7 +122,7 @@ import Testing
         #expect(letters.last?.transaction.offerType == nil)
     }
 
-    @Test func `recovery in grace keeps the billing date; later recovery sets a new one`()
+    @Test func `a recovery in grace keeps the billing date, and a later one sets a new date`()
         async throws
     {
         let recoveries = [("P36D", "2026-03-10T19:00:00Z"), ("P60D", "2026-04-11T19:00:00Z")]
@@ -173,7 +180,9 @@ import Testing
         #expect(try both[1].expiresDate == moment("2026-02-20T20:00:00Z"))
     }
 
-    @Test func `a refund has its date, reason and amount, and renewal is off`() async throws {
+    @Test func `a refunded transaction has its date, reason and amount, and renewal is off`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P3D")

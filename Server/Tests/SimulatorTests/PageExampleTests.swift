@@ -4,7 +4,7 @@ import Testing
 
 @testable import Simulator
 
-/// Executes the examples of docs/simulator.md: each block runs in a new world with anna's device.
+/// Runs the examples of docs/simulator.md. Each block runs in a new world with anna's device.
 @Suite struct PageExampleTests {
     private static let page = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs/simulator.md")

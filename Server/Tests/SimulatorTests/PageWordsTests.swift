@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// The tables of the simulator's pages list all the words of the code, and no others.
+/// The tables on the simulator's pages must list all the words of the code, and no others.
 @Suite struct PageWordsTests {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs")
@@ -90,7 +90,7 @@ import Testing
         subject: Verb.Subject
     ) throws {
         let path = "/_sim/\(subject.rawValue)/"
-        // The paths of one row are listed as: the first in full, of the others the last part.
+        // The first path of a row is in full. Of each other path, the row has only the last part.
         let paths = Self.words(inColumn: 0, of: try row(of: path)).drop { !$0.contains(path) }
         let listed = paths.compactMap { $0.split(separator: "/").last.map(String.init) }
         #expect(listed.sorted() == names(subject))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SalesReportHistoryTests {
     private static let day = RFC3339.millisecondsPerDay
 
-    /// The number of subscriptions in each counted state.
+    /// The number of subscriptions in each state that reports count.
     private static func counts(of purchases: [TruePurchase]) -> [TruePurchase.State: Int] {
         let states = purchases.filter { $0.renewsTo != nil }.map(\.state)
         return Dictionary(grouping: states.filter(counted.contains)) { $0 }.mapValues(\.count)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `the sums of all days are those of the ground truth`(seed: UInt64) throws {
+    func `the sums of the reports of all days are those of the ground truth`(seed: UInt64) throws {
         var random = try RandomWorld(seed: seed, accounts: 150, months: 14, shop: FullShop.file())
         random.advance(to: random.end)
         var books = try DailyBooks(
@@ -137,7 +137,7 @@ import Testing
         ] { #expect(families[family] ?? 0 > 0, "\(family)") }
     }
 
-    @Test func `a reversed refund does not change history`() async throws {
+    @Test func `a reversed refund does not change the reports of past days`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P2D")
@@ -151,7 +151,7 @@ import Testing
         #expect(counts == [1, 1, 0, 0, 1, 1])
     }
 
-    @Test func `a chain records steps up to the limit`() async throws {
+    @Test func `a chain of renewals records steps up to the limit`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         var chain = try await stage.simulator.world.subscription(id)

@@ -41,7 +41,7 @@ import Testing
     // MARK: - Files
 
     @Test(arguments: [("filter[", "]"), ("filter%5B", "%5D")])
-    func `the response is a gzip file that every tool can read`(
+    func `a report is sent as a gzip file that every tool can read`(
         opening: String, closing: String
     ) async throws {
         let stage = try await stage()
@@ -71,12 +71,12 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 65_535, 65_536, 200_000])
-    func `a file of any length is the same after decompression`(count: Int) throws {
+    func `a file of any length is the same after compression and decompression`(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
         #expect(try Self.unzipped(Gzip.file(of: bytes)) == bytes)
     }
 
-    /// Decompressed by gzip itself, which checks the lengths and the checksum.
+    /// Returns the file as gzip itself decompresses it, which checks the lengths and the checksum.
     static func unzipped(_ file: [UInt8]) throws -> [UInt8] {
         let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString + ".gz")
         try Data(file).write(to: path)
@@ -93,7 +93,7 @@ import Testing
         ("SALES", "SUMMARY", "1_0"), ("SUBSCRIPTION", "SUMMARY", "1_4"),
         ("SUBSCRIPTION_EVENT", "SUMMARY", "1_3"), ("SUBSCRIBER", "DETAILED", "1_3"),
     ])
-    func `each report can be read back`(
+    func `each downloaded report can be parsed`(
         type: String, subtype: String, version: String
     ) async throws {
         let stage = try await stage()
@@ -168,7 +168,7 @@ import Testing
     ]
 
     @Test(arguments: refusals.indices)
-    func `an invalid request is refused as Apple refuses it`(index: Int) async throws {
+    func `an invalid request for a report is refused as Apple refuses it`(index: Int) async throws {
         let (name, value, status, detail) = Self.refusals[index]
         let stage = try await stage()
         let call = try Self.call(.sales, Self.changed(name, value))
@@ -262,8 +262,8 @@ import Testing
             #expect(report.rows.map(\.countryOfSale).sorted() == countries)
             #expect(report.rows.allSatisfy { $0.quantity == 1 && $0.direction == .sale })
         }
-        // Amounts of several currencies have no sum, so the file of all regions contains the files
-        // of countries.
+        // Amounts of several currencies have no sum, so the file of all regions consists of the
+        // files of countries.
         let all = try await stage.simulator.report(Self.finance("2026-04", "ZZ")).get()
         let lines = String(decoding: try Self.unzipped(all), as: UTF8.self).split(separator: "\n")
         #expect(
@@ -279,7 +279,9 @@ import Testing
         }
     }
 
-    @Test func `a refund in a financial report is a separate return`() async throws {
+    @Test func `a financial report lists a refund as a separate row with the direction return`()
+        async throws
+    {
         let stage = try await stage()
         let id = try await stage.truth().originalTransactionID
         try await stage.simulator.change(id, .refund(RefundOrder(.prorated(50_000))))
@@ -302,7 +304,7 @@ import Testing
 
     // MARK: - Settings
 
-    @Test func `a reset sets the agreement`() async throws {
+    @Test func `a reset of the simulator sets the developer's agreement with Apple`() async throws {
         let stage = try Stage()
         try await stage.withClient { client in
             _ = try await client.json(
@@ -321,7 +323,7 @@ import Testing
         #expect(rules.isSmallBusiness && rules.taxes == ["DEU": 19_000, "CHE": 8100])
     }
 
-    @Test func `each storefront has its two letters and a region`() {
+    @Test func `each storefront has its two letters and a region of financial reports`() {
         #expect(Set(Storefront.all.map(\.twoLetterCountry)).count == Storefront.all.count)
         let letters = ["CHE": "CH", "SWE": "SE", "AUT": "AT", "AUS": "AU", "XKS": "XK"]
         for (country, two) in letters {

@@ -79,7 +79,7 @@ import Testing
         #expect(row.isPartialRefund && row.developerProceeds == 6993 - 4663)
     }
 
-    @Test func `an upgrade refunds a part and sells the new product`() async throws {
+    @Test func `an upgrade refunds a part of the old product and sells the new one`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P15D")
@@ -222,13 +222,14 @@ import Testing
     // MARK: - Proceeds
 
     @Test(arguments: [
-        // price, tax in thousandths of a percent, reduced, proceeds
+        // The columns: price, tax in thousandths of a percent, whether Apple's share is reduced,
+        // proceeds.
         (9990, 0, false, 6993), (9990, 0, true, 8492), (9990, 19_000, false, 5877),
         (9990, 19_000, true, 7136), (9990, 8100, false, 6470), (1, 0, false, 1),
         (0, 19_000, false, 0),
         (999_999_999_999, 25_000, false, 560_000_000_000),
     ])
-    func `tax is taken out first, then Apple's share, each rounded down`(
+    func `tax is taken out first, then Apple's share, and each is rounded down`(
         price: Int64, tax: Int64, isReduced: Bool, proceeds: Int64
     ) {
         var rules = ReportRules()
@@ -241,7 +242,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the rate changes after a year of paid service`(isSmallBusiness: Bool) async throws {
+    func `after a year of paid service, the developer gets the higher share`(isSmallBusiness: Bool)
+        async throws
+    {
         let stage = try Stage { $0.reports.isSmallBusiness = isSmallBusiness }
         try await stage.buy("pro.monthly")
         try await stage.advance("P13M")
@@ -254,7 +257,7 @@ import Testing
     }
 
     @Test(arguments: [(60, true), (61, false)])
-    func `a gap of more than sixty days resets the paid service`(
+    func `a gap of more than sixty days resets the year of paid service`(
         days: Int, isReduced: Bool
     ) async throws {
         let stage = try Stage()

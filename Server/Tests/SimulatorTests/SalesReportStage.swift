@@ -6,7 +6,7 @@ extension CivilDate {
     init(test text: String) throws { self = try require(CivilDate(isoText: text), text) }
 }
 
-/// Apple's reports of a stage's world.
+/// Apple's reports about the world of a stage.
 extension Stage {
     func books() async -> ReportBooks { ReportBooks(await simulator.world) }
 
@@ -15,7 +15,7 @@ extension Stage {
         return await books().salesRows(from: day, to: day)
     }
 
-    /// The only row of a day.
+    /// The only row of the report of a day.
     func sale(_ day: String) async throws -> SalesRow {
         let rows = try await sales(day)
         guard let row = rows.first, rows.count == 1 else {

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `rows with equal columns become one row`() async throws {
+    @Test func `rows of a subscription report with equal columns become one row`() async throws {
         let stage = try Stage()
         for name in ["anna", "ben", "cleo"] {
             try await stage.simulator.addDevice(
@@ -48,7 +48,7 @@ import Testing
 
     // MARK: - Events
 
-    /// An act on anna's subscription, and the events of a day afterwards.
+    /// Each row: an act on anna's subscription, and the events of a day afterwards.
     struct Life: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [LifeTests.Step]
@@ -148,7 +148,7 @@ import Testing
     ]
 
     @Test(arguments: lives)
-    func `the event report has each event of a life`(life: Life) async throws {
+    func `the event report of a day has the events of each act`(life: Life) async throws {
         let stage = try Stage()
         for step in life.steps { try await stage.play(step) }
         #expect(try await stage.events(life.day) == life.events)
@@ -190,7 +190,7 @@ import Testing
 
     // MARK: - Subscribers
 
-    @Test func `a subscriber has one number, and another after 180 days`() async throws {
+    @Test func `a subscriber keeps one number, and gets another after 180 days`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")

@@ -84,7 +84,7 @@ final class LetterBox: Sendable {
         }
     }
 
-    /// The response to all further notifications, after the given responses are used up.
+    /// The response to all later notifications, once the given responses are used up.
     func answer(_ answers: [PostResult] = [], otherwise: PostResult = PostResult(status: 200)) {
         state.withLock { state in
             state.answers = answers
@@ -109,7 +109,7 @@ struct Letter: Sendable {
     init(_ signed: String) throws {
         notification = try decode(NotificationPayload.self, signed)
         let inner = notification.data?.signedTransactionInfo
-        // Nil in notifications about the app, a token or a total.
+        // Notifications about the app, a token or a total have no transaction: then it is nil.
         transaction = try inner.map { try decode(TransactionPayload.self, $0) } ?? .init()
         renewal = try notification.data?.signedRenewalInfo.map {
             try decode(RenewalPayload.self, $0)

@@ -17,7 +17,9 @@ import Testing
         }
     }
 
-    @Test func `a month ends on the day of its beginning, or on the month's last day`() throws {
+    @Test func `a month ends on the day of its beginning, or on the last day of a shorter month`()
+        throws
+    {
         #expect(
             try ends("P1M", from: "2026-01-31T20:00:00Z", 4) == [
                 "2026-02-28T20:00:00.000Z", "2026-03-31T19:00:00.000Z",
@@ -25,7 +27,7 @@ import Testing
             ])
     }
 
-    @Test func `a year from a leap day ends on 28 February, and later returns to the 29th`()
+    @Test func `a year from a leap day ends on 28 February, and a later one on the 29th again`()
         throws
     {
         #expect(
@@ -35,20 +37,21 @@ import Testing
             ])
     }
 
-    @Test func `the day of the month is that of Los Angeles`() throws {
+    @Test func `the day of the month is counted in the time zone of Los Angeles`() throws {
         // It is the evening of 30 January there; the UTC date of 31 January would give 1 February.
         #expect(try ends("P1M", from: "2026-01-31T05:00:00Z", 1) == ["2026-03-01T05:00:00.000Z"])
     }
 
-    @Test func `a week over the change to summer time is an hour shorter`() throws {
+    @Test func `a week in which summer time begins is an hour shorter`() throws {
         #expect(try ends("P1W", from: "2026-03-04T20:00:00Z", 1) == ["2026-03-11T19:00:00.000Z"])
     }
 
-    @Test func `a week over the change to winter time is an hour longer`() throws {
+    @Test func `a week in which summer time ends is an hour longer`() throws {
         #expect(try ends("P1W", from: "2026-10-28T19:00:00Z", 1) == ["2026-11-04T20:00:00.000Z"])
     }
 
-    @Test func `a renewal at a skipped time comes an hour later, and returns the month after`()
+    @Test
+    func `a renewal at a skipped time comes an hour later, and at the usual time the month after`()
         throws
     {
         // 02:30 on 8 March 2026 does not exist there.
@@ -58,12 +61,12 @@ import Testing
             ])
     }
 
-    @Test func `the first of two equal times of a night is used`() throws {
+    @Test func `if a time occurs twice in a night, a period ends at the first one`() throws {
         // 01:30 on 1 November 2026 comes in summer time and again in winter time.
         #expect(try ends("P1M", from: "2026-10-01T08:30:00Z", 1) == ["2026-11-01T08:30:00.000Z"])
     }
 
-    @Test func `milliseconds survive`() throws {
+    @Test func `the end of a period has the milliseconds of its beginning`() throws {
         #expect(
             try ends("P1M", from: "2026-01-10T20:00:00.123Z", 1) == ["2026-02-10T20:00:00.123Z"])
     }
@@ -81,7 +84,7 @@ import Testing
         ("PT1.25H", "2026-01-10T21:15:00.000Z"), ("P1DT0.0015S", "2026-01-11T20:00:00.001Z"),
         ("P0D", "2026-01-10T20:00:00.000Z"), ("PT0000000000S", "2026-01-10T20:00:00.000Z"),
     ])
-    func `a duration moves the clock`(text: String, expected: String) throws {
+    func `the clock moves by an ISO 8601 duration`(text: String, expected: String) throws {
         let duration = try require(ISODuration(text), "no duration")
         let moved = calendar.moment(try moment(Stage.noon), plus: duration)
         #expect(RFC3339.text(moved) == expected)
@@ -101,12 +104,12 @@ import Testing
         "P9223372036854775807Y", "P99999999999M", "P99999999D", "PT9999999999999999999999S",
         "PT315619200.001S",
     ])
-    func `a duration of more than ten years is refused as such`(text: String) {
+    func `a duration of more than ten years is refused as too long`(text: String) {
         #expect(throws: ISODuration.Refusal.tooLong) { try ISODuration(parsing: text) }
     }
 
     @Test(arguments: ["P0.5Y", "P1.5M", "P1Y0,5M"])
-    func `a fraction of a month is refused`(text: String) {
+    func `a duration with a fraction of a month is refused`(text: String) {
         #expect(throws: ISODuration.Refusal.partOfMonth) { try ISODuration(parsing: text) }
     }
 
@@ -120,12 +123,14 @@ import Testing
         ("2026-03-08T11:00:00+01:00", 1_772_964_000_000),
         ("1969-12-31T23:59:59.999Z", -1), ("2000-02-29T00:00:00.1234Z", 951_782_400_123),
     ])
-    func `a time is read with its offset`(text: String, milliseconds: Int64) throws {
+    func `a time in a request is read with its offset from UTC`(text: String, milliseconds: Int64)
+        throws
+    {
         #expect(try moment(text).milliseconds == milliseconds)
     }
 
     @Test(arguments: ["2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01", "x"])
-    func `an invalid time is refused`(text: String) {
+    func `an invalid time in a request is refused`(text: String) {
         #expect(RFC3339.moment(text) == nil)
     }
 }

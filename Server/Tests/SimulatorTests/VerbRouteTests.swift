@@ -9,15 +9,15 @@ import Testing
     struct Call: Sendable, CustomTestStringConvertible {
         let verb: String
         var body = "{}"
-        /// Members of the last notification.
+        /// The expected members of the last notification.
         let type: JSON
-        /// Members of the response's purchase.
+        /// The expected members of the purchase in the response.
         var purchase: [String: JSON] = [:]
 
         var testDescription: String { "\(verb) \(body)" }
     }
 
-    /// Run in this order on one subscription.
+    /// The calls of verbs, which run in this order on one subscription.
     static let calls = [
         Call(
             verb: "raise-price", body: #"{"price":"12.99","at":"2026-02-10T20:00:00Z"}"#,
@@ -48,7 +48,7 @@ import Testing
             type: "REFUND", purchase: ["state": "refunded", "revoked": true]),
     ]
 
-    @Test func `each verb reads its body and shows its effect`() async throws {
+    @Test func `each verb of the simulator reads its body and shows its effect`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.withClient { client in
@@ -66,7 +66,8 @@ import Testing
             #expect(charge?["refunded_milliunits"] == 1248)
         }
         let last = try require(try await stage.letters().last, "no letter").transaction
-        // It was migrated to Advanced Commerce before: its item names the refunded amount.
+        // The subscription was migrated to Advanced Commerce before: its item names the refunded
+        // amount.
         #expect(last.revocationPercentage == nil && last.revocationReason == .issueWithTheApp)
         let refund = last.advancedCommerceInfo?.items?.first?.refunds?.first
         #expect(refund?.refundAmount == 1248 && refund?.refundType == "PRORATED")
@@ -92,7 +93,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == 1)
     }
 
-    @Test func `a name refers to a bought purchase, not to a shared one or one of several`()
+    @Test func `a name stands for a bought purchase, not for a shared one or one of several`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -138,7 +139,7 @@ import Testing
         #expect(app.bundleId == ExampleShop.bundleID)
     }
 
-    @Test func `a world is reset with habits and a pace, and says so`() async throws {
+    @Test func `a world can be reset with habits and a pace, and then reports them`() async throws {
         let stage = try Stage()
         try await stage.withClient { client in
             let body = #"{"habits":{"expired_never_sent":true},"sandbox_renewal_minutes":60}"#
@@ -161,7 +162,9 @@ import Testing
         (#""renewal_minutes":3"#, "2026-01-10T20:03:00Z"),
         (#""renewal_minutes":30"#, "2026-01-10T20:30:00Z"),
     ])
-    func `a device in the sandbox has its own pace`(field: String, end: String) async throws {
+    func `a device in the sandbox has a separate pace of time`(field: String, end: String)
+        async throws
+    {
         let stage = try Stage()
         try await stage.withClient { client in
             let body = #"{"account":"anna","environment":"sandbox",\#(field)}"#

@@ -31,7 +31,7 @@ import Testing
         return lines
     }
 
-    @Test func `equal seeds give equal histories`() async throws {
+    @Test func `two worlds with the same seed have the same history`() async throws {
         let (one, other) = (try await history(seed: 7), try await history(seed: 7))
         #expect(one == other && one.count > 20)
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(ids.count == 27 && ids.filter { Int64($0) != nil }.allSatisfy { $0.count == 15 })
     }
 
-    @Test func `the sandbox renews every five minutes, twelve times`() async throws {
+    @Test func `the sandbox renews a subscription every five minutes, twelve times`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         try await stage.buy("pro.monthly")
@@ -70,7 +70,9 @@ import Testing
         #expect(letters[12].renewal?.autoRenewStatus == .off)
     }
 
-    @Test func `production and sandbox are independent of each other`() async throws {
+    @Test func `the production and the sandbox of a world are independent of each other`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.yearly")
         let sandbox = try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
@@ -80,7 +82,7 @@ import Testing
         #expect(books.purchases.map(\.state) == [.trial, .trial])
     }
 
-    @Test func `a purchase on one device is seen on the other`() async throws {
+    @Test func `a purchase on one device is listed on the account's other device`() async throws {
         let stage = try Stage()
         let bought = try await stage.buy("pro.monthly")
         #expect(try await stage.simulator.addDevice(account: "anna") == "anna-2")
@@ -90,7 +92,7 @@ import Testing
         #expect(restored.signedRenewalInfos.count == 1)
     }
 
-    @Test func `the books follow a failing payment`() async throws {
+    @Test func `the books show each stage of a failing payment`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .failBilling)
@@ -110,7 +112,9 @@ import Testing
         }
     }
 
-    @Test func `the books close at the moment of a refund and open at its reversal`() async throws {
+    @Test func `the books close access at the moment of a refund and open it at the reversal`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         let refunded = try await stage.simulator.change(id, .refund()).purchase
@@ -120,7 +124,9 @@ import Testing
         #expect(restored.state == .paid && restored.isOpen && !restored.willRenew)
     }
 
-    @Test func `months pass without a listener`() async throws {
+    @Test func `a year of renewals passes although no server receives the notifications`()
+        async throws
+    {
         let stage = try Stage()
         for number in 1...20 {
             try await stage.simulator.addDevice(account: "c\(number)")
@@ -130,7 +136,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == 260)
     }
 
-    @Test func `refusals name the existing values`() async throws {
+    @Test func `a refusal names the values that exist`() async throws {
         let stage = try Stage { $0.quirks = [.alreadySubscribedRefused] }
         let bought = try await stage.buy("pro.monthly")
         let id = bought.originalTransactionID
@@ -164,7 +170,7 @@ import Testing
         #expect(problem?.remedy.contains("pro.yearly") == true)
     }
 
-    @Test func `concurrent callers take turns`() async throws {
+    @Test func `acts of concurrent callers run one at a time`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await withThrowingTaskGroup { group in
@@ -179,7 +185,7 @@ import Testing
         }
         let times = await stage.simulator.notifications.map(\.draft.at)
         #expect(times == times.sorted())
-        // Ten months passed in every order of callers, so anna renewed in each at least.
+        // Each of the ten callers lets a month pass, in whatever order they act.
         let passed = stage.simulator.clock.now
         #expect(try passed == moment("2026-11-10T20:00:00Z"))
     }
@@ -198,12 +204,12 @@ import Testing
         let (before, after) = (try moment(Stage.noon), try moment("2026-01-11T20:00:00Z"))
         try await simulator.advance(to: after)
         #expect(times.withLock { $0 } == [before, after])
-        // Time does not move: once is enough.
+        // Time does not move here, so the function is called only once.
         try await simulator.advance(to: after)
         #expect(times.withLock { $0 } == [before, after, after])
     }
 
-    @Test func `a running clock processes due events`() async throws {
+    @Test func `a running clock processes events when they are due`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         try await stage.buy("pro.monthly")
@@ -218,7 +224,8 @@ import Testing
         #expect(stage.simulator.clock.milliseconds == stopped)
     }
 
-    @Test func `an end within a period causes a notification, with or without the habit`()
+    @Test
+    func `a subscription that a test ends within a period sends EXPIRED, even with the habit`()
         async throws
     {
         let stage = try Stage { $0.quirks = [.expiredNeverSent] }

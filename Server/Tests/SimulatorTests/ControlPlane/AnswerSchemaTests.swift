@@ -142,7 +142,9 @@ import Testing
         Call("organizations/acme/unassign", #"{"account":"ben","product_id":"basic"}"#),
     ]
 
-    @Test func `every route responds as its description says`() async throws {
+    @Test func `every route of the simulator responds as its OpenAPI description says`()
+        async throws
+    {
         try await Stage(shop: try CatShop.file()).withClient { client in
             var kept: [String: String] = [:]
             var called: Set<String> = []
@@ -181,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `every reference in the description has a target`() throws {
+    @Test func `every reference in the OpenAPI document of the simulator has a target`() throws {
         let text = OpenAPI.document.text
         let references = Set(text.matches(of: #/"\$ref":"([^"]+)"/#).map { String($0.1) })
         #expect(references.count > 20)
@@ -190,7 +192,7 @@ import Testing
         }
         let names = OpenAPI.schemas.map(\.key)
         #expect(Set(names).count == names.count)
-        // Every schema is used.
+        // Every schema is used by a route.
         #expect(Set(names.map { "#/components/schemas/\($0)" }) == references)
     }
 }

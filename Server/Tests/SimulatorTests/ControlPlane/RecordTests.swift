@@ -9,7 +9,9 @@ import Testing
         await stage.simulator.log.filter { $0["what"] == "call" }
     }
 
-    @Test func `a call is logged with its request and the reason for its refusal`() async throws {
+    @Test func `a call of Apple's API is logged with its request and the reason for its refusal`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         _ = try await stage.answer(Ask("GET v1/subscriptions/\(id)", [("status", "1")]))

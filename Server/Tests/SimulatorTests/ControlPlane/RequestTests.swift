@@ -31,7 +31,9 @@ import Testing
         #expect(last.line == told && last.transaction.revocationPercentage == percentage)
     }
 
-    @Test func `a consumption response after twelve hours changes nothing`() async throws {
+    @Test func `a consumption response that arrives after twelve hours changes nothing`()
+        async throws
+    {
         let stage = try Stage(shop: TableShop.file())
         let id = try await stage.buy("gem").transactionID
         try await stage.simulator.change(transaction: id, .requestRefund())
@@ -41,7 +43,9 @@ import Testing
         #expect(try await stage.story().last == "REFUND gem")
     }
 
-    @Test func `Apple does not ask again after the app has responded`() async throws {
+    @Test func `Apple does not ask about consumption again after the app has responded`()
+        async throws
+    {
         let stage = try Stage(shop: TableShop.file()) { $0.quirks = [.consumptionRequestRepeated] }
         let id = try await stage.buy("gem").transactionID
         try await stage.simulator.change(transaction: id, .requestRefund())
@@ -53,7 +57,8 @@ import Testing
             ])
     }
 
-    @Test func `a refund is requested once and decided once`() async throws {
+    @Test func `Apple decides only once about a purchase whose refund was requested`() async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .requestRefund(.legal))
@@ -77,7 +82,7 @@ import Testing
         #expect(try await stage.truth().willRenew)
     }
 
-    @Test func `an extension moves the billing date permanently`() async throws {
+    @Test func `an extension moves the billing date of all later periods`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .extend(ExtensionOrder(days: 5)))
@@ -87,7 +92,8 @@ import Testing
             try ends == [moment("2026-02-15T20:00:00Z"), moment("2026-03-15T19:00:00Z")])
     }
 
-    @Test func `an extension is refused unless its conditions hold`() async throws {
+    @Test func `an extension of a subscription is refused unless its conditions hold`() async throws
+    {
         let stage = try Stage(shop: TableShop.file())
         let trial = try await stage.buy("trial").originalTransactionID
         let order = ExtensionOrder(days: 10)
@@ -109,7 +115,8 @@ import Testing
         }
     }
 
-    @Test func `an extension for all subscribers names those for whom it fails`() async throws {
+    @Test func `an extension for all subscribers names those whose extension failed`() async throws
+    {
         let stage = try Stage()
         for (name, country) in [("anna", "USA"), ("ben", "USA"), ("cleo", "DEU")] {
             try await stage.simulator.addDevice(account: name, storefront: country)
@@ -158,7 +165,9 @@ import Testing
         #expect(Set(summaries.map(\.environment)) == [.production, .sandbox])
     }
 
-    @Test func `a price can only rise, and consent is accepted only where it was requested`()
+    @Test
+    func
+        `the price of a subscriber can only rise; consent is accepted only where it was requested`()
         async throws
     {
         let stage = try Stage()
@@ -183,7 +192,7 @@ import Testing
         try await stage.simulator.change(id, .removeFromSale)
         try await stage.simulator.addDevice(account: "ben")
         await refused("product_not_for_sale") { try await stage.buy("pro.monthly", on: "ben-1") }
-        // Customers who have chosen another product keep it.
+        // Customers who have already chosen another product keep their choice.
         try await stage.simulator.change(id, .changeProduct("plus.monthly"))
         try await stage.advance("P1M")
         #expect(try await stage.story().last == "DID_RENEW 1 plus.monthly")

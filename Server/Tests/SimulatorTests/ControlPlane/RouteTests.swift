@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct RouteTests {
-    @Test func `the first steps of the guide work`() async throws {
+    @Test func `the first steps of the simulator's guide work`() async throws {
         let stage = try Stage()
         try await stage.withClient { client in
             let device = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a client may percent-encode path segments`() async throws {
+    @Test func `a client may percent-encode the segments of a path`() async throws {
         try await Stage().withClient { client in
             _ = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
             _ = try await client.json(
@@ -141,7 +141,7 @@ import Testing
         ("/_sim/subscriptions/1/cancel", "", 404, "unknown_subscription"),
         ("/_sim/nothing", "", 404, "unknown_route"),
     ])
-    func `a refusal is a problem with a remedy`(
+    func `a refused call is answered with a problem that has a remedy`(
         path: String, body: String, status: Int, code: String
     ) async throws {
         try await Stage().withClient { client in
@@ -240,7 +240,7 @@ import Testing
         #expect(served == stage.simulator.rootDER)
     }
 
-    @Test func `every described route exists`() async throws {
+    @Test func `every route in the simulator's OpenAPI document exists`() async throws {
         try await Stage().withClient { client in
             let document = try await client.json("/_sim/openapi.json")
             let paths = try require(document["paths"]?.members, "no paths")
@@ -272,7 +272,7 @@ import Testing
         #expect(stage.letterBox.count == 0)
     }
 
-    @Test func `a device lists its purchases`() async throws {
+    @Test func `a device's purchases are listed over HTTP`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.yearly")
         try await stage.advance("P1W")

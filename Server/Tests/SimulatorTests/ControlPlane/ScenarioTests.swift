@@ -7,7 +7,8 @@ import Testing
     private static let renewalOff = "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"
     private static let refused = "DID_FAIL_TO_RENEW/GRACE_PERIOD"
 
-    /// What each scenario sends after the first SUBSCRIBED/INITIAL_BUY, and its final state.
+    /// Each row: what a scenario sends after the first SUBSCRIBED/INITIAL_BUY, and its final
+    /// state.
     private static let stories: [(String, [String], TruePurchase.State)] = [
         ("first-purchase-and-renewals", ["DID_RENEW", "DID_RENEW", "DID_RENEW"], .paid),
         ("trial-converts", ["DID_RENEW"], .paid),
@@ -53,7 +54,7 @@ import Testing
     ]
 
     @Test(arguments: stories)
-    func `a scenario sends the promised notifications`(
+    func `a scenario sends the notifications that its description promises`(
         name: String, tells: [String], ends: TruePurchase.State
     ) async throws {
         let stage = try Stage()

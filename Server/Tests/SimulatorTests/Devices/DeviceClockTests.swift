@@ -13,7 +13,8 @@ import Testing
         return stage
     }
 
-    @Test func `a device shows the App Store's time until its clock is set`() async throws {
+    @Test func `a device shows the App Store's time until the device's clock is set`() async throws
+    {
         let stage = try await stage()
         let clock = clock
         try await stage.withClient { client in
@@ -31,7 +32,8 @@ import Testing
         }
     }
 
-    @Test func `setting the clock back does not change the time since boot`() async throws {
+    @Test func `setting the device's clock back does not change the time since boot`() async throws
+    {
         let stage = try await stage()
         let clock = clock
         try await stage.withClient { client in
@@ -67,7 +69,9 @@ import Testing
         "{}", #"{"set":"2026-03-01T08:00:00Z","back":"P1D"}"#, #"{"set":"2327-01-01T00:00:00Z"}"#,
         #"{"automatic":false}"#,
     ])
-    func `an ambiguous change leaves the clock unchanged`(body: String) async throws {
+    func `an ambiguous request to set the device's clock leaves the clock unchanged`(body: String)
+        async throws
+    {
         let stage = try await stage()
         let clock = clock
         try await stage.withClient { client in

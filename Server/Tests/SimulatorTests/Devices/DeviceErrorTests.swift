@@ -14,7 +14,9 @@ import Testing
         return stage
     }
 
-    @Test func `every StoreKit error can be set for purchases, until it is cleared`() async throws {
+    @Test func `every StoreKit error can be set for purchases, and stays until it is cleared`()
+        async throws
+    {
         let device = device
         try await stage().withClient { client in
             for failure in DeviceCall.purchase.failures {
@@ -88,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `each document is listed with its verification result`() async throws {
+    @Test func `each document of a device is listed with its verification result`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a spoiled document fails verification; one for another app is left to the server`()
+    @Test func `a damaged document fails verification; one for another app is left to the server`()
         async throws
     {
         let stage = try await stage()
@@ -130,12 +132,12 @@ import Testing
                 #expect(list["verifications"] == .array([verdict]), "\(fault)")
             }
         }
-        // A document of another device.
+        // This document was made for another device.
         try await stage.simulator.addDevice(account: "anna")
         let other = try await stage.simulator.transactions(on: "anna-2")[0]
         let verdict = await stage.simulator.verdict(on: other, by: "anna-1")
         #expect(verdict == .invalidDeviceVerification)
-        // A document that was made for the server.
+        // This document was made for the server.
         let sent = try await stage.letters()[0].notification.data?.signedTransactionInfo
         let unbound = await stage.simulator.verdict(on: sent ?? "", by: "anna-1")
         #expect(unbound == .missingRequiredProperties)

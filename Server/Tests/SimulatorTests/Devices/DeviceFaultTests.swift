@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct DeviceFaultTests {
-    /// A device of anna's with three periods of a monthly subscription.
+    /// A device of anna, on which three periods of a monthly subscription are listed.
     private func stage(next faults: DeviceFault...) async throws -> Stage {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a list may be empty, reversed, duplicated or short, and is correct the next time`()
+    @Test func `a fault makes a list empty, reversed, duplicated or short, once`()
         async throws
     {
         let stage = try await stage(
@@ -33,13 +33,13 @@ import Testing
         }
     }
 
-    @Test func `the statuses may be empty, and are correct the next time`() async throws {
+    @Test func `a fault makes the list of statuses empty, once`() async throws {
         let stage = try await stage(next: .emptyRead)
         #expect(try await stage.simulator.statuses(on: "anna-1").isEmpty)
         #expect(try await stage.simulator.statuses(on: "anna-1").map(\.status) == [.active])
     }
 
-    @Test func `the last document of a list may be forged or foreign while the others are genuine`()
+    @Test func `a fault forges the last document of a list, or replaces it by a foreign one`()
         async throws
     {
         let stage = try await stage(next: .forged, .wrongApp)
@@ -59,7 +59,7 @@ import Testing
         #expect(dates[0] != dates[1])
     }
 
-    @Test func `at a renewal the status is briefly expired, with renewal on or off`() async throws {
+    @Test func `at a renewal a fault shows the status as expired for a short time`() async throws {
         let stage = try await stage(next: .expiredAtRenewal, .lapsedAtRenewal)
         for renews in [AutoRenewStatus.on, .off] {
             let status = try await stage.simulator.statuses(on: "anna-1")[0]
@@ -72,7 +72,9 @@ import Testing
         #expect(try await stage.truth().state == .paid)
     }
 
-    @Test func `a fault waits for a subscription in retry, and lists it as an entitlement once`()
+    @Test
+    func
+        `a fault for billing retry waits for it, and lists the subscription as an entitlement once`()
         async throws
     {
         let stage = try await stage(next: .listedInRetry)
@@ -86,7 +88,7 @@ import Testing
         #expect(try await simulator.entitlements(on: "anna-1").isEmpty)
     }
 
-    @Test func `a purchase after a lapse may return the old transaction`() async throws {
+    @Test func `with a fault, a purchase after a lapse returns the old transaction`() async throws {
         let stage = try await stage(next: .heldTransaction)
         let simulator = stage.simulator
         let id = try await stage.truth().originalTransactionID
@@ -99,7 +101,8 @@ import Testing
         #expect(answer.transactionID == held.transactionId)
     }
 
-    @Test func `unfinished transactions may come newest first, twice, and with finished ones`()
+    @Test
+    func `with faults, unfinished transactions come newest first, twice, and with finished ones`()
         async throws
     {
         let stage = try await stage(next: .newestFirst, .finishedAgain, .latestTwice)
@@ -114,13 +117,16 @@ import Testing
         }
     }
 
-    @Test func `a transaction that was never finished cannot come again`() async throws {
+    @Test func `a fault that lists finished transactions again waits until one is finished`()
+        async throws
+    {
         let stage = try await stage(next: .finishedAgain)
         #expect(try await days(stage.simulator.unfinished(on: "anna-1")).count == 3)
         #expect(await stage.simulator.faults.devices.ordered == [.finishedAgain])
     }
 
-    @Test func `a device may repeat its first answer about introductory offer eligibility`()
+    @Test
+    func `with a fault, a device repeats its first answer about introductory offer eligibility`()
         async throws
     {
         let stage = try Stage()
@@ -139,7 +145,7 @@ import Testing
             #expect(try await isEligible("anna-1") == true)
             await stage.simulator.setFaults { $0.devices.odds = [:] }
             #expect(try await isEligible("anna-1") == false)
-            // Another device asks for the first time.
+            // The other device asks for the first time.
             await stage.simulator.setFaults { $0.devices.odds[.stickyEligibility] = 1 }
             try await stage.simulator.addDevice(account: "anna")
             #expect(try await isEligible("anna-2") == false)
@@ -147,7 +153,9 @@ import Testing
         #expect(await stage.simulator.faults.devices.struck == [.stickyEligibility: 2])
     }
 
-    @Test func `a second purchase of a product may return the first transaction`() async throws {
+    @Test func `with a fault, a second purchase of a product returns the first transaction`()
+        async throws
+    {
         let stage = try Stage(shop: try CatShop.file())
         let first = try await stage.buy("pass").transactionID
         try await stage.simulator.setFaults { try $0.devices.order([.heldTransaction]) }

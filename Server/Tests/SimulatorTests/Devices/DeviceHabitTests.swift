@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 /// Behaviour of devices that StoreKit's documentation does not mention. Each habit can be switched
-/// off. Also: what a device's lists contain besides documents.
+/// off. Some tests are about what a device's lists contain besides documents.
 @Suite struct DeviceHabitTests {
     private let device = "/_sim/devices/anna-1"
 
@@ -20,7 +20,8 @@ import Testing
             .count ?? -1
     }
 
-    @Test func `a finished consumable is marked, a refunded one is not`() async throws {
+    @Test func `a finished consumable is marked as finished, unless it was refunded`() async throws
+    {
         let stage = try await stage()
         var gems: [String] = []
         for _ in 0..<3 { gems.append(try await stage.buy("gem").transactionID) }
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `statuses can be read by group`() async throws {
+    @Test func `the statuses of one subscription group can be read`() async throws {
         let stage = try await stage()
         try await stage.buy("pro.monthly")
         let device = device
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a device with the habit lists no entitlements under another calendar`()
+    @Test func `with the habit, a device with another calendar lists no entitlements`()
         async throws
     {
         let stage = try await stage()
@@ -67,7 +68,8 @@ import Testing
         }
     }
 
-    @Test func `stale statuses last until the next launch`() async throws {
+    @Test func `with the habit, old statuses are listed until the app's next launch`() async throws
+    {
         let stage = try await stage()
         try await stage.buy("pro.monthly", offer: "none")
         let device = device
@@ -101,7 +103,9 @@ import Testing
         #expect(try await stage.simulator.transactions(on: "anna-1").count == 3)
     }
 
-    @Test func `products can be missing, as when the App Store does not respond`() async throws {
+    @Test func `products are missing from a list if the test says so, as without the App Store`()
+        async throws
+    {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -111,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a test sets how many reads after a launch are empty`() async throws {
+    @Test func `a test sets how many reads after a launch return nothing`() async throws {
         let stage = try await stage()
         try await stage.buy("pro.monthly")
         let device = device

@@ -34,7 +34,7 @@ import Testing
                 bought == [
                     "result": "failed", "error": "network_error", "url_error": .integer(urlError),
                 ])
-            // No sheet appears.
+            // The purchase shows no sheet.
             #expect(try await client.json("\(device)/prompts")["prompts"] == [])
             // The subscription renews, but the device does not learn of it.
             try await stage.advance("P1M")
@@ -102,7 +102,8 @@ import Testing
         #expect(names == ["transaction", "status", "marker"])
     }
 
-    @Test func `updates that were missed offline arrive when the network is back`() async throws {
+    @Test func `updates that a device missed offline arrive when the network is back`() async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly", offer: "none")
         let simulator = stage.simulator

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a code that is redeemed in the sheet is announced on the same device`()
+    @Test func `an offer code that is redeemed in the sheet is announced on the same device`()
         async throws
     {
         let stage = try await stage()
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a code makes a one-time product cheaper, once`() async throws {
+    @Test func `an offer code makes a one-time product cheaper, once`() async throws {
         let stage = try await stage()
         let device = device
         let signed = try await stage.buy("gem", offer: "FREEGEM").signedTransaction
@@ -90,7 +90,10 @@ import Testing
         #expect(try decode(TransactionPayload.self, full).price == 990)
     }
 
-    @Test func `a message waits until it is displayed, and its choice counts`() async throws {
+    @Test
+    func `an App Store message waits until it is displayed, and the customer's choice counts`()
+        async throws
+    {
         let stage = try await stage()
         let path = device + "/messages"
         try await stage.buy("pro.monthly", offer: "none")

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a reset ends every stream`() async throws {
+    @Test func `a reset ends every stream of updates`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `an order can end in four ways`() async throws {
+    @Test func `a purchase call ends as purchased, pending, cancelled or failed`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test
-    func `products have the device's prices and eligibility, and unknown ids come separately`()
+    func `products have the device's prices and eligibility; unknown ids are listed separately`()
         async throws
     {
         let stage = try await stage()
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a request to reset applies its families and prices, and warns about the rest`()
+    @Test func `a reset applies the families and prices in its request, and warns about the rest`()
         async throws
     {
         let stage = try await stage()
@@ -201,7 +201,7 @@ import Testing
         ("/_sim/families/cats/join", #"{"account": "zoe"}"#, "unknown_account"),
         ("/_sim/transactions/1/stop-sharing", "{}", "unknown_subscription"),
     ])
-    func `a bad request names what is wrong with its body`(
+    func `a request with an invalid value is refused, and the problem names the value`(
         path: String, body: String, code: String
     ) async throws {
         let stage = try await stage()
@@ -212,7 +212,8 @@ import Testing
         }
     }
 
-    @Test func `codes, win-back offers and the end of sharing have routes`() async throws {
+    @Test func `redeeming codes, win-back offers and the end of sharing have routes`() async throws
+    {
         let stage = try await stage()
         try await stage.withClient { client in
             for name in ["anna", "ben"] {

@@ -7,7 +7,7 @@ import Testing
 
 /// A document belongs to the device that got it.
 @Suite(.timeLimit(.minutes(5))) struct DeviceVerificationTests {
-    /// Verifies as an app does, by StoreKit's documentation.
+    /// Verifies a document as an app does, by StoreKit's documentation.
     private func isBound(_ verification: String?, _ nonce: String?, to id: String) -> Bool {
         guard let nonce, UUID(uuidString: nonce) != nil, nonce == nonce.lowercased() else {
             return false
@@ -16,7 +16,7 @@ import Testing
         return verification == hash.base64EncodedString()
     }
 
-    @Test func `the documents of a device match it and no other device`() async throws {
+    @Test func `the documents of a device match that device and no other device`() async throws {
         let stage = try Stage()
         let bought = try await stage.buy("pro.monthly").signedTransaction
         try await stage.simulator.addDevice(account: "anna")
@@ -60,7 +60,7 @@ import Testing
         #expect(told.deviceVerification == nil && told.deviceVerificationNonce == nil)
     }
 
-    @Test func `renewal info is bound to its device, and has a nonce of its own`() async throws {
+    @Test func `renewal info is bound to its device, and has a separate nonce`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let simulator = stage.simulator
@@ -74,11 +74,11 @@ import Testing
             let beside = try decode(TransactionPayload.self, status.signedTransaction)
             #expect(nonce != beside.deviceVerificationNonce)
         }
-        // The server's documents belong to no device.
+        // The documents that the server gets belong to no device.
         #expect(try await stage.letters()[0].renewal?.deviceVerification == nil)
     }
 
-    @Test func `the same document signed again has another nonce`() async throws {
+    @Test func `a document that is signed again has another nonce`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         var nonces: [String?] = []

@@ -52,7 +52,9 @@ import Testing
         }
     }
 
-    @Test func `after a lapse a purchase is new, or returns the old transaction`() async throws {
+    @Test func `a purchase after a lapse is new, or with the habit returns the old transaction`()
+        async throws
+    {
         let cases: [Set<Quirk>] = [[], [.lapsePurchaseReturnsHeld]]
         for quirks in cases {
             let stage = try Stage { $0.quirks = quirks }

@@ -18,7 +18,7 @@ import Testing
             AppTransactionPayload.self, try await stage.simulator.appTransaction(on: "anna-1"))
     }
 
-    @Test func `an update shows in the documents, but the original app version stays`()
+    @Test func `after an update, documents have the new version, but the original version stays`()
         async throws
     {
         let stage = try await stage()
@@ -60,7 +60,9 @@ import Testing
         #expect(try await stage.simulator.entitlements(on: "anna-1").count == 1)
     }
 
-    @Test func `nothing carries over from TestFlight to the App Store`() async throws {
+    @Test func `purchases made in TestFlight do not exist in the App Store's version of the app`()
+        async throws
+    {
         let stage = try await stage()
         let app = app
         try await stage.withClient { client in
@@ -81,7 +83,9 @@ import Testing
         #expect(try decode(TransactionPayload.self, signed).environment == .production)
     }
 
-    @Test func `a purchase in Xcode says so, and causes no notification`() async throws {
+    @Test func `the transaction of a purchase in Xcode names Xcode, and causes no notification`()
+        async throws
+    {
         let stage = try await stage()
         let app = app
         try await stage.withClient { client in
@@ -100,7 +104,7 @@ import Testing
         #expect(stage.letterBox.count == 1)
     }
 
-    @Test func `another app of the same account has purchases and ids of its own`() async throws {
+    @Test func `another app of the same account has separate purchases and ids`() async throws {
         let stage = try await stage()
         try await stage.simulator.addDevice(account: "anna")
         try await stage.buy("book")

@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         ("### Sheets and prompts", "next-sheet", 3), ("### Errors of StoreKit", "errors", 2),
     ])
-    func `the request bodies of the page are accepted`(
+    func `the simulator accepts the request bodies on the page`(
         heading: String, route: String, count: Int
     ) async throws {
         let bodies = try section(heading).filter { $0.hasPrefix("{") }

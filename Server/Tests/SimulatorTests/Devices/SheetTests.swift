@@ -13,7 +13,9 @@ import Testing
         return stage
     }
 
-    @Test func `a test chooses the outcome of the next sheet before the app buys`() async throws {
+    @Test func `a test chooses the outcome of the next payment sheet before the app buys`()
+        async throws
+    {
         let device = device
         try await stage().withClient { client in
             let bodies = [
@@ -41,7 +43,9 @@ import Testing
         }
     }
 
-    @Test func `a held purchase is made when it is released, and not before`() async throws {
+    @Test func `a purchase whose sheet is held is made when the sheet is released, and not before`()
+        async throws
+    {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -50,7 +54,7 @@ import Testing
             let open = try await client.json("\(device)/prompts?count=1")["prompts"]?.array
             #expect(open?.map { $0["held"] } == [true])
             #expect(try await stage.simulator.groundTruth(of: "anna").purchases.isEmpty)
-            // Meanwhile, a second tap has a sheet of its own.
+            // Meanwhile, a second tap shows a separate sheet.
             let tap = try await client.json(
                 "\(device)/purchases", #"{"product_id":"gem","choice":"cancel"}"#)
             #expect(tap["result"] == "cancelled")
@@ -63,7 +67,7 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "anna").purchases.count == 1)
     }
 
-    @Test func `a sheet that is never released fails after its limit, and nothing is bought`()
+    @Test func `a sheet that is never released fails after a time limit, and nothing is bought`()
         async throws
     {
         let stage = try await stage()
@@ -80,7 +84,7 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "anna").purchases.isEmpty)
     }
 
-    @Test func `a reset cancels a held purchase`() async throws {
+    @Test func `a reset cancels a purchase whose sheet is held`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -118,7 +122,7 @@ import Testing
         #expect(prompts.count == PromptList.heldMax + PromptList.listedMax + 1)
     }
 
-    @Test func `each prompt names the call that caused it, and a plain read causes none`()
+    @Test func `each prompt names the call that caused it, and reading the cache causes none`()
         async throws
     {
         let device = device
@@ -141,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `a refused password cancels the sync`() async throws {
+    @Test func `if the customer refuses the password, the sync is cancelled`() async throws {
         let device = device
         try await stage().withClient { client in
             _ = try await client.json("\(device)/next-sheet", #"{"choice":"cancel"}"#)

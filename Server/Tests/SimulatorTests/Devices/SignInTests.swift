@@ -49,7 +49,7 @@ import Testing
         #expect(pass?.appAccountToken == "t" && pass?.storefront.country == "DEU")
     }
 
-    @Test func `an open stream continues with the new account`() async throws {
+    @Test func `an open stream of updates continues with the new account`() async throws {
         let stage = try Stage()
         for name in ["anna", "ben"] { try await stage.simulator.addDevice(account: name) }
         let stream = try await stage.simulator.updates(on: "anna-1", limit: 1)
@@ -57,7 +57,7 @@ import Testing
         try await stage.simulator.purchase(PurchaseOrder("pro.monthly"), on: "ben-1")
         let key = Account.Key(name: "ben", environment: .production)
         let ben = await stage.simulator.world.accounts[key]?.appTransactionID
-        // Ends the stream if no update has arrived.
+        // The stream ends if no update has arrived.
         try await stage.simulator.reset(stage.simulator.settings)
         var owners: [String?] = []
         for await event in stream {

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `an id of an earlier world starts the stream anew`() async throws {
+    @Test func `a stream id of an earlier world starts the stream anew`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("gem")
         let device = device
@@ -83,7 +83,8 @@ import Testing
         }
     }
 
-    @Test func `a stream cannot continue from events that are no longer kept`() async throws {
+    @Test func `an update stream cannot continue from events that are no longer kept`() async throws
+    {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         let stream = try await stage.simulator.updateStream(on: "anna-1", limit: 1)
@@ -105,7 +106,9 @@ import Testing
         #expect(try await !resumes())
     }
 
-    @Test func `a silent stream sends comments, which keep the connection open`() async throws {
+    @Test func `an update stream without events sends comments, which keep the connection open`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         await stage.simulator.addComments(every: .milliseconds(5))
@@ -138,7 +141,7 @@ import Testing
         #expect(try await simulator.unfinished(on: "anna-2").isEmpty)
         #expect(try await news(stage, on: "anna-2") == ["2026-01-10", "2026-02-10"])
         #expect(try await news(stage, on: "anna-2") == [])
-        // The phone gets only what its own purchase call did not return.
+        // The phone gets only updates that its own purchase call did not return.
         #expect(try await news(stage, on: "anna-1") == ["2026-02-10"])
         // A refund is announced again.
         try await simulator.change(transaction: bought, .refund())

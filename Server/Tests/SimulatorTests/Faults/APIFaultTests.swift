@@ -39,7 +39,7 @@ import Testing
         (.rateLimit, 429, 4_290_000), (.error, 500, 5_000_000),
         (.retryableError, 500, 5_000_001),
     ])
-    func `a fault set for the next request occurs once, on a valid request`(
+    func `a fault that is set for the next request occurs once, on a valid request`(
         fault: APIFault, status: Int, code: Int64?
     ) async throws {
         let stage = try Stage()
@@ -52,7 +52,7 @@ import Testing
         #expect(await stage.simulator.faults.api.struck == [fault: 1])
     }
 
-    @Test func `a rate limit names the time of the next try, in milliseconds since 1970`()
+    @Test func `a refusal by the rate limit names the time of the next try, in Unix milliseconds`()
         async throws
     {
         let stage = try Stage()
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test
-    func `a stale answer repeats the last one to the same question, while it is recent enough`()
+    func `a stale answer repeats the last answer to the same question for a limited time`()
         async throws
     {
         let stage = try Stage()
@@ -75,7 +75,7 @@ import Testing
             faults.api.odds[.stale] = 1
             faults.staleSeconds = 3600
         }
-        // The question is new, so the answer is true.
+        // The question is new, so the answer is current.
         let first = try await statuses(stage, id)
         try await stage.simulator.change(id, .cancel)
         try await stage.advance("PT1H")
@@ -85,7 +85,7 @@ import Testing
         #expect(later.status == 200 && later != first)
     }
 
-    @Test func `during an outage no request is answered, until the outage ends`() async throws {
+    @Test func `during an outage no request is answered`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         let (from, until) = try (moment("2026-01-11T00:00:00Z"), moment("2026-01-19T00:00:00Z"))
@@ -97,7 +97,7 @@ import Testing
         #expect(try await statuses(stage, id).status == 200)
     }
 
-    @Test func `a slow answer arrives, and is true`() async throws {
+    @Test func `a fault that delays an answer does not change it`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.setFaults { faults in
@@ -109,7 +109,7 @@ import Testing
         #expect(ContinuousClock.now - began >= .milliseconds(200))
     }
 
-    @Test func `a fault waits for a request that it can affect`() async throws {
+    @Test func `a fault waits for a request to which it can apply`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.setFaults { try $0.api.order([.expiredToken]) }

@@ -21,10 +21,11 @@ import _CryptoExtras
     ]
 
     /// These fields are not in a receipt: `request_date`, which is copied from the answer, and at
-    /// the top level `status`, `environment` and `latest_…`. All else is equal, including the order
-    /// of rows and keys.
+    /// the top level `status`, `environment` and `latest_…`. All other fields are equal, including
+    /// the order of rows and keys.
     @Test(.enabled(if: LegacyVectors.arePresent), arguments: pairs)
-    func `a decoded receipt equals Apple's answer, key for key and in order`(name: String) throws {
+    func `a decoded receipt equals Apple's answer in all keys and their order`(name: String) throws
+    {
         let answered = try LegacyVectors.json("receipts/expected/\(name).verifyReceipt.json")
         let apple = try require(answered["receipt"], "no receipt")
         let date = try require(apple["request_date_ms"]?.string.flatMap { Int64($0) }, "no date")
@@ -34,7 +35,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `the latest rows are the purchases by age, with their group`() throws {
+    func `the latest rows of an answer are the purchases by date, each with its group`() throws {
         let name = Self.pairs[2]
         let answered = try LegacyVectors.json("receipts/expected/\(name).verifyReceipt.json")
         let rows = try receipt(name).purchases.map { purchase in
@@ -61,7 +62,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `the signature is over the content's bytes, by the first certificate`() throws {
+    func `the first certificate of a receipt has signed the bytes of the content`() throws {
         let files = LegacyVectors.files("receipts/app-receipts", ending: ".b64")
         #expect(!files.isEmpty)
         for path in files {
@@ -146,7 +147,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `the answer for a transaction receipt has the same keys as Apple's answer`() throws {
+    func `our answer for a transaction receipt has the same keys as Apple's answer`() throws {
         let name = "mbaasy-transaction_sandbox"
         let path = "receipts/transaction-receipts/\(name).b64"
         let file = try TransactionReceiptFile(parsing: LegacyVectors.decoded(path))

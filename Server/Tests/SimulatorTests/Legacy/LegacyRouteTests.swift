@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["", "[", "[]", "1"])
-    func `an invalid request is answered with status 21000 and HTTP 200`(
+    func `an invalid request to verifyReceipt is answered with status 21000 and HTTP 200`(
         body: String
     ) async throws {
         try await withClient(try Stage()) { client in
@@ -70,7 +70,9 @@ import Testing
         }
     }
 
-    @Test func `a transaction has a receipt in the format used before iOS 7`() async throws {
+    @Test func `the simulator returns a transaction's receipt in the format used before iOS 7`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         try await withClient(stage) { client in
@@ -93,7 +95,9 @@ import Testing
         }
     }
 
-    @Test func `a reset sets the secret, the digest and version 1`() async throws {
+    @Test func `a reset sets the shared secret, the digest and version 1 of notifications`()
+        async throws
+    {
         let stage = try Stage()
         try await withClient(stage) { client in
             _ = try await client.json(

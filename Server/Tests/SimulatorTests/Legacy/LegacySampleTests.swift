@@ -6,8 +6,8 @@ import Testing
 /// Reads responses and notifications that others have published. Our types must know every key that
 /// Apple writes, and must write it as it was read.
 @Suite struct LegacySampleTests {
-    /// These were edited by their publishers, or come from other mock servers: they are read, but
-    /// not compared.
+    /// The beginnings of names of samples that were edited by their publishers, or come from other
+    /// mock servers. These samples are read, but not compared.
     private static let edited = [
         "01-", "02-", "03-", "05-", "06-", "08-", "11-", "13-early", "15-", "16-", "23-", "37-",
     ]
@@ -39,7 +39,7 @@ import Testing
     private func isOfTransaction(_ json: JSON) -> Bool { json["receipt"]?["bid"] != nil }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `answers of verifyReceipt are written as they were read`() throws {
+    func `sample answers of verifyReceipt are written as they were read`() throws {
         let paths = unedited(Self.answers)
         #expect(paths.count > 45)
         for path in paths {
@@ -56,12 +56,12 @@ import Testing
     }
 
     private func check(_ answer: VerifyReceiptResponse, _ json: JSON, _ path: String) throws {
-        // Intermediaries write the flag in three ways; we write one.
+        // Intermediaries write the flag `is-retryable` in three ways; we write one of them.
         let isLoose = path.contains("E21104") || path.contains("E21105")
         if !isLoose { #expect(sorted(answer.json) == sorted(json), "\(path)") }
         let unknown = answer.unknown.map(\.key).filter { $0 != "_comment" }
         #expect(unknown.isEmpty, "\(path)")
-        // Null is not a number.
+        // A `download_id` of null is not a number, so it is unknown.
         let unknownOfApp = answer.receipt?.unknown.map(\.key).filter { $0 != "download_id" }
         #expect(unknownOfApp ?? [] == [], "\(path)")
         let rows = (answer.latestRows ?? []) + (answer.receipt?.purchases ?? [])
@@ -70,9 +70,9 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `version 1 notifications are written as they were read`() throws {
+    func `sample notifications of version 1 are written as they were read`() throws {
         #expect(Self.notifications.count > 25)
-        // The last one was published only in part.
+        // The last sample was published only in part.
         for path in Self.notifications where !path.contains("/15-") {
             let json = try LegacyVectors.json(path)
             let notification = try require(V1Notification(json: json), path)
@@ -84,7 +84,8 @@ import Testing
         }
     }
 
-    /// The type of this one key differs between publications; we write the type of production.
+    /// Returns a notification with `original_transaction_id` as a number, as in production. In
+    /// some publications it is a text.
     private func typed(_ json: JSON) -> JSON {
         .object(
             (json.members ?? []).map { member in
@@ -96,7 +97,7 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `edited answers are read too, and their milliseconds count`() throws {
+    func `edited answers are also read, and dates in milliseconds take precedence`() throws {
         for path in Self.answers {
             #expect(VerifyReceiptResponse(json: try LegacyVectors.json(path)) != nil, "\(path)")
         }

@@ -7,7 +7,7 @@ enum OpenSSL {
 
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
 
-    /// Runs it. Returns its exit status.
+    /// Runs `openssl` with these arguments. Returns its exit status.
     static func run(_ arguments: [String]) throws -> Int32 {
         let process = Process()
         process.executableURL = URL(filePath: path)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// The API's faults as verifyReceipt shows them.
+/// How faults of the API appear in verifyReceipt.
 @Suite struct ReceiptFaultTests {
     private func request(_ stage: Stage, secret: Bool = true) async throws -> [UInt8] {
         try await stage.buy("pro.monthly")
@@ -21,7 +21,7 @@ import Testing
             #"{"environment":"Production","status":21100,"is-retryable":true}"#
         ),
     ])
-    func `a fault set for the next request becomes a status, once`(
+    func `a fault that is set for the next request becomes a status of verifyReceipt, once`(
         fault: APIFault, text: String
     ) async throws {
         let stage = try Stage()
@@ -36,12 +36,14 @@ import Testing
     }
 
     @Test(arguments: [APIFault.notFound, .expiredToken, .unauthorized])
-    func `a fault that verifyReceipt cannot express waits`(fault: APIFault) async throws {
+    func `a fault that verifyReceipt cannot express waits for another request`(fault: APIFault)
+        async throws
+    {
         let stage = try Stage()
         let body = try await request(stage, secret: false)
         try await stage.simulator.setFaults { try $0.api.order([fault]) }
         let answer = try await stage.simulator.verifyReceipt(body, at: .production)
-        // The request has no secret, so this refusal is the true answer.
+        // The request has no secret, so the server would also refuse it without a fault.
         #expect(answer["status"] == 21004)
         #expect(await stage.simulator.faults.api.ordered == [fault])
     }
@@ -62,7 +64,7 @@ import Testing
         #expect(try await simulator.verifyReceipt(body, at: .production)["status"] == 0)
     }
 
-    @Test func `a stale answer repeats the last one about the receipt, late if both faults occur`()
+    @Test func `a stale answer of verifyReceipt repeats the last one, late if both faults occur`()
         async throws
     {
         let stage = try Stage()
@@ -85,7 +87,7 @@ import Testing
         #expect(later["latest_receipt_info"]?.array?.count == 4)
     }
 
-    @Test func `statuses set for verifyReceipt come before faults`() async throws {
+    @Test func `statuses that are set for verifyReceipt come before faults`() async throws {
         let stage = try Stage()
         let body = try await request(stage)
         try await stage.simulator.setFaults { try $0.api.order([.error]) }

@@ -31,7 +31,7 @@ import X509
             ], groups: try ExampleShop.file().groups)
     }
 
-    @Test func `a receipt holds every period and every one-time purchase`() async throws {
+    @Test func `a receipt contains every period and every one-time purchase`() async throws {
         let stage = try Stage(shop: Self.shop())
         for product in ["pro.yearly", "gems", "map", "season"] { try await stage.buy(product) }
         try await stage.advance("P1W")
@@ -96,7 +96,7 @@ import X509
         #expect((app.versionExternalIdentifier == nil) == isSandbox)
     }
 
-    @Test func `trials, refunds and upgrades show in the receipt`() async throws {
+    @Test func `a receipt shows trials, refunds and upgrades`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.yearly").originalTransactionID
         #expect(try await receipt(stage).purchases.map { $0[.isTrial]?.integer } == [1])
@@ -108,7 +108,9 @@ import X509
         #expect(refunded.first?[.cancellationReason]?.integer == 0)
     }
 
-    @Test func `the device hash covers the device's identifier, or a given one`() async throws {
+    @Test func `the device hash covers the device's identifier, or one that the request names`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let own = try await stage.simulator.vendorIdentifier(of: "anna-1")
@@ -121,7 +123,7 @@ import X509
         }
     }
 
-    @Test func `reading a receipt changes nothing, and returns the same bytes again`()
+    @Test func `reading a receipt again changes nothing, and returns the same bytes`()
         async throws
     {
         let stage = try Stage()
@@ -183,7 +185,9 @@ import X509
         #expect(throws: ReceiptRefusal.notAuthentic) { try stranger.receipt(in: file) }
     }
 
-    @Test func `a restored authority accepts its own receipts`() async throws {
+    @Test func `an authority that is restored from its stored form accepts its own receipts`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let text = try await stage.simulator.receipt(on: "anna-1")

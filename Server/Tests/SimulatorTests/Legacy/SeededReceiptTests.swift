@@ -6,10 +6,10 @@ import X509
 
 @testable import Simulator
 
-/// Receipts made from a seed: the same bytes in every process.
+/// Receipts made from a seed have the same bytes in every process.
 @Suite struct SeededReceiptTests {
-    /// Computed by another program, with Python's integers: the text, and the highest and lowest 64
-    /// bits of the prime.
+    /// Computed by another program, with Python's integers. Each row: the text, and the highest
+    /// and lowest 64 bits of the prime.
     private static let primes: [(String, UInt64, UInt64)] = [
         ("one", 0xCF7D_1BF4_81BB_F782, 0xA5C3_F3E1_5748_4C83),
         ("two", 0xD9E3_2BB9_7B1C_C102, 0x8B3B_C869_2526_B265),
@@ -17,7 +17,7 @@ import X509
     ]
 
     @Test(arguments: primes)
-    func `a text gives one prime: the first one after its hash`(
+    func `a text gives one prime: the first one after the text's hash`(
         text: String, high: UInt64, low: UInt64
     ) {
         let prime = SeededPrime(text)
@@ -25,7 +25,7 @@ import X509
         #expect(prime.limbs.last == high && prime.limbs.first == low)
     }
 
-    @Test func `other programs can verify signatures of a key made from two primes`() throws {
+    @Test func `other programs can verify signatures of a key made from two such primes`() throws {
         let (one, other) = (SeededPrime("one"), SeededPrime("two"))
         let key = try SeededRSAKey(one, other).key
         #expect(key.keySizeInBits == 2048)
@@ -79,7 +79,7 @@ import X509
         #expect(try OpenSSL.run(root + [files[0]]) != 0)
     }
 
-    @Test func `a reset to the same seed keeps the keys`() async throws {
+    @Test func `a reset to the same seed keeps the receipt keys`() async throws {
         let stage = try Stage()
         var settings = await stage.simulator.settings
         settings.isDeterministic = true
@@ -92,7 +92,7 @@ import X509
         #expect(!stage.simulator.authority.sharesReceiptKeys(as: before))
     }
 
-    @Test func `the OCSP responder of a seed has keys from the seed, too`() throws {
+    @Test func `the keys of a seed's OCSP responder also follow from the seed`() throws {
         let url = "http://127.0.0.1:1/ocsp"
         let desks = try [7, 7, 8].map { seed in
             try SigningAuthority(seed: seed, ocspURL: url).revocationResponder?.stored.text

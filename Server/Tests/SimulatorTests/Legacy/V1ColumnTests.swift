@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// The version 1 column of Apple's table: the notifications of each row, since 2021.
+/// The version 1 column of Apple's table: the notifications that each row has caused since 2021.
 @Suite struct V1ColumnTests {
     private static let status = "DID_CHANGE_RENEWAL_STATUS"
 
@@ -34,7 +34,7 @@ import Testing
     ]
 
     @Test(arguments: LifecycleTableTests.rows)
-    func `each row sends the version 1 notifications of Apple's table`(
+    func `each row of Apple's table sends its version 1 notifications`(
         row: LifecycleTableTests.Row
     ) async throws {
         let stage = try Stage(shop: TableShop.file()) { settings in

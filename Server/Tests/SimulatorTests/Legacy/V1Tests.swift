@@ -23,7 +23,7 @@ import Testing
         try posted(stage).map { $0.notificationType?.rawValue ?? "?" }
     }
 
-    /// A life, and the notifications of it in each year.
+    /// A life, and the notifications that it causes in each year.
     struct Life: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var graceDays = 16
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `the refund of a one-time purchase causes a notification`() async throws {
+    @Test func `the refund of a one-time purchase causes a version 1 notification`() async throws {
         let gems = StoreKitProduct(id: "gems", referenceName: "", type: .consumable, price: 990)
         for era in [V1Era.year2020, .year2021] {
             let stage = try stage(era, shop: StoreKitFile(oneTimeProducts: [gems]))
@@ -166,7 +166,8 @@ import Testing
         }
     }
 
-    @Test func `a notification has the secret, the app and both spellings of the environment`()
+    @Test
+    func `a version 1 notification has the secret, the app and both spellings of the environment`()
         async throws
     {
         let stage = try stage()
@@ -215,7 +216,9 @@ import Testing
         #expect(inside.transactionID == id)
     }
 
-    @Test func `the unified receipt holds the hundred newest, newest first`() async throws {
+    @Test func `the unified receipt holds the hundred newest transactions, newest first`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.advance("P9Y")
@@ -230,7 +233,8 @@ import Testing
         #expect(try dates.first == moment("2035-01-10T20:00:00Z"))
     }
 
-    @Test func `production retries after 6, 24 and 48 hours, each time with a new receipt`()
+    @Test
+    func `production retries version 1 after 6, 24 and 48 hours, each time with a new receipt`()
         async throws
     {
         let stage = try stage()
@@ -247,7 +251,8 @@ import Testing
         #expect(Set(receipts).count == 4)
     }
 
-    @Test func `a burst repeats a notification, each time with another receipt in it`() async throws
+    @Test func `a burst repeats a version 1 notification, each time with another receipt in it`()
+        async throws
     {
         let stage = try stage()
         try await stage.simulator.setFaults { try $0.notifications.order([.burst]) }
@@ -257,7 +262,7 @@ import Testing
         #expect(try types(stage) == Array(repeating: "INITIAL_BUY", count: DeliveryQueue.burst))
     }
 
-    @Test func `both versions can be posted side by side`() async throws {
+    @Test func `both versions of a notification can be posted side by side`() async throws {
         let stage = try Stage { $0.v1NotificationURL = "old box" }
         try await stage.buy("pro.monthly")
         #expect(stage.letterBox.count == 2)
@@ -265,11 +270,11 @@ import Testing
         #expect(await stage.simulator.v1Notifications.count == 1)
     }
 
-    /// The keys at the top level and of each nested object, if both are about the same thing.
+    /// The keys of an object, without those of nested objects.
     private func keys(_ json: JSON?) -> Set<String> { Set((json?.members ?? []).map(\.key)) }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `our notifications have the keys of published ones`() async throws {
+    func `our version 1 notifications have the keys of published ones`() async throws {
         let samples: [(V1Era, String, [Step])] = [
             (.year2018, "01-initial_buy-2018", [.buy("pro.monthly")]),
             (.year2020, "07-initial-buy-prod-2020", [.buy("pro.monthly")]),
@@ -286,7 +291,7 @@ import Testing
             let (mine, other) = (ours["unified_receipt"], theirs["unified_receipt"])
             #expect(keys(mine) == keys(other), "\(name)")
             let row = keys(mine?["latest_receipt_info"]?.array?.first)
-            // Since the end of 2020.
+            // Apple has written this field since the end of 2020.
             #expect(
                 row.subtracting(["in_app_ownership_type"])
                     == keys(other?["latest_receipt_info"]?.array?.first)

@@ -11,7 +11,7 @@ import Testing
         let testDescription: String
         let steps: [Step]
         var device = "anna-1"
-        /// Members of the answer by their path, with null for members that must be absent.
+        /// The expected members of the answer by their path; null if a member must be absent.
         let says: [String: JSON]
     }
 
@@ -93,7 +93,9 @@ import Testing
     ]
 
     @Test(arguments: turns)
-    func `each event shows in the fields where Apple shows it`(turn: Turn) async throws {
+    func `each event changes the fields of verifyReceipt in which Apple shows the event`(turn: Turn)
+        async throws
+    {
         let stage = try Stage(shop: TableShop.file())
         try await stage.play(turn.steps)
         var request = VerifyReceiptRequest()

@@ -25,7 +25,9 @@ import Testing
         return try require(VerifyReceiptResponse(json: json), "no answer")
     }
 
-    @Test func `the receipt stays as submitted, the latest rows are the account's`() async throws {
+    @Test func `verifyReceipt returns the submitted receipt, and the account's latest rows`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let receipt = try await stage.simulator.receipt(on: "anna-1")
@@ -60,7 +62,9 @@ import Testing
         return try authority.receipt(in: file)
     }
 
-    @Test func `excluding old transactions keeps the newest of each subscription`() async throws {
+    @Test func `without old transactions, verifyReceipt returns the newest of each subscription`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.advance("P2M")
@@ -70,7 +74,9 @@ import Testing
         #expect(answer.receipt?.purchases?.count == 3)
     }
 
-    @Test func `without subscriptions the answer has no fields about the account`() async throws {
+    @Test func `for an account without subscriptions, verifyReceipt returns only the receipt`()
+        async throws
+    {
         let gems = StoreKitProduct(id: "gems", referenceName: "", type: .consumable, price: 990)
         let stage = try Stage(shop: StoreKitFile(oneTimeProducts: [gems]))
         try await stage.buy("gems")
@@ -79,7 +85,7 @@ import Testing
         #expect(json.members?.map(\.key) == ["environment", "receipt", "status"])
     }
 
-    @Test func `a failing payment shows in the renewal, stage by stage`() async throws {
+    @Test func `the renewal in verifyReceipt shows each stage of a failing payment`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         let receipt = try await stage.simulator.receipt(on: "anna-1")
@@ -98,7 +104,9 @@ import Testing
         #expect(seen == ["--1", "121 grace", "121", "020"])
     }
 
-    @Test func `each refusal has its status, alone or with the environment`() async throws {
+    @Test func `each refusal of verifyReceipt has its status, alone or with the environment`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.simulator.addDevice(account: "ben", environment: .sandbox)
@@ -122,21 +130,22 @@ import Testing
         #expect(try await ask(stage, sandbox, at: .sandbox)["status"] == 0)
     }
 
-    /// The last byte, part of the signature, is changed.
+    /// Returns the receipt with another last byte, which is part of the signature.
     private func changed(_ receipt: String) throws -> String {
         var file = try require(Base64.standard.decode(Array(receipt.utf8)), "no Base64")
         file[file.count - 1] ^= 1
         return String(decoding: Base64.standard.encode(file), as: UTF8.self)
     }
 
-    /// From another world under the same root, whose account this world does not know.
+    /// Returns a receipt of another world under the same root. This world does not know its
+    /// account.
     private func foreignReceipt() async throws -> String {
         let stage = try Stage { $0.seed = 77 }
         try await stage.buy("pro.monthly")
         return try await stage.simulator.receipt(on: "anna-1")
     }
 
-    @Test func `a receipt with line breaks is read`() async throws {
+    @Test func `verifyReceipt reads a receipt with line breaks`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         var receipt = try await stage.simulator.receipt(on: "anna-1")
@@ -144,7 +153,7 @@ import Testing
         #expect(try await ask(stage, receipt)["status"] == 0)
     }
 
-    @Test func `an answer set by a test is given once; then the true answer follows`()
+    @Test func `a status that a test sets for verifyReceipt is returned as often as set`()
         async throws
     {
         let stage = try Stage()
@@ -157,7 +166,9 @@ import Testing
         #expect(try await ask(stage, receipt)["status"] == 0)
     }
 
-    @Test func `the old style says 21006 once the subscription has ended`() async throws {
+    @Test func `verifyReceipt in the style of iOS 6 returns 21006 once the subscription has ended`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let receipt = try await stage.simulator.transactionReceipt(of: id)
@@ -198,7 +209,7 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `our answer has the shape of an answer of Apple's from 2023`() async throws {
+    func `our answer has the same structure as an answer of Apple's from 2023`() async throws {
         let path = "verify-receipt-samples/20-production-intro-offer-1.json"
         let theirs = try LegacyVectors.json(path)
         let stage = try Stage()
@@ -218,7 +229,7 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `our answers in the old style have the keys of published ones`() async throws {
+    func `our answers in the style of iOS 6 have the keys of published ones`() async throws {
         let gems = StoreKitProduct(id: "gems", referenceName: "", type: .consumable, price: 990)
         let shop = StoreKitFile(oneTimeProducts: [gems], groups: try ExampleShop.file().groups)
         let stage = try Stage(shop: shop)

@@ -28,7 +28,9 @@ import Testing
             try await stage.truth().charges.map(\.amount) == [Int64](repeating: 8330, count: 12))
     }
 
-    @Test func `another twelve months follow automatically`() async throws {
+    @Test func `after twelve committed months, another twelve months follow automatically`()
+        async throws
+    {
         let (stage, _) = try await stage()
         try await stage.advance("P12M")
         let last = try require(try await stage.letters().last, "no letter").transaction
@@ -54,7 +56,7 @@ import Testing
         #expect(renewals[count].autoRenewStatus == .off)
     }
 
-    @Test func `a cheaper product waits for the end of the commitment`() async throws {
+    @Test func `a change to a cheaper product waits for the end of the commitment`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .changeProduct("plus"))
         let renewal = try require(try await stage.letters().last?.renewal, "no renewal")
@@ -67,7 +69,7 @@ import Testing
         #expect(try await stage.truth().commitment == nil)
     }
 
-    @Test func `a more expensive product ends the commitment`() async throws {
+    @Test func `a change to a more expensive product ends the commitment`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .changeProduct("premium"))
         let last = try require(try await stage.letters().last, "no letter")
@@ -75,7 +77,7 @@ import Testing
         #expect(last.transaction.commitmentInfo == nil && last.renewal?.commitmentInfo == nil)
     }
 
-    @Test func `a refused monthly payment is retried for ninety days, without grace`()
+    @Test func `a monthly payment that is refused is retried for ninety days, without grace`()
         async throws
     {
         let (stage, id) = try await stage()
@@ -89,7 +91,7 @@ import Testing
         #expect(month?.billingPeriodNumber == 2)
     }
 
-    @Test func `an extension moves the commitment too`() async throws {
+    @Test func `an extension of the period also moves the end of the commitment`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .extend(ExtensionOrder(days: 10)))
         let info = try await stage.letters().last?.renewal?.commitmentInfo

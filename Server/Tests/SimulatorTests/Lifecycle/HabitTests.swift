@@ -97,7 +97,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `a habit changes notifications in its own way`(each: Case) async throws {
+    func `each habit changes the notifications in its own way`(each: Case) async throws {
         for isOn in [true, false] {
             let stage = try Stage(shop: TableShop.file()) { settings in
                 each.set(&settings)
@@ -118,7 +118,9 @@ import Testing
         }
     }
 
-    @Test func `a renewal whose notification has another id is the same order`() async throws {
+    @Test func `a renewal whose notification has another transaction id has the same order id`()
+        async throws
+    {
         let stage = try Stage { $0.quirks = [.renewalHasAnotherID] }
         try await stage.buy("pro.monthly")
         try await stage.advance("P1M")
@@ -131,7 +133,7 @@ import Testing
         try await checkIsKnown(try require(told.transactionId, "no id"), as: held, by: stage)
     }
 
-    @Test func `a renewal whose notification gets another id by a fault is found by both, too`()
+    @Test func `a renewal is found by both ids if a fault gives its notification another id`()
         async throws
     {
         let stage = try Stage()
@@ -167,7 +169,7 @@ import Testing
         #expect(refunded.map(\.transactionId) == [held.transactionId])
     }
 
-    @Test func `with the habit sandbox receipts have another original transaction id`()
+    @Test func `with the habit, receipts of the sandbox have another original transaction id`()
         async throws
     {
         for (environment, shift) in [(SimulatedEnvironment.sandbox, Int64(1)), (.production, 0)] {
@@ -196,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `in the sandbox of former years a purchase has six periods`() async throws {
+    @Test func `in the sandbox of former years a subscription has six periods`() async throws {
         let stage = try Stage { $0.quirks = [.sandboxHasSixPeriods] }
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         try await stage.buy("pro.monthly")

@@ -25,18 +25,20 @@ import Testing
         let row: LifecycleRow
         var set: @Sendable (inout SimulatorSettings) -> Void = { _ in }
         let steps: [Step]
-        /// In the form of ``Letter/line``, after the first purchase.
+        /// The expected notifications in the form of ``Letter/line``, after that of the first
+        /// purchase.
         let told: [String]
-        /// Members of the last notification's documents: `tx.` for the transaction, `ri.` for the
-        /// renewal information, `data.` and others for the notification itself. Dates are text;
-        /// null means that the member must be absent.
+        /// The expected members of the last notification's documents: `tx.` for the transaction,
+        /// `ri.` for the renewal information, `data.` and others for the notification itself.
+        /// Dates are text; null means that the member must be absent.
         var says: [String: JSON] = [:]
 
         var testDescription: String { "\(row.rawValue): \(row)" }
     }
 
     @Test(arguments: rows)
-    func `each row sends Apple's notifications in Apple's order`(row: Row) async throws {
+    func `each row of Apple's table sends its notifications in Apple's order`(row: Row) async throws
+    {
         let stage = try Stage(shop: TableShop.file(), row.set)
         try await stage.play(row.steps)
         let story = try await stage.story()
@@ -54,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `every row of the table is played`() {
+    @Test func `every row of Apple's table is played`() {
         let played = Set(Self.rows.map(\.row))
         let missing = LifecycleRow.allCases.filter { !played.contains($0) }
         #expect(missing == [])

@@ -5,14 +5,16 @@ import Testing
 
 /// The pace of time in the sandbox and in TestFlight.
 @Suite struct PaceTests {
-    /// Apple's table: the minutes that stand for a month, and for a week, two, three, six months
-    /// and a year.
+    /// Apple's table of shortened periods: the minutes that stand for a month, and for a week,
+    /// two, three and six months and a year.
     @Test(arguments: [
         (Pace.Speed.threeMinutes, [3, 3, 6, 9, 18, 36]), (.fiveMinutes, [3, 5, 10, 15, 30, 60]),
         (.fifteenMinutes, [5, 15, 30, 45, 90, 180]), (.thirtyMinutes, [10, 30, 60, 90, 180, 360]),
         (.oneHour, [15, 60, 120, 180, 360, 720]),
     ])
-    func `a period lasts as long as Apple's table says`(speed: Pace.Speed, minutes: [Int64]) {
+    func `a shortened period lasts as long as Apple's table says`(
+        speed: Pace.Speed, minutes: [Int64]
+    ) {
         let periods = ["P1W", "P1M", "P2M", "P3M", "P6M", "P1Y"].compactMap { BillingPeriod($0) }
         let lengths = periods.map { Pace.monthly(speed).length(of: $0) }
         #expect(lengths == minutes.map { $0 * 60_000 })
@@ -33,7 +35,7 @@ import Testing
         #expect(Pace.realTime.retryLength(days: 60) == nil)
     }
 
-    @Test func `a failing payment takes minutes in the sandbox`() async throws {
+    @Test func `in the sandbox a payment fails and is retried within minutes`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         let id = try await stage.buy("pro.monthly").originalTransactionID
@@ -47,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test func `TestFlight renews everything daily, six times`() async throws {
+    @Test func `TestFlight renews every subscription daily, six times`() async throws {
         let stage = try Stage(shop: TableShop.file())
         try await stage.simulator.addDevice(
             account: "anna", environment: .sandbox, pace: .testFlight)
@@ -75,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `grace that is limited to paid periods excludes the end of a trial`() async throws {
+    @Test func `if grace is limited to paid periods, a trial ends without grace`() async throws {
         for (isPaidOnly, status) in [
             (true, "DID_FAIL_TO_RENEW 3"), (false, "DID_FAIL_TO_RENEW/GRACE_PERIOD 4"),
         ] {

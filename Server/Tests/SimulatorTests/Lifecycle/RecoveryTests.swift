@@ -46,7 +46,7 @@ import Testing
         #expect(try await stage.story().last == "EXPIRED/PRODUCT_NOT_FOR_SALE 2 pro.monthly")
     }
 
-    @Test func `a reversed refund keeps billing as the reason why a subscription ended`()
+    @Test func `after a reversed refund, billing is still the reason why a subscription ended`()
         async throws
     {
         let (stage, id) = try await retried()

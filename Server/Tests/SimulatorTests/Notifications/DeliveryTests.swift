@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    @Test func `new notifications are found by number, even if the oldest were dropped`()
+    @Test func `new notifications are found by number, even if the oldest ones were deleted`()
         async throws
     {
         let stage = try Stage()
@@ -64,14 +64,14 @@ import Testing
         #expect(next == step)
     }
 
-    @Test func `if 400 does not end the attempts, it is a failure like others`() {
+    @Test func `if 400 does not end the attempts, it counts as any other failure`() {
         let next = DeliveryQueue.step(
             after: PostResult(status: 400), attempt: 2, in: .production, stopsAt400: false,
             at: AppStoreDate(milliseconds: 0))
         #expect(next == .retry(at: AppStoreDate(milliseconds: 12 * 3_600_000)))
     }
 
-    @Test func `the sandbox tries once`() async throws {
+    @Test func `the sandbox posts a notification only once`() async throws {
         let stage = try Stage()
         stage.letterBox.answer(otherwise: PostResult(status: 503))
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
@@ -80,7 +80,9 @@ import Testing
         #expect(try await attempts(stage).count == 1)
     }
 
-    @Test func `a notification is posted before anything later happens`() async throws {
+    @Test func `a notification is posted at the time of its event, before the clock moves on`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.advance("P1Y")

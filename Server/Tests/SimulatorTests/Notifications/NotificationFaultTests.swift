@@ -22,7 +22,7 @@ import Testing
         (.delay, 0, ["SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
         (.unknownType, 1, ["SOMETHING_NEW", "DID_RENEW", "DID_RENEW"]),
     ])
-    func `a fault set for the next notification occurs once`(
+    func `a fault that is set for the next notification occurs once`(
         fault: NotificationFault, atOnce: Int, types: [String]
     ) async throws {
         let stage = try await stage(next: fault)
@@ -33,7 +33,7 @@ import Testing
         #expect(await stage.simulator.faults.notifications.struck == [fault: 1])
     }
 
-    @Test func `a held notification is sent after the next, or after an hour without one`()
+    @Test func `a held notification is sent after the next one, or after an hour without one`()
         async throws
     {
         for (wait, isOvertaken) in [("PT59M", true), ("PT1H", false)] {
@@ -48,7 +48,9 @@ import Testing
         }
     }
 
-    @Test func `the notification of a renewal has another id, and the same order`() async throws {
+    @Test func `a fault changes the id in the notification of a renewal, but not its order`()
+        async throws
+    {
         let stage = try await stage(next: .otherTransactionID)
         try await stage.buy("pro.monthly")
         try await stage.advance("P1M")
@@ -63,7 +65,8 @@ import Testing
         #expect(told.originalTransactionId == held.originalTransactionId)
     }
 
-    @Test func `unknown values are validly signed, and all other values stay the same`()
+    @Test
+    func `a document with unknown values is validly signed, and all other values stay the same`()
         async throws
     {
         let stage = try await stage(
@@ -87,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `an offer can be of an unknown kind`() async throws {
+    @Test func `with a fault, the offer of a transaction is of an unknown kind`() async throws {
         let stage = try await stage(next: .unknownOfferType)
         try await stage.buy("pro.yearly")
         let letter = try await stage.letters()[0]
@@ -97,7 +100,7 @@ import Testing
         #expect(letter.renewal?.offerType == nil)
     }
 
-    @Test func `the next period's offer can be of an unknown kind, too`() async throws {
+    @Test func `with a fault, the offer of the next period is of an unknown kind`() async throws {
         let stage = try Stage(shop: TableShop.file())
         try await stage.simulator.setFaults { try $0.notifications.order([.unknownOfferType]) }
         try await stage.buy("discounted")
@@ -106,7 +109,7 @@ import Testing
         #expect(renewal.offerDiscountType?.rawValue == "SOMETHING_NEW")
     }
 
-    @Test func `a fault set for the next notification comes alone, whatever the odds of others`()
+    @Test func `a fault set for the next notification occurs alone, whatever the odds of others`()
         async throws
     {
         let stage = try await stage(next: .unknownSubtype)
@@ -118,7 +121,7 @@ import Testing
         #expect(await stage.simulator.notifications[0].faults == [.unknownSubtype])
     }
 
-    @Test func `a truncated body arrives whole at the next attempt`() async throws {
+    @Test func `a truncated body arrives complete at the next attempt`() async throws {
         let stage = try await stage(next: .truncate)
         stage.letterBox.answer([PostResult(status: 500)])
         try await stage.buy("pro.monthly")
@@ -130,7 +133,8 @@ import Testing
         #expect(try JSON(parsing: bodies[1])["signedPayload"] != nil)
     }
 
-    @Test func `during an outage nothing is sent, and after it everything is sent`() async throws {
+    @Test func `during an outage no notification is sent, and after it all are sent`() async throws
+    {
         let stage = try Stage()
         let (from, until) = try (moment("2026-02-01T00:00:00Z"), moment("2026-04-01T00:00:00Z"))
         await stage.simulator.setFaults { $0.notificationOutage = Outage(from: from, until: until) }
@@ -142,7 +146,7 @@ import Testing
         #expect(await stage.simulator.notifications[1].attempts.map(\.at) == [until])
     }
 
-    @Test func `a fixed delay holds a notification back for its length`() async throws {
+    @Test func `a fixed delay holds a notification back for exactly that time`() async throws {
         let stage = try Stage()
         await stage.simulator.setFaults { faults in
             faults.notifications.odds[.delay] = 1

@@ -53,12 +53,12 @@ import X509
         #expect(try await !isAccepted(authority, revoked: [.intermediate]))
     }
 
-    @Test func `the responder of another authority is not trusted`() async throws {
+    @Test func `the OCSP responder of another authority is not trusted`() async throws {
         let other = try SigningAuthority(ocspURL: Self.url)
         #expect(try await !isAccepted(Self.authority.get(), answering: other.revocationResponder))
     }
 
-    @Test func `a restored responder answers as before`() async throws {
+    @Test func `a restored OCSP responder answers as before`() async throws {
         let authority = try Self.authority.get()
         let again = try SigningAuthority(stored: authority.stored)
         #expect(again.ocspURL == Self.url)
@@ -66,7 +66,7 @@ import X509
         #expect(try await !isAccepted(again, revoked: [.leaf]))
     }
 
-    @Test func `certificates name a responder only if it has a URL`() throws {
+    @Test func `certificates name an OCSP responder only if it has a URL`() throws {
         let chain = try Stage.authority.get().certificates.map { try Certificate(derEncoded: $0) }
         for certificate in chain {
             #expect(try certificate.extensions.authorityInformationAccess == nil)
@@ -80,13 +80,13 @@ import X509
     }
 
     @Test(arguments: [[], [0x30, 0x00], [0xFF], Array(repeating: 0x30, count: 20_000)])
-    func `an invalid request is answered as invalid`(bytes: [UInt8]) throws {
+    func `an invalid OCSP request is answered as invalid`(bytes: [UInt8]) throws {
         let desk = try require(Self.authority.get().revocationResponder, "no desk")
         let answer = try desk.response(to: bytes, at: Date(), revoked: [])
         #expect(answer == [0x30, 0x03, 0x0A, 0x01, 0x01])
     }
 
-    @Test func `over HTTP the responder answers only at the URL in the certificates`()
+    @Test func `over HTTP the OCSP responder answers only at the URL in the certificates`()
         async throws
     {
         let stage = try Stage()

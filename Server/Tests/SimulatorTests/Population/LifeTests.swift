@@ -3,7 +3,8 @@ import Testing
 
 @testable import Simulator
 
-/// Whole lives of subscriptions as their notifications: type, subtype, status, product.
+/// Whole lives of subscriptions, as the notifications that they cause: type, subtype, status,
+/// product.
 @Suite struct LifeTests {
     /// One act on anna's subscription, or time that passes.
     enum Step: Sendable {
@@ -134,7 +135,9 @@ import Testing
     ]
 
     @Test(arguments: lives)
-    func `each life sends the notifications of Apple's table`(life: Life) async throws {
+    func `each life of a subscription sends the notifications of Apple's table`(life: Life)
+        async throws
+    {
         let stage = try Stage { $0.graceDays = life.graceDays }
         var id = ""
         for step in life.steps {
@@ -147,7 +150,8 @@ import Testing
             }
         }
         #expect(try await stage.story() == life.story)
-        // All were posted at once, in the same order, and without fields that we do not know.
+        // All notifications were posted at once, in the same order, and without fields that we do
+        // not know.
         #expect(try stage.letterBox.letters.map(\.line) == life.story)
         for letter in try await stage.letters() {
             #expect(letter.notification.unknown.isEmpty && letter.transaction.unknown.isEmpty)
@@ -155,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `every signature is later than those before it`() async throws {
+    @Test func `each document is signed later than every document before it`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.advance("P3M")

@@ -77,7 +77,7 @@ import Testing
     ]
 
     @Test(arguments: renewals)
-    func `the published share of customers leaves, mostly by switching renewal off`(
+    func `the published share of random customers leaves, mostly by switching renewal off`(
         odds: Odds
     ) throws {
         var scene = try Scene(odds.product, offer: odds.offer)
@@ -95,7 +95,7 @@ import Testing
         let cancelled = scene.plans().compactMap { $0 }.filter { $0.intent == .act(.cancel) }
         let soon = cancelled.filter { $0.at.milliseconds - scene.now.milliseconds < 3_600_000 }
         let share = Double(soon.count) / Double(cancelled.count)
-        // The published 28 %, plus those of the others who act at once or early by chance.
+        // The published 28 %, and some of the other customers, who act at once or early by chance.
         #expect((0.33...0.42).contains(share))
         let paid = try Scene("family.monthly")
         let others = paid.plans().compactMap { $0 }.filter { $0.intent == .act(.cancel) }
@@ -103,7 +103,7 @@ import Testing
         #expect(Double(early.count) / Double(others.count) < 0.12)
     }
 
-    @Test func `three in ten cancellations fall right beside an end, or at the beginning`() throws {
+    @Test func `three in ten cancellations are right beside an end, or at the beginning`() throws {
         let scene = try Scene("family.monthly")
         let end = try scene.chain.paidUntil.milliseconds
         let day: Int64 = 86_400_000
@@ -116,7 +116,7 @@ import Testing
         #expect((0.26...0.34).contains(Double(edges.count) / Double(acts.count)))
     }
 
-    @Test func `cancellations that are not beside an end come rather early`() throws {
+    @Test func `cancellations that are not beside an end come rather early in a period`() throws {
         let scene = try Scene("family.monthly")
         let length = Double(try scene.chain.paidUntil.milliseconds - scene.now.milliseconds)
         let places = scene.plans().compactMap { $0 }.filter { $0.intent == .act(.cancel) }
@@ -126,7 +126,7 @@ import Testing
         #expect((0.45...0.58).contains(Double(early.count) / Double(places.count)))
     }
 
-    @Test func `one in seven switches renewal on again`() throws {
+    @Test func `one in seven customers who cancel switches renewal on again`() throws {
         var scene = try Scene("family.monthly")
         try scene.apply(.cancel)
         #expect(abs(scene.share { $0?.intent == .act(.resume) } - 0.15) < 0.02)
@@ -159,14 +159,14 @@ import Testing
         #expect(abs(scene.share { $0?.intent == .buyAgain } - odds) < 0.02)
     }
 
-    @Test func `a refund is sometimes reversed, or the customer comes back`() throws {
+    @Test func `after some refunds, the refund is reversed or the customer comes back`() throws {
         var scene = try Scene("family.monthly")
         try scene.apply(.refund())
         #expect(abs(scene.share { $0?.intent == .reverseRefund } - 0.2) < 0.02)
         #expect(abs(scene.share { $0?.intent == .buyAgain } - 0.16) < 0.02)
     }
 
-    @Test func `one random act in twenty is followed by another, a third of these at once`()
+    @Test func `one random act in twenty is followed by another, a third of them at once`()
         throws
     {
         var scene = try Scene("family.monthly")
@@ -192,7 +192,7 @@ import Testing
 
     @Test func `each random act is as frequent as its weight says`() throws {
         var scene = try Scene("family.monthly")
-        // The period is no longer fresh, so nobody leaves now.
+        // The period is no longer fresh, so nobody leaves in it now.
         scene.now = AppStoreDate(milliseconds: scene.now.milliseconds + 86_400_000)
         func isSame(_ intent: Life.Intent?, _ name: String) -> Bool {
             intent.map { String(describing: $0).contains(name) } ?? false

@@ -25,7 +25,7 @@ import Testing
         return (books, letters, tally)
     }
 
-    @Test func `random lives cover every row of the table`() throws {
+    @Test func `random lives cover every row of Apple's table`() throws {
         let played = try run(2500).tally.rows
         let missing = LifecycleRow.allCases.filter {
             played[$0.rawValue] == nil
@@ -43,7 +43,8 @@ import Testing
         #expect(third.books != one.books)
     }
 
-    @Test func `districts share no id, and a life is the same in a population of any size`()
+    @Test
+    func `parts of a population share no id, and a life is the same in a population of any size`()
         throws
     {
         let (books, _, tally) = try run(2100, months: 1)
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `the tally is the sum of the books`() throws {
+    @Test func `the tally of a population is the sum of the books`() throws {
         let (books, _, tally) = try run(200)
         let charges = books.flatMap { $0["purchases"]?.array ?? [] }
             .flatMap { $0["charges"]?.array ?? [] }
@@ -93,7 +94,7 @@ import Testing
         #expect(tally.money.count > 3)
     }
 
-    @Test func `customers arrive at calendar edges`() throws {
+    @Test func `some customers arrive at the edges of the calendar`() throws {
         let span = try moment("2027-09-15T12:00:00Z")..<moment("2028-09-15T12:00:00Z")
         let edges = EdgeMoments.within(span, StoreCalendar()).map(RFC3339.text)
         // Noon of 29 February, and the hours that nights in March and November skip or repeat.

@@ -31,7 +31,8 @@ import Testing
         try await stage.simulator.groundTruth(of: "ben").purchases.map(\.isOpen)
     }
 
-    @Test func `a member who leaves loses the present period and the next one`() async throws {
+    @Test func `a family member who leaves loses the present period and the next one`() async throws
+    {
         let stage = try await household()
         #expect(try await bensIsOpen(stage) == [true])
         let count = try await told(stage).count
@@ -43,7 +44,8 @@ import Testing
         #expect(try await bensIsOpen(stage) == [false])
     }
 
-    @Test func `a member who leaves after the next period was refunded loses the present one`()
+    @Test
+    func `a family member who leaves after a refund of the next period loses the present one`()
         async throws
     {
         let stage = try await household()
@@ -54,7 +56,8 @@ import Testing
         #expect(try await bensIsOpen(stage) == [false])
     }
 
-    @Test func `sharing ends when an unshared product's period begins, not when it is charged`()
+    @Test
+    func `sharing ends when the period of an unshared product begins, not when it is charged`()
         async throws
     {
         let stage = try await household(changesTo: "pro.yearly")
@@ -70,7 +73,7 @@ import Testing
         #expect(ben.until == anna.period?.lowerBound && anna.productID == "pro.yearly")
     }
 
-    @Test func `a shared product is shared when its period begins, not when it is charged`()
+    @Test func `a product is shared when its period begins, not when it is charged`()
         async throws
     {
         let stage = try await household(buys: "pro.yearly", changesTo: "pro.monthly")

@@ -70,7 +70,7 @@ import Testing
     ]
 
     @Test(arguments: chapters)
-    func `members' purchases follow the purchaser's`(chapter: Chapter) async throws {
+    func `the purchases of family members follow the purchaser's`(chapter: Chapter) async throws {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         #expect(
@@ -99,7 +99,9 @@ import Testing
         #expect(rows == chapter.rows)
     }
 
-    @Test func `a member's transaction is their own, and marked as shared`() async throws {
+    @Test func `a family member has a separate transaction, which is marked as shared`()
+        async throws
+    {
         let stage = try await household()
         try await stage.buy("pro.monthly", offer: "none")
         let letters = try await stage.letters()
@@ -117,7 +119,7 @@ import Testing
         #expect(renewed.purchaseDate == bens.expiresDate)
     }
 
-    @Test func `a member's purchase has one original date, through renewals and a return`()
+    @Test func `a family member's purchase keeps one original date, through renewals and a return`()
         async throws
     {
         let stage = try await household(["anna", "ben"])
@@ -133,7 +135,9 @@ import Testing
         #expect(bens.allSatisfy { $0.originalPurchaseDate == noon })
     }
 
-    @Test func `a member's subscription start date is when they joined`() async throws {
+    @Test func `a family member's subscription starts on the date when the member joined`()
+        async throws
+    {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.simulator.addDevice(account: "anna", family: "cats")
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
@@ -158,7 +162,9 @@ import Testing
         #expect(again.start == again.transaction.purchaseDate)
     }
 
-    @Test func `the books of a member follow the purchaser's, without the money`() async throws {
+    @Test func `the books of a family member follow the purchaser's, without the money`()
+        async throws
+    {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         for (wait, act) in [("P1D", SubscriptionAct.failBilling), ("P50D", .recoverBilling)] {
@@ -175,7 +181,9 @@ import Testing
         #expect(family == TrueFamily(name: "cats", members: ["anna", "ben", "cleo"]))
     }
 
-    @Test func `a member who joins later gets shared products from then on only`() async throws {
+    @Test func `a family member who joins later gets shared products from then on only`()
+        async throws
+    {
         let stage = try await household(["anna"])
         try await stage.buy("pro.monthly", offer: "none")
         try await stage.buy("book")
@@ -239,7 +247,9 @@ import Testing
         #expect(try await told(stage).filter { $0.hasPrefix("ben") } == [])
     }
 
-    @Test func `a member's own subscription exists beside the shared one`() async throws {
+    @Test func `a family member can have a separate subscription beside the shared one`()
+        async throws
+    {
         let stage = try await household(["anna", "ben"])
         try await stage.buy("pro.monthly", offer: "none")
         try await stage.buy("basic", offer: "none", on: "ben-1")
@@ -275,7 +285,7 @@ import Testing
         }
     }
 
-    @Test func `families in the settings are formed with their devices`() async throws {
+    @Test func `families in the settings of a reset are formed with their devices`() async throws {
         let stage = try Stage(shop: try CatShop.file()) {
             $0.rules.families = ["cats": ["anna", "ben"]]
         }

@@ -30,14 +30,15 @@ import Testing
         #expect(try await money(steps) == [[9990, 9990 * 67_741 / 100_000], [19_990, 0]])
     }
 
-    @Test func `a reversed refund is no refund`() async throws {
+    @Test func `the books do not count a reversed refund as a refund`() async throws {
         let steps: [LifecycleTableTests.Step] = [
             .buy("pro"), .does(.refund()), .does(.reverseRefund()),
         ]
         #expect(try await money(steps) == [[9990, 0]])
     }
 
-    @Test func `a reversal keeps the order of the charges and the chain's first date`()
+    @Test
+    func `after a reversal, the charges have the same order and the chain the same first date`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())
@@ -84,7 +85,7 @@ import Testing
         #expect(try await money(steps) == [[9990, 0], [9990, 0], [12_990, 0]])
     }
 
-    @Test func `a customer who comes back pays the price of the day`() async throws {
+    @Test func `a customer who comes back pays the price of that day`() async throws {
         let rise = PriceRise.Order(price: 12_990, needsConsent: true)
         let steps: [LifecycleTableTests.Step] = [
             .buy("pro"), .does(.raisePrice(rise)), .waits("P2M"), .buy("pro"), .waits("P1M"),
@@ -111,7 +112,7 @@ import Testing
         #expect(truth.state == .paid)
     }
 
-    @Test func `a past price rise is charged, but no longer announced, after a return`()
+    @Test func `a price rise that lies in the past is charged after a return, but not announced`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -127,7 +128,7 @@ import Testing
         #expect(try await stage.truth().charges.map(\.amount) == [9990, 2990, 12_990])
     }
 
-    @Test func `the books have the payer and the purpose of all money`() async throws {
+    @Test func `for all money, the books have the payer and the purpose`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", storefront: "DEU")
         let bought = try await stage.buy("pro.monthly")

@@ -76,7 +76,7 @@ import Testing
         } throws: { ($0 as? SimulatorProblem)?.code == "invalid_offer_signature" }
     }
 
-    @Test func `both forms of a valid signature are accepted`() async throws {
+    @Test func `both forms of a valid offer signature are accepted`() async throws {
         for proof in [try text(Claim()), .compactJWS(try jws(Claim()))] {
             let stage = try await stage()
             try await redeem(proof, on: stage)
@@ -91,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: wrong.indices)
-    func `a signature for anything else is refused, in both forms`(index: Int) async throws {
+    func `an offer signature for other values is refused, in both forms`(index: Int) async throws {
         var claim = Claim()
         Self.wrong[index](&claim)
         let stage = try await stage()
@@ -99,7 +99,7 @@ import Testing
         await expectRefusal(of: .compactJWS(try jws(claim)), on: stage)
     }
 
-    @Test func `a signature by another key, for another token, or none at all is refused`()
+    @Test func `an offer signature by another key, for another token, or none at all is refused`()
         async throws
     {
         let stage = try await stage()
@@ -116,13 +116,14 @@ import Testing
         await expectRefusal(of: nothing, on: stage)
     }
 
-    @Test func `a nonce is accepted once`() async throws {
+    @Test func `the nonce of an offer signature is accepted once`() async throws {
         let stage = try await stage()
         try await redeem(try text(Claim()), on: stage)
         await expectRefusal(of: try text(Claim()), on: stage)
     }
 
-    @Test func `without a key no signature is checked`() async throws {
+    @Test func `without a key, the simulator does not check the signatures of offers`() async throws
+    {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("pro.monthly", offer: "none")
         try await redeem(.compactJWS("anything"), on: stage)
@@ -130,7 +131,9 @@ import Testing
     }
 
     @Test(arguments: [true, false, nil])
-    func `a signed claim decides on the introductory offer; an invalid one loses it`(word: Bool?)
+    func `a signed claim gives or denies the introductory offer; an invalid claim denies it`(
+        word: Bool?
+    )
         async throws
     {
         let stored = Self.key.derRepresentation.base64EncodedString()

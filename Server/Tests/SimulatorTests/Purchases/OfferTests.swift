@@ -3,7 +3,8 @@ import Testing
 
 @testable import Simulator
 
-/// Offers of every kind and payment mode, for customers in every state: rows 1 to 4 and 36 to 40.
+/// Offers of every kind and payment mode, for customers in every state: rows 1 to 4 and 36 to 40
+/// of Apple's table.
 @Suite struct OfferTests {
     enum Step: Sendable {
         case buy(String, String? = nil)
@@ -247,7 +248,7 @@ import Testing
         } throws: { ($0 as? SimulatorProblem)?.code == refusal.code }
     }
 
-    @Test func `the introductory offer comes once for a group, whichever product had it`()
+    @Test func `a customer gets one introductory offer per group, whichever product had it`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -257,7 +258,7 @@ import Testing
         #expect(try await stage.letters().last?.transaction.offerType == nil)
     }
 
-    @Test func `with monthly billing a trial comes before the commitment`() async throws {
+    @Test func `with monthly billing, the trial comes before the commitment`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.simulator.addDevice(account: "anna")
         var order = PurchaseOrder("pro.yearly")
@@ -278,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func `the offers for which a customer is eligible are known`() async throws {
+    @Test func `the store knows for which offers a customer is eligible`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("pro.monthly")
         let world = await stage.simulator.world

@@ -55,7 +55,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a declined purchase never arrives, unless a habit is on`(arrives: Bool) async throws {
+    func `a declined purchase sends no notification and no transaction, unless a habit is on`(
+        arrives: Bool
+    ) async throws {
         let stage = try await stage {
             $0.rules.asksToBuy = true
             if arrives { $0.quirks = [.declinedPurchaseArrives] }
@@ -108,7 +110,9 @@ import Testing
         #expect(renewed?.originalTransactionID == id && renewed?.transactionID != id)
     }
 
-    @Test func `a cancelled or failed purchase leaves nothing behind`() async throws {
+    @Test func `a cancelled or failed purchase has no transaction and no notification`()
+        async throws
+    {
         let stage = try await stage()
         var order = PurchaseOrder("book")
         for (choice, outcome) in [

@@ -39,7 +39,7 @@ import Testing
         return (stage, try await stage.order(seats, in: .sandbox).originalTransactionID)
     }
 
-    @Test func `a claim that is requested twice is made once`() async throws {
+    @Test func `a seat claim that is requested twice is made once`() async throws {
         let (stage, id) = try await group()
         #expect(try await info(stage, id) == [3, 3, 0])
         let first = try await stage.json(claim(id, 1))["seatClaimId"]
@@ -66,7 +66,9 @@ import Testing
         #expect(try await other.refusal(claim(group, 3)) == Refused(403, 4_030_901))
     }
 
-    @Test func `a claim is associated with an account, which the books then show`() async throws {
+    @Test func `a seat claim is associated with an account, which the books then show`()
+        async throws
+    {
         let (stage, id) = try await group()
         let ben = await stage.simulator.world.accounts[
             Account.Key(name: "ben", environment: .sandbox)]
@@ -104,7 +106,8 @@ import Testing
         #expect(try await info(quiet, group) == [1, 0, 1])
     }
 
-    @Test func `a renewal with fewer seats ends no claim, and the end of the group ends all`()
+    @Test
+    func `a renewal with fewer seats ends no claim, and the end of the group ends all claims`()
         async throws
     {
         let (stage, id) = try await group()
@@ -120,7 +123,8 @@ import Testing
         #expect(try await info(stage, id) == [3, 3, 0])
     }
 
-    @Test func `the calls exist in the sandbox only, for groups whose members the app invites`()
+    @Test
+    func `the calls for seats exist in the sandbox only, for groups whose members the app invites`()
         async throws
     {
         let (stage, id) = try await group(3, .apple)
@@ -138,7 +142,9 @@ import Testing
         #expect(try await other.refusal(wrong) == Refused(400, 4_000_011))
     }
 
-    @Test func `an assigned seat has no consumption, token or extension of its own`() async throws {
+    @Test func `Apple refuses consumption, a token and an extension for an assigned seat`()
+        async throws
+    {
         let (stage, id) = try await group(3, .apple)
         try await stage.simulator.change(id, .joinGroup("ben"))
         let seat = try await stage.simulator.groundTruth(of: "ben").purchases[0]
@@ -162,7 +168,7 @@ import Testing
             refused == [Refused(400, 4_000_227), Refused(400, 4_000_227), Refused(403, 4_030_028)])
     }
 
-    @Test func `groups and members are listed; without any, Apple's placeholder is returned`()
+    @Test func `groups and members are listed, and an empty list has Apple's placeholder`()
         async throws
     {
         let (stage, id) = try await group(3, .apple)

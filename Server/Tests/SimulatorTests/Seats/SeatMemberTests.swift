@@ -23,7 +23,7 @@ import Testing
             try await stage.simulator.groundTruth(of: name).purchases.first, "\(name) has nothing")
     }
 
-    @Test func `a member has a chain of their own, which repeats the purchaser's numbers`()
+    @Test func `a member has a separate chain of renewals, which repeats the purchaser's numbers`()
         async throws
     {
         let (stage, id) = try await group(7)
@@ -41,7 +41,7 @@ import Testing
         #expect(try await stage.truth().seats?.members == ["ben"])
     }
 
-    @Test func `a member renews with the purchaser, and ends with them`() async throws {
+    @Test func `a member's periods renew and end with the purchaser's`() async throws {
         let (stage, id) = try await group()
         try await stage.simulator.change(id, .joinGroup("ben"))
         try await stage.advance("P1M")
@@ -56,7 +56,7 @@ import Testing
         #expect(try await purchase(of: "ben", stage).isOpen == false)
     }
 
-    @Test func `a member who leaves loses the seat, and another can take it`() async throws {
+    @Test func `a member who leaves loses the seat, and another person can take it`() async throws {
         let (stage, id) = try await group(2)
         try await stage.simulator.change(id, .joinGroup("ben"))
         await #expect(throws: SimulatorProblem.self) {
@@ -83,7 +83,7 @@ import Testing
         #expect(try await told(stage).last == "ben: SUBSCRIBED/RESUBSCRIBE 1 pro.monthly")
     }
 
-    @Test func `the last to join lose their seats if fewer are left`() async throws {
+    @Test func `if fewer seats are left, the members who joined last lose theirs`() async throws {
         let (stage, id) = try await group(3)
         for name in ["ben", "cleo"] { try await stage.simulator.change(id, .joinGroup(name)) }
         try await stage.simulator.change(id, .changeSeats(2))
@@ -119,7 +119,9 @@ import Testing
         #expect(try await told(stage).last == "ben: REVOKE 1 pro.monthly")
     }
 
-    @Test func `a full refund ends the members, and grace keeps them`() async throws {
+    @Test func `members keep their seats during grace, and lose them by a full refund`()
+        async throws
+    {
         let (stage, id) = try await group()
         try await stage.simulator.change(id, .joinGroup("ben"))
         try await stage.simulator.change(id, .failBilling)
@@ -132,14 +134,14 @@ import Testing
         #expect(try await stage.lastLetter.transaction.revocationType == .assignmentRevoke)
     }
 
-    @Test func `a habit leaves out the renewal information of members`() async throws {
+    @Test func `with the habit, members' documents have no renewal information`() async throws {
         let (stage, id) = try await group(3, [.membersHaveNoRenewalInfo])
         #expect(try await stage.lastLetter.renewal != nil)
         try await stage.simulator.change(id, .joinGroup("ben"))
         #expect(try await stage.lastLetter.renewal == nil)
     }
 
-    @Test func `Apple's link adds no member to a group whose members the app invites`()
+    @Test func `Apple's invitation link adds no member to a group whose members the app invites`()
         async throws
     {
         let stage = try Stage.withSeats(.developer)
@@ -162,7 +164,8 @@ import Testing
         #expect(try await purchase(of: "ben", stage).isOpen == false)
     }
 
-    @Test func `an organization moves a seat to another account without money in the books`()
+    @Test
+    func `an organization can move a seat to another account, and the books have no money for it`()
         async throws
     {
         let stage = try Stage.withSeats()

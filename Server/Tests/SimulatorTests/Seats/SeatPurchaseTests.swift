@@ -128,7 +128,7 @@ import Testing
         #expect(truth.seats?.count == 6)
     }
 
-    @Test func `a group can shrink to one seat, which is an ordinary period`() async throws {
+    @Test func `a group can shrink to one seat, which is then an ordinary period`() async throws {
         let stage = try Stage.withSeats()
         let id = try await stage.order(3).originalTransactionID
         try await stage.simulator.change(id, .changeSeats(1))
@@ -163,7 +163,9 @@ import Testing
         #expect(truth.seats?.count == 1)
     }
 
-    @Test func `grace, retry and recovery keep the seats`() async throws {
+    @Test func `all parts of a period keep their seats through grace, retry and recovery`()
+        async throws
+    {
         let stage = try Stage.withSeats()
         let id = try await stage.order(7).originalTransactionID
         try await stage.simulator.change(id, .failBilling)

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct SeatRefundTests {
-    /// Four seats and three more.
+    /// A group with four seats and three added ones.
     private func group(
         _ habits: Set<Quirk> = []
     ) async throws -> (stage: Stage, first: String, second: String) {
@@ -32,7 +32,9 @@ import Testing
         #expect(truth.seats?.count == 5 && truth.seats?.atRenewal == 5 && truth.isOpen)
     }
 
-    @Test func `a larger refund covers several transactions`() async throws {
+    @Test func `a refund of more seats than one transaction has covers several transactions`()
+        async throws
+    {
         let (stage, first, second) = try await group()
         try await stage.simulator.change(first, .refundSeats(4))
         #expect(
@@ -49,7 +51,9 @@ import Testing
         #expect(end.seats?.count == 0)
     }
 
-    @Test func `habits report only one transaction, and name its percentage`() async throws {
+    @Test func `with the habits, a refund reports only one transaction, and names its percentage`()
+        async throws
+    {
         let (stage, first, _) = try await group([.seatRefundToldOnce, .seatRefundNamesPercentage])
         try await stage.simulator.change(first, .refundSeats(4))
         #expect(try await told(stage, since: 2) == ["REFUND/SEATS 1 pro.monthly"])
@@ -57,7 +61,7 @@ import Testing
         #expect(try await stage.truth().charges.map(\.refunded) == [9_990, 25_970])
     }
 
-    @Test func `the share of refunded seats is named after an upgrade, too`() async throws {
+    @Test func `the share of refunded seats is also named after an upgrade`() async throws {
         let stage = try Stage { settings in
             settings.quirks = [.seatRefundNamesPercentage]
             settings.upgradeSetsRevocationDate = false
@@ -84,7 +88,7 @@ import Testing
             let truth = try await stage.truth()
             #expect(truth.isOpen && truth.willRenew)
             #expect(truth.seats?.count == (isFirst ? 3 : 4))
-            // Apple's notifications and answers are about the remaining transaction.
+            // Apple's notifications and answers are about the transaction that remains.
             try await stage.simulator.change(first, .cancel)
             #expect(
                 try await stage.lastLetter.transaction.transactionId == (isFirst ? second : first))
@@ -111,7 +115,7 @@ import Testing
         #expect(truth.seats?.count == 7 && truth.charges.map(\.refunded) == [0, 0])
     }
 
-    @Test func `a habit keeps the renewal after a refund of everything, for one seat`()
+    @Test func `with a habit, renewal stays on for one seat after a refund of everything`()
         async throws
     {
         let (stage, first, second) = try await group([.refundKeepsRenewalOn])
@@ -133,7 +137,7 @@ import Testing
         #expect(truth.charges.map(\.refunded) == [0, 0])
     }
 
-    @Test func `more seats than there are cannot be refunded`() async throws {
+    @Test func `a refund of no seats, or of more than there are, is refused`() async throws {
         let (stage, first, second) = try await group()
         for (count, only) in [(8, nil), (4, second), (0, nil)] as [(Int64, String?)] {
             await #expect(throws: SimulatorProblem.self) {
@@ -143,7 +147,7 @@ import Testing
         #expect(try await stage.truth().seats?.count == 7)
     }
 
-    @Test func `the daily books have the sums of the tiers`() async throws {
+    @Test func `the daily books have the sums of the seat prices`() async throws {
         let (stage, first, _) = try await group()
         try await stage.simulator.change(first, .refundSeats(2))
         let days = try await stage.simulator.dailyBooks(

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct SeatShopTests {
-    @Test func `a device shows the tiers of its storefront, and none in other storefronts`()
+    @Test func `a device shows the seat prices of its storefront, and none in other storefronts`()
         async throws
     {
         try await Stage().withClient { client in
@@ -65,7 +65,7 @@ import Testing
         (#"{"multi_seat":{"pro.monthly":{"storefronts":{"ATL":[]}}}}"#, "unknown_storefront"),
         (#"{"seat_invitations":"both"}"#, "bad_request"),
     ])
-    func `a reset refuses invalid seats`(body: String, code: String) async throws {
+    func `a reset with invalid seat prices is refused`(body: String, code: String) async throws {
         try await Stage().withClient { client in
             let (status, text) = try await client.text("/_sim/reset", body)
             #expect(status >= 400, "\(text)")
@@ -73,7 +73,9 @@ import Testing
         }
     }
 
-    @Test func `a reset warns of rising tiers, and of seats with Family Sharing`() async throws {
+    @Test func `a reset warns of seat prices that rise, and of seats with Family Sharing`()
+        async throws
+    {
         try await Stage().withClient { client in
             let answer = try await client.json(
                 "/_sim/reset",

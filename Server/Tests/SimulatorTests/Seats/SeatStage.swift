@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// A shop that sells a month in seats: five at 9.99, and 7.99 for each further one.
+/// A shop that sells a month in seats: five cost 9.99 each, and each further one 7.99.
 extension Stage {
     static func withSeats(
         _ invitations: SeatInvitations = .apple, _ habits: Set<Quirk> = []

@@ -13,7 +13,7 @@ import Testing
         withToken: Bool = true
     ) async throws -> TestResponse {
         var headers = HTTPFields()
-        // The API compares tokens with the machine's time or with virtual time: these tests sign
+        // The API compares tokens with the machine's time or with virtual time. These tests sign
         // with virtual time.
         let token = try Token(at: stage.simulator.clock.milliseconds / 1000).signed()
         if withToken { headers[.authorization] = "Bearer " + token }
@@ -25,7 +25,9 @@ import Testing
         }
     }
 
-    @Test func `production is at the root, the sandbox below its folder`() async throws {
+    @Test func `production is at the root of the address, the sandbox below its folder`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let found = try await execute(stage, .get, "/inApps/v1/transactions/\(id)")
@@ -63,7 +65,7 @@ import Testing
         #expect(json["signedTransactions"]?.array?.count == 1)
     }
 
-    @Test func `a UUID in Swift's upper case is the same identifier`() async throws {
+    @Test func `a UUID in Swift's upper case is the same request identifier`() async throws {
         let stage = try Stage()
         let path = "/sandbox/inApps/v1/messaging/message/"
         let upper = "0CBE3F1B-7A5C-4B5E-8E54-D7C1F2A3B4C5"
@@ -84,7 +86,7 @@ import Testing
         #expect(answer.headers[.retryAfter] == "1768075201000")
     }
 
-    @Test func `a body over its limit is refused`() async throws {
+    @Test func `a body over the API's limit is refused`() async throws {
         let stage = try Stage()
         let body = String(repeating: "a", count: APIEndpoint.bodyBytesMax + 1)
         let answer = try await execute(
@@ -92,7 +94,7 @@ import Testing
         #expect(answer.status == .contentTooLarge)
     }
 
-    @Test func `a token for manual calls is accepted`() async throws {
+    @Test func `a token for manual calls is accepted by the API`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let given = try await execute(stage, .get, "/_sim/api-token?only=token", withToken: false)

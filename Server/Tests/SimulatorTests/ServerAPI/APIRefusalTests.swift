@@ -158,7 +158,7 @@ import Testing
     ]
 
     private static func asking(_ changes: [String: JSON] = [:]) -> JSON {
-        // A day around noon of the tests.
+        // One day around the time of the tests.
         var members: [String: JSON] = [
             "startDate": 1_768_000_000_000, "endDate": 1_768_100_000_000,
         ]
@@ -223,7 +223,7 @@ import Testing
         )
     }
 
-    @Test func `each wrong request has Apple's number`() async throws {
+    @Test func `each wrong request is refused with Apple's error number`() async throws {
         let (stage, ids) = try await stage()
         for (row, expected) in Self.rows {
             var ask = row

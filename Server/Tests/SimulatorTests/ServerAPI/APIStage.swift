@@ -17,13 +17,13 @@ struct Token {
     ]
     var pem = APIKey.wellKnownPEM
 
-    /// Valid for five minutes, as Apple's clients make it.
+    /// The claims of a token that is valid for five minutes, as in Apple's clients.
     init(at seconds: Int64 = Self.arrival) {
         claims["iat"] = .integer(seconds)
         claims["exp"] = .integer(seconds + 300)
     }
 
-    /// 2026-11-21, the machine's time in these tests: long after virtual time.
+    /// 2026-11-21, the machine's time in these tests. It is long after the virtual time.
     static let arrival: Int64 = 1_795_240_800
 
     func signed() throws -> String {

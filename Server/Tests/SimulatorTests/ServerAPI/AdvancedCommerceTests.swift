@@ -6,7 +6,7 @@ import Testing
 @Suite struct AdvancedCommerceTests {
     private static let reference = "758883e8-151b-47b7-abd0-60c4d804c2f"
 
-    /// The `number`th request, from 0 to 9.
+    /// A request identifier for each number from 0 to 9.
     private func ask(_ path: String, _ number: Int, _ members: [JSON.Member] = []) -> Ask {
         let about: JSON = ["requestReferenceId": .string(Self.reference + String(number))]
         var ask = Ask("POST v1/\(path)", body: .object([.init("requestInfo", about)] + members))
@@ -54,7 +54,7 @@ import Testing
     @Test(arguments: [
         ("FULL", nil, 100_000), ("CUSTOM", 4995, 50_000),
     ])
-    func `a refund is full, prorated, or of an amount`(
+    func `an Advanced Commerce refund is full, prorated, or of an amount`(
         type: String, amount: Int64?, percentage: Int64
     ) async throws {
         let stage = try Stage()
@@ -90,7 +90,9 @@ import Testing
         #expect(await stage.simulator.notifications.last?.draft.type == .refundDeclined)
     }
 
-    @Test func `each wrong request has its number`() async throws {
+    @Test func `each wrong request of Advanced Commerce is refused with its error number`()
+        async throws
+    {
         let stage = try Stage(shop: TableShop.file())
         let id = try await stage.buy("pro").transactionID
         let gem = try await stage.buy("gem").transactionID

@@ -30,7 +30,7 @@ import Testing
     ]
 
     @Test(arguments: accepted.map(\.0))
-    func `a good token is accepted`(name: String) async throws {
+    func `a valid bearer token is accepted`(name: String) async throws {
         var token = Token()
         Self.accepted.first { $0.0 == name }?.1(&token)
         #expect(try await answer("Bearer " + token.signed()).0.status == 200)
@@ -50,7 +50,7 @@ import Testing
     ]
 
     @Test(arguments: refused.indices)
-    func `an invalid token is refused without a body, and the log says why`(
+    func `an invalid bearer token is refused without a body, and the log says why`(
         index: Int
     ) async throws {
         var token = Token()
@@ -62,13 +62,13 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer x", "Basic YW5uYTpwdw=="])
-    func `a header without a token is refused`(authorization: String?) async throws {
+    func `an authorization header without a token is refused`(authorization: String?) async throws {
         let (answer, log) = try await answer(authorization)
         #expect(answer == APIResponse(401))
         #expect(log.contains("no bearer token"))
     }
 
-    @Test func `keys from a reset replace the well-known one`() async throws {
+    @Test func `keys from a reset replace the well-known key`() async throws {
         let key = P256.Signing.PrivateKey()
         let body: JSON = [
             "api_keys": [
@@ -95,7 +95,7 @@ import Testing
         #"[{"key_id":"A","issuer_id":"B","public_key":"nonsense"}]"#,
         #"[{"key_id":"A","issuer_id":"B"}]"#, #"{}"#,
     ])
-    func `an invalid key is a problem`(list: String) throws {
+    func `an invalid key in a reset is refused with a problem`(list: String) throws {
         var settings = SimulatorSettings(shop: try ExampleShop.file())
         let json: JSON = ["api_keys": try JSON(parsing: list.utf8)]
         let body = try RequestBody(json, known: ["api_keys"], place: "The body")

@@ -38,7 +38,9 @@ import Testing
         #expect(down.ids.flatMap(\.self) == ids.reversed())
     }
 
-    @Test func `a purchase between two pages shifts no rows, in both directions`() async throws {
+    @Test func `a purchase between two pages omits and repeats no row, in both directions`()
+        async throws
+    {
         let (stage, line, ids) = try await stage(gems: 45)
         var bought: [String] = []
         let up = try await pages(stage, line) {
@@ -53,9 +55,9 @@ import Testing
         #expect(down.ids.flatMap(\.self) == (ids + bought).reversed())
     }
 
-    @Test func `a refund between two pages omits no other transaction`() async throws {
+    @Test func `no transaction is omitted if others are refunded between two pages`() async throws {
         let (stage, line, ids) = try await stage(gems: 45)
-        // One was already listed, the other was not.
+        // The first transaction was already listed, the second was not.
         var waiting = [ids[0], ids[44]]
         let up = try await pages(stage, line) {
             try await stage.simulator.change(transaction: waiting.removeFirst(), .refund())
@@ -63,11 +65,11 @@ import Testing
         #expect(up.ids.flatMap(\.self) == Array(ids[..<44]) + [ids[0], ids[44]])
     }
 
-    @Test func `a change before a descending list reaches its transaction is shown once`()
+    @Test func `if a transaction changes before a descending list reaches it, it is listed once`()
         async throws
     {
         let (stage, line, ids) = try await stage(gems: 45)
-        // One was not yet listed, the other already was.
+        // The first transaction was not yet listed, the second already was.
         var waiting = [ids[0], ids[44]]
         var query = [("sort", "DESCENDING")]
         var shown: [TransactionPayload] = []
@@ -85,7 +87,9 @@ import Testing
         #expect(shown.first?.revocationDate == nil)
     }
 
-    @Test func `a full last page says that there is no more`() async throws {
+    @Test func `the last page of a history says that there is no more, even if it is full`()
+        async throws
+    {
         let (stage, line, _) = try await stage(gems: 20)
         let json = try await stage.json(Ask(line))
         #expect(json["hasMore"] == false)
@@ -124,7 +128,7 @@ import Testing
     ]
 
     @Test(arguments: filters.indices)
-    func `a filter returns the matching transactions`(index: Int) async throws {
+    func `a filter of the history returns the matching transactions`(index: Int) async throws {
         let stage = try Stage(shop: TableShop.file())
         try await stage.buy("pro")
         let gem = try await stage.buy("gem")
@@ -148,7 +152,7 @@ import Testing
         #expect(try await pages(stage, line).ids.first?.count == 2)
     }
 
-    @Test func `refunds come in order of refund, in pages of twenty`() async throws {
+    @Test func `refunds are listed in the order of their dates, in pages of twenty`() async throws {
         let (stage, _, ids) = try await stage(gems: 23)
         for id in ids.reversed() { try await stage.simulator.change(transaction: id, .refund()) }
         try await stage.advance("P1D")
@@ -174,7 +178,7 @@ import Testing
         #expect(other == ["status": 1])
     }
 
-    @Test func `the sandbox omits the app's number`() async throws {
+    @Test func `a history of the sandbox does not contain the app's Apple id`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "box", environment: .sandbox)
         let bought = try await stage.simulator.purchase(PurchaseOrder("pro.monthly"), on: "box-1")

@@ -72,7 +72,7 @@ import Testing
         ),
     ]
 
-    @Test func `a message is accepted, or refused with its error number`() throws {
+    @Test func `a retention message is accepted, or refused with its error number`() throws {
         for (body, expected) in Self.messages {
             var messaging = try messaging()
             var found: APIError?
@@ -94,7 +94,7 @@ import Testing
         #expect(throws: APIError.imageNotFound) { try messaging.deleteImage(Self.image) }
     }
 
-    @Test func `an unapproved message cannot be the default`() throws {
+    @Test func `a message that is not approved cannot be the default`() throws {
         let later = AppStoreDate(milliseconds: Self.now.milliseconds + 1)
         let place = RetentionMessaging.Place(productID: "pro", locale: "en-US")
         let body: JSON = ["header": "Stay", "body": "Please.", "bulletPoints": [Self.point]]
@@ -113,7 +113,7 @@ import Testing
         #expect(messaging.defaults.isEmpty)
     }
 
-    @Test func `the sandbox approves at once, production after a day`() {
+    @Test func `the sandbox approves a message at once, production after a day`() {
         #expect(RetentionMessaging.approval(in: .sandbox, at: Self.now) == Self.now)
         let production = RetentionMessaging.approval(in: .production, at: Self.now)
         #expect(production.milliseconds - Self.now.milliseconds == 86_400_000)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a performance test fails if responses fail`() async {
+    @Test func `a performance test fails if too many of its responses fail`() async {
         let letterBox = LetterBox()
         letterBox.answer(Array(repeating: PostResult(status: 500), count: 2))
         let bodies = Array(repeating: [UInt8]("{}".utf8), count: 20)

@@ -38,7 +38,9 @@ import Testing
         #expect(found.compactMap { $0["signedPayload"] } == sent)
     }
 
-    @Test func `a token fits the query that it came from and no other`() async throws {
+    @Test func `a pagination token is valid for the query that it came from and no other`()
+        async throws
+    {
         let stage = try Stage(shop: TableShop.file())
         for _ in 0..<21 { try await stage.buy("gem") }
         let json = try await stage.json(Ask(Self.line, body: body()))
@@ -49,7 +51,7 @@ import Testing
         #expect(refused == Refused(400, 4_000_014))
     }
 
-    @Test func `a list of failures continues even if earlier entries have since arrived`()
+    @Test func `a list of failed notifications continues even if earlier ones have since arrived`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())
@@ -71,7 +73,8 @@ import Testing
         #expect(next["hasMore"] == false)
     }
 
-    @Test func `attempts have Apple's words, and the list can be limited to failures`()
+    @Test
+    func `attempts to send are named in Apple's words, and the list can be limited to failures`()
         async throws
     {
         let stage = try Stage()
@@ -114,7 +117,7 @@ import Testing
         ("TLS handshake failed", "TLS_ISSUE"), ("remoteConnectionClosed", "PREMATURE_CLOSE"),
         ("too many redirects", "CIRCULAR_REDIRECT"), ("who knows", "OTHER"), ("", "NO_RESPONSE"),
     ])
-    func `each connection error has Apple's word`(error: String, word: String) {
+    func `each connection error is named in Apple's words`(error: String, word: String) {
         #expect(PostResult(error: error).sendAttemptResult == word)
     }
 
@@ -134,7 +137,7 @@ import Testing
         #expect(late == Refused(404, 4_040_008))
     }
 
-    @Test func `without a URL there is no test notification`() async throws {
+    @Test func `without a URL, a test notification is refused`() async throws {
         let stage = try Stage { $0.notificationURL = nil }
         let refused = try await stage.refusal(Ask("POST v1/notifications/test"))
         #expect(refused == Refused(404, 4_040_007))

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct RateLimitTests {
-    /// The number of sixty calls in one second that are answered.
+    /// How many of sixty calls in one second are answered.
     private func answered(
         _ line: String, in environment: SimulatedEnvironment, _ time: RateLimits.Time
     ) async throws -> Int {
@@ -26,7 +26,7 @@ import Testing
         ("POST v1/notifications/test", .sandbox, 1),
         ("GET v1/subscriptions/extend/mass/a/b", .production, 60),
     ])
-    func `each call has a limit per second, in the sandbox a tenth of it`(
+    func `each call of the API has a limit per second, in the sandbox a tenth of it`(
         line: String, environment: SimulatedEnvironment, limit: Int
     ) async throws {
         #expect(try await answered(line, in: environment, .virtual) == limit)
@@ -34,7 +34,9 @@ import Testing
         #expect(try await answered(line, in: environment, .off) == 60)
     }
 
-    @Test func `a call over the limit learns when to retry, in milliseconds`() async throws {
+    @Test func `the refusal of a call over the limit says when to retry, in milliseconds`()
+        async throws
+    {
         let stage = try Stage { $0.apiRateLimits = .virtual }
         let ask = Ask("POST v1/notifications/test")
         #expect(try await stage.answer(ask).status == 200)

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `each group has its status, by any id of the customer`() async throws {
+    @Test func `each subscription group has its status, by any id of the customer`() async throws {
         let stage = try Stage(shop: TableShop.file())
         let pro = try await stage.buy("pro")
         let trial = try await stage.buy("trial")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [([1], ["tiers 1"]), ([2, 5], ["intros 2"]), ([3, 4], [])])
-    func `a filter accepts several statuses`(statuses: [Int], expected: [String]) async throws {
+    func `a filter may name several statuses`(statuses: [Int], expected: [String]) async throws {
         let stage = try Stage(shop: TableShop.file())
         let pro = try await stage.buy("pro")
         let trial = try await stage.buy("trial")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// A backend that sets a token while it receives the notification of a purchase.
+    /// A backend that sets an account token while it receives the notification of a purchase.
     private final class Backend: Sendable {
         private struct State {
             var simulator: AppStoreSimulator?

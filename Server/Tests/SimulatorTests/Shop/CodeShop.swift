@@ -12,7 +12,7 @@ enum CodeShop {
         return try StoreKitFile(parsing: text.utf8)
     }
 
-    /// Each insertion with the place in the file that it follows.
+    /// Each row: an insertion, and the place in the file that it follows.
     private static let gem = (
         #"{"productID": "gem", "type": "Consumable", "#,
         """

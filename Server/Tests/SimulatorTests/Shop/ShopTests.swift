@@ -31,7 +31,7 @@ import Testing
         group(subscription(#""introductoryOffer": {\#(members)}"#))
     }
 
-    /// Each file with its one finding.
+    /// Each row: a file with exactly one finding.
     static let odd: [(String, String)] = [
         (product(#""displayPrice": "0,99""#), "product a: displayPrice is \"0,99\""),
         (product(#""type": "RecurringSubscription""#), "product a: a recurring subscription"),
@@ -107,7 +107,7 @@ import Testing
     ]
 
     @Test(arguments: odd)
-    func `mistakes that Xcode would refuse are named, with their place`(
+    func `mistakes in a shop that Xcode would refuse are named, with their place`(
         file: String, finding: String
     ) throws {
         let findings = try lint(file)
@@ -127,7 +127,7 @@ import Testing
         #expect(findings.allSatisfy { $0.isFatal })
     }
 
-    @Test func `a file's settings are applied, and other settings stay`() throws {
+    @Test func `the settings in a shop's file are applied, and other settings stay`() throws {
         let text = """
             {"_storefront": "GBR", "_timeRate": 1003, "_askToBuyEnabled": true,
              "_billingGracePeriodEnabled": false, "_renewalBillingIssuesEnabled": true,
@@ -144,7 +144,7 @@ import Testing
         #expect(plain.rules == ShopRules())
     }
 
-    @Test func `Xcode's renewal rates are Apple's table`() {
+    @Test func `the renewal rates that Xcode offers are those in Apple's table`() {
         let month = BillingPeriod(1, .month)
         let week = BillingPeriod(1, .week)
         for (number, monthSeconds, weekSeconds) in [
@@ -159,7 +159,7 @@ import Testing
         #expect(Pace(timeRate: 0) == nil && Pace(timeRate: 77) == nil)
     }
 
-    @Test func `renewals fail from the beginning if the file says so`() async throws {
+    @Test func `renewals fail from the beginning if the shop's file says so`() async throws {
         let stage = try Stage(
             shop: try CatShop.file(settings: #"{"_renewalBillingIssuesEnabled": true}"#))
         try await stage.buy("pro.monthly", offer: "none")
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test
-    func `a price is that of the storefront and day, else the general one, else the file's`()
+    func `the price is that of the storefront and day, else the general one, else the file's`()
         throws
     {
         var prices = PriceList()

@@ -28,9 +28,9 @@ private enum Vectors {
 }
 
 @Suite struct StoreKitFileTests {
-    // Skipped: no vectors.
+    // The test is skipped if there are no vectors.
     @Test(.enabled(if: Vectors.folder != nil))
-    func `files of every version are read, with every product`() throws {
+    func `StoreKit files of every version are read, with every product`() throws {
         let files = try Vectors.files()
         #expect(files.count == 24)
         let all = files.map(\.1)
@@ -40,9 +40,9 @@ private enum Vectors {
         #expect(all.flatMap(\.groups).map(\.subscriptions.count).reduce(0, +) == 86)
     }
 
-    // Skipped: no vectors.
+    // The test is skipped if there are no vectors.
     @Test(.enabled(if: Vectors.folder != nil))
-    func `offers of every kind are found`() throws {
+    func `offers of every kind in StoreKit files are found`() throws {
         let terms = try Vectors.files().flatMap(\.1.products).compactMap(\.subscription)
         #expect(terms.compactMap(\.introductoryOffer).count == 35)
         #expect(terms.flatMap(\.winBackOffers).map(\.id) == ["subscription_silver_winback_offer"])
@@ -54,7 +54,7 @@ private enum Vectors {
         #expect(!free.isEmpty && free.allSatisfy { $0.price == 0 })
     }
 
-    // Skipped: no vectors.
+    // The test is skipped if there are no vectors.
     @Test(.enabled(if: Vectors.folder != nil))
     func `Xcode's files have no findings except redacted private keys`() throws {
         var odd: [String] = []
@@ -65,7 +65,7 @@ private enum Vectors {
         #expect(odd.count == 4 && odd.allSatisfy { $0.contains("private key cannot be read") })
     }
 
-    // Skipped: no vectors.
+    // The test is skipped if there are no vectors.
     @Test(.enabled(if: Vectors.folder != nil))
     func `offer codes say which customers may redeem them, and billing plans have prices`() throws {
         let terms = try Vectors.files().flatMap(\.1.products).compactMap(\.subscription)
@@ -79,9 +79,9 @@ private enum Vectors {
         #expect(terms.flatMap(\.introductoryOffers).filter { $0.billingPlan != nil }.count == 2)
     }
 
-    // Skipped: no vectors.
+    // The test is skipped if there are no vectors.
     @Test(.enabled(if: Vectors.folder != nil))
-    func `settings of every file are read`() throws {
+    func `the settings of every StoreKit file are read`() throws {
         let settings = try Vectors.files().map(\.1.settings)
         #expect(settings.compactMap(\.storefront).filter { $0 == "USA" }.count == 16)
         #expect(
@@ -108,12 +108,12 @@ private enum Vectors {
     @Test(arguments: [
         ("4.99", 4990), ("29", 29_000), ("0.5", 500), ("0.00", 0), ("1.234", 1234),
     ])
-    func `a plain price is read in thousandths`(text: String, price: Int64) {
+    func `a price in a StoreKit file is read in thousandths`(text: String, price: Int64) {
         #expect(StoreKitFile.milliunits(text) == price)
     }
 
     @Test(arguments: ["0,99", "", "4.", ".5", "4.9999", "-1", "1e3", " 4.99", "4.99 €", "4.9.9"])
-    func `a price that is no plain number is refused`(text: String) {
+    func `a price that is not a plain number is refused`(text: String) {
         #expect(StoreKitFile.milliunits(text) == nil)
     }
 

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A shop in which every row of the table can occur.
+/// A shop in which every row of Apple's table can occur.
 enum TableShop {
     static func file() throws(StoreKitFileFailure) -> StoreKitFile {
         try StoreKitFile(parsing: text.utf8)

@@ -7,7 +7,7 @@ import X509
 @testable import Simulator
 
 @Suite struct RepeatableSignatureTests {
-    /// RFC 6979, A.2.5 and A.2.6: the message, then r and s.
+    /// The examples in RFC 6979, A.2.5 and A.2.6: the message, then r and s.
     private static let p256 = [
         (
             "sample", "EFD48B2AACB6A8FD1140DD9CD45E81D69D2C877B56AAF991C34D0EA84EAF3716",
@@ -29,7 +29,7 @@ import X509
     ]
 
     @Test(arguments: p256)
-    func `P-256 signatures are those of RFC 6979`(
+    func `our P-256 signatures equal those in RFC 6979`(
         message: String, r: String, s: String
     ) throws {
         let key = try P256.Signing.PrivateKey(
@@ -40,7 +40,7 @@ import X509
     }
 
     @Test(arguments: p384)
-    func `P-384 signatures are those of RFC 6979`(
+    func `our P-384 signatures equal those in RFC 6979`(
         message: String, r: String, s: String
     ) throws {
         let key = try P384.Signing.PrivateKey(
@@ -51,7 +51,7 @@ import X509
         #expect(try signature == bytes(r + s))
     }
 
-    @Test func `swift-crypto accepts every signature`() throws {
+    @Test func `swift-crypto accepts every signature that we make`() throws {
         let key = P256.Signing.PrivateKey()
         let sign = DeterministicSignature(key)
         for number in 0..<64 {
@@ -62,7 +62,7 @@ import X509
         }
     }
 
-    @Test func `numbers at the edges of the order are reduced and divided correctly`() {
+    @Test func `numbers near the order of the curve are reduced and divided correctly`() {
         let field = ScalarField.p256
         let one: [UInt64] = [1, 0, 0, 0]
         let greatest = [field.modulus[0] - 1] + field.modulus[1...]

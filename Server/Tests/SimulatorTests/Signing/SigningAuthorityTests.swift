@@ -11,7 +11,7 @@ import X509
         try Stage.authority.get().certificates.map { try Certificate(derEncoded: $0) }
     }
 
-    @Test func `the chain has Apple's extensions`() throws {
+    @Test func `the certificates of an authority have Apple's extensions`() throws {
         let chain = try chain()
         let (leaf, intermediate, root) = (chain[0], chain[1], chain[2])
         #expect(leaf.extensions[oid: [1, 2, 840, 113635, 100, 6, 11, 1]]?.value == [5, 0])
@@ -57,7 +57,7 @@ import X509
         #expect(jws.payload == JSON(dictionaryLiteral: ("a", 1)).bytes)
     }
 
-    @Test func `a header can be falsified`() throws {
+    @Test func `a test can sign a header with false values`() throws {
         let signed = try Stage.authority.get().sign(
             [:], header: [.init("alg", "none"), .init("x5c", .null), .init("kid", "x")])
         let header = try JWSHeader(parsing: require(CompactJWS(signed)?.header, "no header"))
