@@ -3,7 +3,7 @@ import Storage
 
 @testable import Engine
 
-// The values that the suites store.
+// The values that the tests of storage store.
 
 let app: AppID = "birds"
 let now = Instant(milliseconds: 1_700_000_000_000)

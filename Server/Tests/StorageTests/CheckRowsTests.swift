@@ -61,7 +61,7 @@ extension Database {
 
 @Suite struct CheckRowsTests {
     @Test(arguments: Driver.allCases)
-    func `a purchase is due as soon as it is known, and is leased once`(
+    func `a purchase is due for a check as soon as it is known, and is leased once`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -76,7 +76,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a batch from both environments obeys the limit, production first`(
+    func `a batch of checks from both environments obeys the limit, production first`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -134,7 +134,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a successful check is next due by the timeline, a failed one in a minute`(
+    func `after a success the next check follows the timeline, after a failure it is in a minute`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -225,13 +225,16 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `all servers together keep one pace`(driver: Driver) async throws {
+    func `all servers together run no more checks per second than the limit`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             try await store.fill(30)
             let began = ContinuousClock.now
             let first = try await store.leases(by: "a", perSecond: 5)
             let second = try await store.leases(by: "b", perSecond: 5)
-            // What the pace has allowed since then: nothing or one check on a fast machine.
+            // The number of checks that the limit has allowed since then: none or one on a fast
+            // machine.
             let allowed = Int(5 * ((ContinuousClock.now - began) / .seconds(1))) + 1
             #expect(first.count == 5)
             #expect(second.count <= allowed)
@@ -239,7 +242,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `one server at a time backfills notifications, from where the last one stopped`(
+    func `one server at a time backfills notifications, from where the previous one stopped`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -280,7 +283,7 @@ extension Database {
         }
     }
 
-    @Test func `due checks are found by their index`() async throws {
+    @Test func `due checks are found by an index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
                 of: LeaseQueue.checks.selectDue(.sqlite),

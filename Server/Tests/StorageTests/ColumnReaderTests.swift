@@ -34,7 +34,7 @@ import Testing
         #expect(rest == [.null, .bytes([1, 2])])
     }
 
-    @Test func `a column left unread is a failure`() {
+    @Test func `a column that is left unread is a failure`() {
         let text = failure { row throws(StorageFailure) in try row.text() }
         #expect(text?.contains("1 columns were read, but the row has 4") == true, "\(text ?? "")")
     }

@@ -32,8 +32,8 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 try DocumentRecorder(tx).project(
                     [fact(TransactionID(rawValue: "t\(number)"), about: own)], from: each)
             }
-            // Documents of other apps, which sort before and after this one, and of a month long
-            // ago.
+            // These documents belong to other apps, which sort before and after this one, and to a
+            // month long ago.
             for name in ["ants", "zebra"] {
                 var each = document(251, signedAt: now - .days(400))
                 each.app = AppID(rawValue: name)
@@ -319,7 +319,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: [Driver.sqliteMemory])
-    func `a copy lists every table and every column`(driver: Driver) async throws {
+    func `the list of copied tables has every table and every column`(driver: Driver) async throws {
         try await driver.withStore { store in
             let columns = try await store.driver.read { connection in
                 try connection.rows(

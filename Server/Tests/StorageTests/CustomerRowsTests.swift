@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct CustomerRowsTests {
     @Test(arguments: Driver.allCases)
-    func `an id always means the same customer`(driver: Driver) async throws {
+    func `an id stands for the same customer at every read`(driver: Driver) async throws {
         try await driver.withStore { store in
             let first = try await store.transaction {
                 try IdentityUpdates($0).customer("anna", in: app, at: now)
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `an id is text, whatever it looks like`(driver: Driver) async throws {
+    func `an id is stored as text, even if it looks like a number`(driver: Driver) async throws {
         try await driver.withStore { store in
             let nasty: CustomerID = "x'; DROP TABLE customers; --"
             let count = try await store.transaction { tx in
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a key is found only by its hash`(driver: Driver) async throws {
+    func `an API key is found only by its hash`(driver: Driver) async throws {
         try await driver.withStore { store in
             let hash = [UInt8](repeating: 7, count: 32)
             try await store.transaction { tx in
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the use of a key is written at most once an hour`(driver: Driver) async throws {
+    func `the use of an API key is written at most once an hour`(driver: Driver) async throws {
         try await driver.withStore { store in
             let hash = [UInt8](repeating: 7, count: 32)
             let end = Instant(milliseconds: now.milliseconds + 9_000_000)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a deleted key is not found any more, and the other keys stay`(
+    func `a deleted API key is not found any more, and the other keys stay`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

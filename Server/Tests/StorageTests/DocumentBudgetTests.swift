@@ -4,9 +4,9 @@ import Testing
 @testable import Engine
 @testable import Storage
 
-/// The number of documents that devices may post.
+/// The budget of documents that devices may post about one purchase.
 @Suite struct DocumentBudgetTests {
-    @Test func `a budget can be used at once, and is full again after an hour`() {
+    @Test func `the document budget can be used at once, and is full again after an hour`() {
         let budget = DocumentBudget(perHour: 6)
         var fullAt: Instant?
         func take(_ count: Int, after minutes: Int) -> DocumentBudget.Outcome {
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a posting beyond the budget is undone, and other purchases have their own budget`(
+    func `a posting beyond the document budget is undone, and other purchases are not affected`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -31,7 +31,7 @@ extension Database {
         try await read { try $0.erasedIDs.contains(token: token, in: app) }
     }
 
-    /// The hashes in the table.
+    /// The hashes of erased ids in the table.
     fileprivate func erasures() async throws -> [[UInt8]] {
         try await driver.read { connection in
             try connection.rows("SELECT id_hash FROM erasures", []) { row throws(StorageFailure) in
@@ -41,7 +41,7 @@ extension Database {
     }
 }
 
-/// How erased ids are recognized.
+/// How the ids of erased customers are recognized.
 @Suite struct ErasureTests {
     @Test(arguments: Driver.allCases)
     func `an erased id in mixed case leaves the token of another customer alone`(

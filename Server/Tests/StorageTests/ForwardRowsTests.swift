@@ -58,7 +58,7 @@ extension Database {
 
 @Suite struct ForwardRowsTests {
     @Test(arguments: Driver.allCases)
-    func `a notification is stored for forwarding with its document, and once`(
+    func `a notification is stored once for forwarding, together with its document`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -75,7 +75,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a transaction that fails forwards nothing`(driver: Driver) async throws {
+    func `a transaction that fails stores no forward`(driver: Driver) async throws {
         try await driver.withStore { store in
             await #expect(throws: Undone.self) {
                 try await store.transaction { tx in
@@ -152,7 +152,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the body is kept until the last address has accepted it`(driver: Driver) async throws {
+    func `the body of a notification is kept until the last address has accepted it`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             _ = try await store.record(attested(1))
             try await store.end(try #require(try await store.leases().first), .status(200))
@@ -174,7 +176,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an expired lease passes on, and its first holder can only report acceptance`(
+    func `an expired lease passes to another server; the first holder can only report acceptance`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -192,7 +194,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a forward released by its server is due as before`(driver: Driver) async throws {
+    func `a forward that its server releases is due at the same time as before`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             _ = try await store.record(attested(1, to: [old]))
             let lease = try #require(try await store.leases().first)
@@ -257,7 +261,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `finished forwards are deleted first, waiting ones later`(
+    func `finished forwards are deleted first, and waiting ones later`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -333,7 +337,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the time to deletion counts from the acceptance, not from the arrival`(
+    func `the time to the deletion of a forward counts from its acceptance`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

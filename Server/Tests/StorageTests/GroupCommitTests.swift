@@ -11,7 +11,7 @@ import Testing
 private struct Poisoned: Error {}
 
 @Suite struct GroupCommitTests {
-    /// More writers than fit into two groups.
+    /// More writers than two groups can contain.
     private static let writers = 800
 
     private static func document(_ number: Int) -> StoredDocument {
@@ -232,7 +232,9 @@ private struct Poisoned: Error {}
     private static let waitingMax = 4096
 
     @Test(.timeLimit(.minutes(10)))
-    func `a group that finds no database tries once, not once for each writer`() async throws {
+    func `a group of writers that finds no database tries once, not once for each writer`()
+        async throws
+    {
         let database = AbsentDatabase(holding: 1)
         let store = Database(database)
         try await withThrowingTaskGroup { group in
@@ -330,12 +332,12 @@ private struct Poisoned: Error {}
     }
 }
 
-/// No database. The first writers get its failure when the gate opens, the others at once.
+/// No database exists. The first writers get its failure when the gate opens, the others at once.
 private final class AbsentDatabase: DatabaseDriver, Connection {
     let gate = DispatchSemaphore(value: 0)
     let writes = Tally()
     let statements = Tally.List<String>()
-    /// As soon as this is one, the database is there, without rows.
+    /// When the count is one, the database exists, without rows.
     let returns = Tally()
     let dialect = Dialect.sqlite
     private let heldCount: Int

@@ -16,7 +16,8 @@ import Testing
             document(UInt8(number)), [fact(id, about: PurchaseID(id, in: .production))])
     }
 
-    /// A file is needed: a transaction in memory runs at once, so no group could form.
+    /// The database is a file, because a transaction in memory runs at once and no group could
+    /// form.
     private func withStore(
         _ conflicts: @escaping @Sendable ([UInt8]) -> Bool,
         body: (Database, DisturbedDatabase) async throws -> Void

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `one server walks at a time, and the next continues where it stopped`(
+    func `one server at a time walks the history, and the next one continues where it stopped`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -46,7 +46,9 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `if a server dies during a walk, another continues it`(driver: Driver) async throws {
+    func `if a server dies during a walk through the history, another one continues the walk`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             let dead = CheckWorker(holder: "dead", lease: .zero, checksPerSecond: 1)
             let first = try #require(try await Self.lease(store, dead))
@@ -77,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `if a walk missed purchases, the next one starts from the beginning`(
+    func `if a walk through the history missed purchases, the next one starts from the beginning`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -88,7 +90,8 @@ import Testing
                 return isHeld
             }
             #expect(isHeld)
-            // Without purchases, a new walk would begin now and miss what it should find.
+            // The database has no document yet, so a new walk would begin now and miss what it
+            // should find.
             #expect(try await Self.extend(store, walking))
             try await store.keep(1)
             try await store.transaction { tx in
@@ -111,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the newest document is found for each app`(driver: Driver) async throws {
+    func `the newest document of each app is found`(driver: Driver) async throws {
         try await driver.withStore { store in
             let none = try await store.read { tx in try tx.documents.newest(of: app) }
             #expect(none == nil)

@@ -8,7 +8,7 @@ private let strict = LeaseQueue(
     attempts: "attempts", trouble: "trouble", troubleCharactersMax: 5,
     unfinished: "ended_at_ms IS NULL")
 
-/// The same table, but finished work counts even if its lease was lost.
+/// A queue on the table of `strict`, in which finished work counts even if its lease was lost.
 private var lenient: LeaseQueue {
     var queue = strict
     queue.completesWithoutLease = true
@@ -17,7 +17,7 @@ private var lenient: LeaseQueue {
 
 private let key: [Value] = [.text("birds"), .text("1")]
 
-/// The columns that the tests check, of the row with the key above.
+/// The columns that the tests check, of the row with ``key``.
 private struct Parcel: Equatable {
     var due: Instant?
     var attempts: Int64 = 0
@@ -40,7 +40,7 @@ extension Database {
                 "INSERT INTO parcels (app, id, target, due_at_ms, attempts, lease_until_ms) "
                     + "VALUES ('birds', $1, $2, $3, 0, 0)",
                 (1...max(1, count)).map {
-                    // The last row is the longest overdue.
+                    // The last of these rows is the longest overdue.
                     [.text("\($0)"), .text(target), .integer((now - .seconds($0)).milliseconds)]
                 })
         }
@@ -123,7 +123,7 @@ extension Database {
     ]
 
     @Test(arguments: Driver.allCases)
-    func `only the lease holder records an outcome, but some queues accept late completion`(
+    func `only the lease holder records an outcome, but some queues accept a late completion`(
         driver: Driver
     ) async throws {
         for row in Self.outcomes {
@@ -144,7 +144,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an outcome is recorded once`(driver: Driver) async throws {
+    func `the outcome of work is recorded once`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.makeParcels(1)
             _ = try await store.lease(by: "a")

@@ -35,7 +35,7 @@ extension Database {
         _ = try await record(DocumentWithFacts(document(number), facts))
     }
 
-    /// The balance last reported. Also expects that the log ends with the balance of every wallet.
+    /// The last reported balance. Also expects that the log ends with the balance of every wallet.
     fileprivate func gems(
         of customer: CustomerID, _ location: SourceLocation = #_sourceLocation
     ) async throws -> Int64? {
@@ -150,7 +150,7 @@ extension Database {
                 try IdentityUpdates($0).customer(tokenID, in: app, at: now)
             }
             try await store.hear(1, [pack(1), pack(2), pack(3)])
-            // One payment under another number, one refunded at once, and one unchanged.
+            // The payments are one under another number, one refunded at once, and one unchanged.
             try await store.hear(
                 2, [pack(4, transaction: 2), pack(5), pack(6, refundedAt: now), pack(7), pack(3)])
             #expect(try await store.gems(of: tokenID) == 500)

@@ -7,7 +7,8 @@ import Testing
     private static let purchases = 40
     private static let periods = 3
 
-    /// The renewals of each purchase are in the order of time, the purchases in no order.
+    /// The documents. Those of one purchase are in the order of time; the purchases are in no
+    /// order.
     private static let documents = (0..<periods * purchases).map { number in
         let (period, place) = number.quotientAndRemainder(dividingBy: purchases)
         let from = now + .days(30 * period)
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `documents recorded together have the same result as one after the other`(
+    func `documents recorded together have the same result as documents recorded one by one`(
         driver: Driver
     ) async throws {
         try await driver.withStore { together in

@@ -116,7 +116,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `transfers have increasing numbers`(
+    func `the numbers of transfers increase`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

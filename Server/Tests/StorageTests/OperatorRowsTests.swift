@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `an operator has one account, whose roles can be replaced`(
+    func `an operator has one account, and the account's roles can be replaced`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -60,7 +60,9 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `sessions end one by one, all together, and by time`(driver: Driver) async throws {
+    func `an operator's sessions end one by one, all together, and by time`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 for hash in [Self.hash, Self.other] {
@@ -84,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a link is used once`(driver: Driver) async throws {
+    func `an operator's link can be used once`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 let link = OperatorLink(
@@ -159,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the audit is listed from the newest entry on, page by page`(
+    func `the audit log is listed page by page, newest entry first`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -187,7 +189,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the audit does not keep the id of an erased customer`(driver: Driver) async throws {
+    func `the audit log does not keep the id of an erased customer`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
@@ -209,7 +211,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the audit of a transfer does not keep the id of an erased owner`(
+    func `the audit entry of a transfer does not keep the id of an erased owner`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

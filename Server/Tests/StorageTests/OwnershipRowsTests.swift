@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a move is reported to both customers, and can be undone by its number`(
+    func `a move of a purchase is reported to both customers, and can be undone by its number`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a merge leaves each share once, and no share for the owner`(
+    func `a merge keeps each share once, and no share for the owner`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

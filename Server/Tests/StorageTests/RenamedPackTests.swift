@@ -79,13 +79,13 @@ extension Database {
 
 /// Packs that name one account, and later another one.
 @Suite struct RenamedPackTests {
-    /// Books a debit before any pack is known, so that it links no pack.
+    /// Books a debit before any pack is known, so that the debit links no pack.
     fileprivate static func owe(_ amount: Int64, in store: Database) async throws {
         try await store.spend(amount, leaving: -amount)
     }
 
     @Test(arguments: Driver.allCases, [1, 30, 100] as [Int64])
-    func `a pack that was partly spent stays with the customer it named`(
+    func `a pack that was partly spent stays with the customer whom it first named`(
         driver: Driver, spent: Int64
     ) async throws {
         try await driver.withStore(rules: rules()) { store in
@@ -110,7 +110,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases, WalletRules.Refunds.allCases)
-    func `a refund of what was spent does not release the pack`(
+    func `a refund of what was spent from a pack does not release the pack`(
         driver: Driver, refunds: WalletRules.Refunds
     ) async throws {
         try await driver.withStore(rules: rules(refunds)) { store in
@@ -135,7 +135,7 @@ extension Database {
             for pack in 1...2 {
                 try await store.hear(UInt8(pack), Saying(day: 0, token: anna), of: pack)
             }
-            // Both documents in one transaction.
+            // Both documents arrive in one transaction.
             _ = try await store.transaction { tx in
                 try DocumentRecorder(tx).record(
                     [2, 1].map { pack in
@@ -185,7 +185,7 @@ extension Database {
             try await store.addPeople()
             if spent > 0 { try await Self.owe(spent, in: store) }
             try await store.hear(1, Saying(day: 0, token: anna))
-            // A document without facts.
+            // This document has no facts.
             _ = try await store.record(DocumentWithFacts(document(2), []))
             for _ in 0..<2 {
                 try await store.transaction { tx in

@@ -33,7 +33,7 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
             tiers: [Seats.Tier(price: 9_990, count: 5), Seats.Tier(price: .max, count: 1)],
             invitations: .other),
     ])
-    func `seats are read as they were written`(seats: Seats?) throws {
+    func `the seats of a purchase are read as they were written`(seats: Seats?) throws {
         var paid = copy("1000")
         (paid.kind, paid.until, paid.seats) = (.autoRenewable, now + .days(30), seats)
         let facts = [fact(paid, signedAfter: .zero), fact(paid, signedAfter: .hours(1), .legacy)]
@@ -45,7 +45,8 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
         }
     }
 
-    /// The first byte is twice the number of the layout. Few purchases need a later layout.
+    /// The first byte of the stored form. It is twice the number of the layout. Few purchases need
+    /// a later layout.
     @Test(
         arguments: [
             (nil, nil, 2, 2), (nil, Seats(), 2, 8), (4, nil, 9, 9), (1, Seats(), 9, 9),

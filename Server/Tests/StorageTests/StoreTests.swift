@@ -43,7 +43,8 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a failure within a batch undoes all of it`(driver: Driver) async throws {
+    func `a failure within a batch of documents undoes the whole batch`(driver: Driver) async throws
+    {
         try await driver.withStore { store in
             var bad = document(3)
             bad.id = [1, 2, 3]
@@ -89,7 +90,9 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a walk visits every document once, in the order of signing`(driver: Driver) async throws {
+    func `a walk visits every document once, in the order of the signing times`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             let all = (1...7).map { document($0, signedAt: now - .seconds(Int($0 / 2))) }
             try await store.transaction { tx in
@@ -222,7 +225,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a transaction that throws leaves no rows`(driver: Driver) async throws {
+    func `if a transaction throws, none of its rows are stored`(driver: Driver) async throws {
         try await driver.withStore { store in
             await #expect(throws: Interrupted.self) {
                 try await store.transaction { tx in
@@ -236,7 +239,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a second migration changes nothing`(driver: Driver) async throws {
+    func `migrating a database a second time changes nothing`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.transaction { try $0.documents.insert(document(1)) }
             try await store.migrate(at: 5)
@@ -321,7 +324,7 @@ private final class Flag: Sendable {
         }
     }
 
-    @Test func `a file that cannot be opened is a clear failure`() {
+    @Test func `a file that cannot be opened causes a failure with a clear message`() {
         #expect(throws: StorageFailure.self) {
             try SQLiteDriver(path: "/nowhere/at/all/store.sqlite")
         }

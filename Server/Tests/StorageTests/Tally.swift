@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts across tasks.
+/// A count that several tasks increase.
 final class Tally: Sendable {
     private let value = Atomic<Int>(0)
 

@@ -17,7 +17,7 @@ extension Database {
 
 @Suite struct WebhookDeliveryRowsTests {
     @Test(arguments: Driver.allCases)
-    func `deliveries of one moment are listed by the numbers of their events`(
+    func `deliveries of the same time are listed by the numbers of their events`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -45,8 +45,8 @@ extension Database {
         }
     }
 
-    /// In RevenueCat's format, an event belongs to its purchase until that is linked, and then to
-    /// the customer.
+    /// In RevenueCat's format, an event belongs to its purchase until the purchase is linked, and
+    /// then to the customer.
     @Test(arguments: Driver.allCases)
     func `a replayed delivery is due at once, even if its event now has another stream`(
         driver: Driver

@@ -60,7 +60,8 @@ import Testing
     }
 
     /// Documents and other changes are committed at the same time, in two lanes.
-    @Test func `a commit of one lane does not signal the uncommitted events of another`() async {
+    @Test func `a commit in one lane does not signal the uncommitted events of another lane`() async
+    {
         let signals = ChangeSignals()
         let (documents, others) = (signals.addLane(), signals.addLane())
         let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")

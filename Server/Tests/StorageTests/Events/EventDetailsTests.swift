@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 @testable import Storage
 
-/// Events as text in the table, where operators read them.
+/// Events are stored as JSON text in the table, where operators read them.
 @Suite struct EventDetailsTests {
     private static let id = PurchaseID("7", in: .production)
 
@@ -58,7 +58,8 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `every event comes back as it was written`(driver: Driver) async throws {
+    func `every kind of event is read from the table as it was written`(driver: Driver) async throws
+    {
         try await driver.withStore { store in
             try await Self.fill(store)
             #expect(try await Self.stored(in: store) == Self.entries)
@@ -109,8 +110,8 @@ import Testing
                 try tx.connection.rows("SELECT customer, details FROM events", [])
             }
             let text = rows.map { "\($0.values)" }.joined()
-            // Her id, the id of another customer, and the texts that the app's server wrote about
-            // her.
+            // The texts are anna's id, the id of another customer, and what the app's server wrote
+            // about her.
             for word in ["anna", "ben", "thanks", "🐦"] { #expect(!text.contains(word), "\(text)") }
             let kept = try await Self.stored(in: store)
             #expect(kept.map(\.change.kind) == Self.entries.map(\.change.kind) + [.customerErased])
@@ -125,11 +126,11 @@ import Testing
         "{\"at\":\"\(now)\",\"cause\":{\"kind\":\"magic\"}}", "{\"at\":\"\\u12\"}", "{\"at\":\"",
         String(repeating: "{\"a\":", count: 99),
     ])
-    func `damaged JSON is refused`(details: String) {
+    func `damaged event JSON is refused`(details: String) {
         #expect(throws: StorageFailure.self) { try Self.entry(details) }
     }
 
-    @Test func `JSON that was reformatted or has more members can be read`() throws {
+    @Test func `event JSON that was reformatted or has more members can be read`() throws {
         let more =
             " { \"more\" : [ 1, 2.5, {\"x\": null} ],\n \"at\" : \"\(now)\",\n"
             + "\"account_token\":\"\\u0041\\t\\/\", \"why\": null }"

@@ -66,7 +66,8 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `every change comes back as it was written`(driver: Driver) async throws {
+    func `every kind of change is read from the log as it was written`(driver: Driver) async throws
+    {
         var change = Change(.expired, at: now)
         change.before = PurchaseStatus(product: "a", state: .grace, until: now, willRenew: true)
         change.after = PurchaseStatus(product: "b", state: nil, until: nil, willRenew: nil)
@@ -113,7 +114,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a document that is repeated or says nothing new causes no event`(
+    func `a repeated document, or one that says nothing new, causes no event`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -280,7 +281,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Harm.all)
-    func `damage to the log is found`(harm: Harm) async throws {
+    func `the check of the log finds damage`(harm: Harm) async throws {
         try await Driver.sqliteMemory.withStore { store in
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             try await store.hear(document(2), [payment(5, of: purchase(5), from: now - .days(2))])
@@ -348,7 +349,8 @@ extension Database {
                 group.addTask {
                     var read: [LoggedEvent] = []
                     while true {
-                        // This is evaluated before the read, so that the last read sees everything.
+                        // The condition is evaluated before the read, so that the last read sees
+                        // everything.
                         let isLast = done.count == Self.documents
                         read += try await servers[1].events(after: read.last?.sequence ?? 0)
                         if isLast { return read }

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a credit by hand is an event of its own, and a refund does not take it back`(
+    func `a manual credit has a separate event, and a refund does not take it back`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: GemPack.rules) { store in

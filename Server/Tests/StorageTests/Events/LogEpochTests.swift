@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `positions before a restore stay the same, those after it belong to another epoch`(
+    func `positions before a restore stay the same, and later ones belong to another epoch`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -73,7 +73,8 @@ import Testing
     @Test func `events that have no number in a backup get one of the new epoch`() async throws {
         try await Driver.postgres.withStore { store in
             try await tell(2, in: app, to: store)
-            // As in a backup made in the milliseconds before this event was numbered.
+            // This is the state of a backup made in the milliseconds before this event was
+            // numbered.
             try await store.transaction { tx in
                 try IdentityUpdates(tx).emitIdentityEvent(
                     .aliasAdded, of: "c0", other: "other", in: app, at: now)
@@ -89,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `beginning an epoch again changes nothing, and the first time makes a backfill due`(
+    func `if an epoch is begun a second time, nothing changes; the first time makes a backfill due`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -107,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "12", "9223372036854775807", "k3f9x2ab7c_12", "aaaaaaaaaa_0"])
-    func `a position is written as it was read`(text: String) throws {
+    func `a position in the log is written as it was read`(text: String) throws {
         #expect(try #require(LogPosition(text)).description == text)
     }
 
@@ -116,7 +117,7 @@ import Testing
         "k3f9x2ab7_1", "k3f9x2ab7cd_1", "3k3f9x2ab7_1", "K3F9X2AB7C_1", "k3f9x2ab7c_-1",
         "k3f9x2ab7c_1_1", "k3f9x2ab7c-1", "k3f9x2äb7_1", "١",
     ])
-    func `any other text is not a position`(text: String) {
+    func `a text in any other form is not a position in the log`(text: String) {
         #expect(LogPosition(text) == nil)
     }
 

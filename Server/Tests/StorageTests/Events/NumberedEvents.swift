@@ -5,7 +5,7 @@ import Testing
 
 // Events that matter only for their numbers.
 
-/// An event of a customer. The time in it identifies the event.
+/// Returns an event of a customer. The time in the event identifies it.
 func numberedEntry(_ number: Int, of customer: CustomerID?) -> EventEntry {
     EventEntry(
         app: app, customer: customer, purchase: nil, change: Change(.aliasAdded, at: now),
@@ -35,7 +35,7 @@ extension Database {
     }
 }
 
-/// The numbers of the app and of each customer have no gaps and no repetitions.
+/// Expects that the numbers of the app and of each customer have no gaps and no repetitions.
 func expectCounted(_ events: [LoggedEvent]) {
     #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) })
     for own in Dictionary(grouping: events, by: \.entry.customer)

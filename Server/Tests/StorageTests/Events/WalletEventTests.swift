@@ -66,7 +66,7 @@ extension Database {
         }
     }
 
-    /// For every wallet, the log ends with the stored balance.
+    /// Expects for every wallet that the log ends with the stored balance.
     fileprivate func expectWholeLog(_ location: SourceLocation = #_sourceLocation) async throws {
         let wrong = try await read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
@@ -128,7 +128,7 @@ extension Database {
             try await store.spend(30, leaving: 70)
             try await store.hear(document(2), pack(1, refundedAt: now + .days(1)))
             let count = try await store.walletEvents().count
-            // This pack was bought earlier and linked later, so the refund can now take back
+            // This pack was bought earlier and linked later, so the refund can now debit
             // everything.
             try await store.hear(document(3), pack(2, at: now - .days(1)))
             try await store.link(2, to: "anna")
@@ -372,7 +372,7 @@ extension Database {
         }
     }
 
-    @Test func `damage to a wallet is found`() async throws {
+    @Test func `the check of the log finds damage to a wallet`() async throws {
         for (sql, told) in [
             (
                 "UPDATE wallets SET balance = 7",

@@ -11,7 +11,7 @@ import Testing
     private static let first = WallClock.utc.dayNumber(at: now)
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `a subscription that changes its currency has begun once`(
+    func `a subscription that changes its currency counts as begun once`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -41,8 +41,8 @@ import Testing
     func `after an earlier payment, a later trial counts as converted if the customer pays again`(
         driver: Driver
     ) async throws {
-        // Months: `f` free, `p` paid, `-` none. `ended`: converted when the trial ended. `ever`: at
-        // any time.
+        // Months: `f` free, `p` paid, `-` none. `ended`: whether the trial had converted when it
+        // ended. `ever`: whether it has converted at any time.
         let chains: [(months: String, ended: Int64, ever: Int64)] = [
             ("fp", 1, 1), ("f-p", 0, 1), ("p-fp", 1, 1), ("p-f", 0, 0), ("p-f-p", 0, 1),
             ("f", 0, 0), ("p", 0, 0),

@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import Storage
 
-/// Compares reports from stored sums with the same reports from the movements.
+/// Compares reports that are made from stored sums with reports that are made from the movements.
 @Suite struct SumTests {
     @Test(arguments: [Driver.sqliteMemory, .postgres])
     func `a report from sums equals the report from movements at any time`(
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `days are grouped into whole months where possible`() {
+    @Test func `a report's days are grouped into whole months where possible`() {
         let first = CivilDate(year: 2026, month: 1, day: 1).dayNumber
         let plan = SumPlan(first + 9..<first + 100, today: first + 70, keepsDays: false)
         #expect(plan.within.map(\.span) == [.day, .month, .day])

@@ -58,7 +58,7 @@ import Testing
         return found
     }
 
-    @Test func `a refund belongs to an upgrade if the documents say so, at whatever moments`()
+    @Test func `a refund belongs to an upgrade if the documents say so, whatever their times`()
         async throws
     {
         let first = Self.payment("1", "bronze", from: now)
@@ -75,7 +75,7 @@ import Testing
         #expect(bought == ["1": false])
     }
 
-    @Test func `a renewal charged in advance and replaced before it began is an upgrade's refund`()
+    @Test func `a renewal that was charged in advance and replaced counts as an upgrade's refund`()
         async throws
     {
         let first = Self.replaced(Self.payment("1", "bronze", from: now), at: Self.ahead)

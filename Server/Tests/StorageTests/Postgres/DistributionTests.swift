@@ -29,7 +29,9 @@ import Testing
         Set(Schema.placements.filter { $0.kind == .byApp }.map(\.table))
     }
 
-    @Test func `every table has exactly one placement`() async throws {
+    @Test func `every table has exactly one placement on the machines of a distributed database`()
+        async throws
+    {
         try await withDatabase { database in
             let tables = try await texts(
                 "SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'p') "
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `every reference leads from app to app, between distributed tables`() async throws {
+    @Test func `every reference between distributed tables stays within one app`() async throws {
         try await withDatabase { database in
             let references = try await texts(
                 """

@@ -13,7 +13,7 @@ import Testing
         return outage
     }
 
-    @Test func `for the first seconds of an outage, every writer tries`() {
+    @Test func `for the first seconds of an outage, every writer tries to write`() {
         var outage = Outage()
         #expect(outage.refusal(at: 5) == nil && outage.seconds(at: 5) == 0)
         outage = self.outage(from: 5)
@@ -23,7 +23,7 @@ import Testing
         #expect(outage.seconds(at: 5 + Self.limit) == Self.limit)
     }
 
-    @Test func `in a long outage, one writer tries at a time, with a pause between trials`() {
+    @Test func `in a long outage, one writer tries at a time, with a pause between attempts`() {
         var outage = outage()
         let late = Self.limit + 5
         #expect(outage.refusal(at: late) == nil)
@@ -41,7 +41,7 @@ import Testing
         #expect(outage.refusal(at: late + Outage.trialSecondsMax) == nil)
     }
 
-    @Test func `the first answer ends the outage, even if an earlier trial fails later`() {
+    @Test func `the first answer ends the outage, even if an earlier attempt fails later`() {
         var outage = outage()
         let late = Self.limit + 5
         outage.recordResponse(at: late)

@@ -21,7 +21,7 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    @Test func `concurrent facts about one purchase all count`() async throws {
+    @Test func `concurrent facts about one purchase are all stored`() async throws {
         try await withServers { servers, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in UInt8(1)...60 {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `two transactions that wait for each other both succeed`() async throws {
+    @Test func `two transactions that wait for each other's lock both succeed`() async throws {
         try await withServers { servers, _ in
             try await servers[0].transaction { tx in
                 for id: CustomerID in ["anna", "ben"] {
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `writers beyond the queue's limit are refused as busy, the others succeed`()
+    @Test func `writers beyond the limit of the queue are refused as busy, and the others succeed`()
         async throws
     {
         var limits = PostgresDriver.Limits()
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `of several hosts, one that answers is used`() async throws {
+    @Test func `if an address names several hosts, one that answers is used`() async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let several = url.replacing("host=", with: "host=/nowhere/at/all,")
         let database = try PostgresDriver(url: several)
@@ -216,7 +216,9 @@ import Testing
     }
 
     @Test(arguments: ["postgres", "postgresql"])
-    func `parameters in an address stay, and missing ones get our defaults`(scheme: String) throws {
+    func `parameters in a database address stay, and missing ones get our defaults`(scheme: String)
+        throws
+    {
         let plain = try PostgresAddress("\(scheme)://anna@one,two/birds?sslmode=verify-full")
         #expect(word("host", in: plain) == "one,two")
         #expect(word("sslmode", in: plain) == "verify-full")
@@ -230,7 +232,9 @@ import Testing
         "postgres://anna:secret@[one/birds", "postgres://anna:secret@one/b?x=1", "secret",
         "host='secret",
     ])
-    func `an unreadable address is refused, and the message does not repeat it`(text: String) {
+    func `an unreadable database address is refused, and the message does not repeat it`(
+        text: String
+    ) {
         let failure = #expect(throws: StorageFailure.self) { try PostgresAddress(text) }
         #expect(failure?.message.contains("secret") == false, "\(String(describing: failure))")
     }
@@ -249,7 +253,7 @@ import Testing
         return (runs, seconds)
     }
 
-    @Test func `each kind of failure has its number of runs and its time limit`() {
+    @Test func `each kind of database failure has a number of runs and a time limit`() {
         #expect(runs(of: .other) == (1, 0))
         #expect(runs(of: .busy) == (1, 0))
         #expect(runs(of: .constraint).0 == Retry.constraintRunsMax)
@@ -260,7 +264,8 @@ import Testing
         #expect((4.0...10.0).contains(runs(of: .unavailable, jitter: 0).1))
     }
 
-    @Test func `slow runs are limited by time, not by their number`() {
+    @Test func `if runs of a transaction are slow, their time is limited instead of their number`()
+    {
         let lost = StorageFailure("", kind: .unavailable)
         let soon = Retry.decision(after: lost, runs: 2, seconds: 9, jitter: 0)
         let late = Retry.decision(
@@ -277,7 +282,7 @@ import Testing
             ("55P03", .busy),
             ("53100", .unavailable), ("58030", .unavailable), ("42601", .other),
         ] as [(String, StorageFailure.Kind)])
-    func `each code of PostgreSQL has a kind, which says whether to try again`(
+    func `each error code of PostgreSQL has a kind, which says whether to try again`(
         code: String, kind: StorageFailure.Kind
     ) {
         #expect(PostgresFailure.kind(of: code) == kind)

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a connection cut during the commit, before it is durable, loses nothing`()
+    @Test func `a transaction whose connection is cut before the commit is durable is stored once`()
         async throws
     {
         try await withStore { store, url in
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a connection cut after the commit is durable, but not acknowledged, repeats nothing`()
+    func `a transaction whose commit is durable but not acknowledged is stored once`()
         async throws
     {
         let server = try await PostgresServer()
@@ -96,8 +96,8 @@ import Testing
             defer { isDone.store(true, ordering: .relaxed) }
             return try await store.transaction { try $0.documents.insert(document(1)) }
         }()
-        // Repeats this until then, because PostgreSQL's own processes may also wait for the
-        // standby.
+        // The loop repeats this until then, because PostgreSQL's own processes may also wait for
+        // the standby.
         try await eventually("the insert is done") {
             try Administration.run(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `while a server stays away, no reader waits for the others`() async throws {
+    func `while a server does not answer, no reader waits for the others`() async throws {
         let server = try await PostgresServer()
         try await server.start()
         var limits = PostgresDriver.Limits()
@@ -160,7 +160,7 @@ import Testing
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        // One after the other, they would wait for more than two hundred seconds.
+        // If they waited one after the other, this would take more than two hundred seconds.
         #expect(ContinuousClock.now - start < .seconds(6 * Retry.outageSecondsMax))
         #expect(kinds.count == 30 && kinds.allSatisfy { $0 == .unavailable })
         try await server.start()
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `one connection is enough: a second that is refused blocks no reader`() async throws {
+    func `if a second connection is refused, readers use the first one`() async throws {
         let server = try await PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")

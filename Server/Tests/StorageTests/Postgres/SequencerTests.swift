@@ -16,7 +16,7 @@ private final class Gate: Sendable {
 
     init() { (arrivals, arrived) = AsyncStream.makeStream() }
 
-    /// Called within the transaction. Blocks its thread.
+    /// Is called within the transaction, and blocks its thread.
     func pass() throws {
         arrived.yield()
         try semaphore.wait(for: "the opening of the gate")
@@ -75,7 +75,7 @@ private final class LostConnection: Connection {
     {
         try await Driver.withServers { servers in
             let gate = Gate()
-            // This event gets its position before the others.
+            // This event gets its position before the other events.
             async let slow: Void = servers[0].transaction { tx in
                 try tx.events.append([numberedEntry(0, of: "anna")])
                 try gate.pass()
@@ -162,7 +162,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `a sequencer that does not wait leaves the events to the one at work`()
+    @Test func `a sequencer that does not wait leaves the events to the one that is running`()
         async throws
     {
         try await Driver.withServers { servers in
@@ -185,7 +185,9 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `events of successive transactions are numbered in that order`() async throws {
+    @Test func `events of successive transactions are numbered in the order of the transactions`()
+        async throws
+    {
         try await Driver.withServers { servers in
             for number in 0..<120 { try await servers[number % 3].tell(number, of: "anna") }
             try await servers[0].numberEvents()
@@ -193,7 +195,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `a sequencer killed before any of its steps leaves nothing half done`()
+    @Test func `if a sequencer is killed before one of its steps, no event is numbered`()
         async throws
     {
         try await Driver.withServers { servers in

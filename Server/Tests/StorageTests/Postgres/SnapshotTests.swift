@@ -15,8 +15,8 @@ private func bought(_ number: Int) -> PurchaseID {
     PurchaseID(TransactionID(rawValue: "\(1000 + number)"), in: .production)
 }
 
-/// A document about a purchase of its own, or about a period of the given purchase, which number 1
-/// begins.
+/// A document about a separate purchase, or about a period of the given purchase. Document number
+/// 1 begins the given purchase.
 private func notification(
     _ number: Int, about purchase: PurchaseID? = nil, token: String? = nil,
     _ product: ProductID = "pro", kind: ProductKind = .autoRenewable
@@ -75,7 +75,7 @@ private final class NotedDriver: DatabaseDriver {
         private let gate = DispatchSemaphore(value: 0)
 
         var runs: [WriteMode.Isolation] { drivers.flatMap(\.runs.all) }
-        /// The runs without those that only number events.
+        /// The recorded transactions, without those that only number events.
         var documentRuns: [WriteMode.Isolation] { runs.filter { $0 != .committed } }
 
         /// Starts the acts one after the other, each of which then waits for a lock on the table.
@@ -289,13 +289,14 @@ private final class NotedDriver: DatabaseDriver {
         ("UPDATE purchases SET reported_state = $1", ["purchases"]), ("SAVEPOINT writer", []),
         ("SELECT count(*) FROM (SELECT a FROM events ORDER BY b) AS waiting", ["events"]),
     ])
-    func `the tables of a statement are found in its text`(sql: String, tables: [String]) {
+    func `the names of a statement's tables are found in its text`(sql: String, tables: [String]) {
         #expect(StatementTables.tables(in: sql) == Set(tables.map { Substring($0) }))
     }
 }
 
 extension SnapshotTests.Scene {
-    /// Expects that each event of a purchase continues the one before.
+    /// Expects that each event of a purchase begins with the state at which the previous one
+    /// ended.
     fileprivate func expectCleanLog() async throws {
         let differences = try await servers[0].readingLog { try $0.consistency.logDifferences() }
         #expect(differences.count == 0, "\(differences)")

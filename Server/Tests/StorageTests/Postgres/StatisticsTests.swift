@@ -21,7 +21,7 @@ import Testing
     ]
     private static let ofPurchase = "app = $1 AND environment = $2 AND purchase = $3"
 
-    @Test func `once there are many rows, those of one purchase are found by their key`()
+    @Test func `once there are many rows, the rows of one purchase are found by their key`()
         async throws
     {
         let url = try await PostgresCluster.shared.preparedDatabase()

@@ -42,7 +42,9 @@ import Testing
         }
     }
 
-    @Test func `a month with documents in the common table stays there`() async throws {
+    @Test func `a month whose documents are already in the common table gets no table`()
+        async throws
+    {
         try await Driver.postgres.withStore { store in
             let later = now + .days(400)
             _ = try await store.transaction {

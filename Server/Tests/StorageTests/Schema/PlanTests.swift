@@ -4,7 +4,7 @@ import Testing
 @testable import Storage
 
 @Suite struct PlanTests {
-    /// A customer has few purchases, an app has millions.
+    /// The plans of queries. A customer has few purchases, but an app has millions.
     @Test(arguments: [
         (LinkRows.selectLinked, "links_by_customer"),
         (LinkRows.selectUnlinked, "purchases_by_account_token"),
@@ -68,7 +68,7 @@ import Testing
         (
             "apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL", "seat_claims_unanswered"
         ),
-    ]) func `the claims of a group in a state are found by their index`(
+    ]) func `the claims of a group that are in one state are found by their index`(
         condition: String, index: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -91,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: lists)
-    func `forwards in a state are read in order, without reading others`(
+    func `the forwards in one state are read in order, without reading others`(
         state: StoredForward.State?, index: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a step is applied once, and a failing step is named and changes nothing`(
+    func `a migration step is applied once; one that fails is named and changes nothing`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `servers that start together apply a step once`() async throws {
+    @Test func `servers that start together apply a migration step once`() async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let stores = try (0..<4).map { _ in Database(try PostgresDriver(url: url)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -95,7 +95,9 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    @Test func `a new database is made from the files, without running the steps`() async throws {
+    @Test func `a new database is made from the schema files, without running the steps`()
+        async throws
+    {
         let store = Database(try SQLiteDriver.inMemory())
         try await store.migrate(at: 1, by: Schema.steps + [Self.wrong])
         #expect(try await Self.versions(of: store) == [Schema.version + 1])
