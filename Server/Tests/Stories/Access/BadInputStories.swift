@@ -215,7 +215,7 @@ import Testing
     @Test(
         arguments: ["x'; DROP TABLE customers; --", "a\" OR 1=1", "../../etc/passwd", "%00", "😀"],
         StoryDatabase.allCases)
-    func `SQL, paths and odd characters in an id are treated as plain text`(
+    func `SQL, paths and odd characters in a customer id are treated as plain text`(
         id: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

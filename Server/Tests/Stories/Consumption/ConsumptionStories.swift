@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a response is retried until an unavailable App Store accepts it`(
+    func `a consumption response is sent again until an unavailable App Store accepts it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -204,7 +204,8 @@ import Testing
         }
     }
 
-    @Test func `a response is given up, with an event, if the App Store stays unavailable`()
+    @Test
+    func `a consumption response is given up, with an event, if the App Store stays unavailable`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in

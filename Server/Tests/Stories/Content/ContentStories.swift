@@ -85,7 +85,9 @@ import Testing
         }
     }
 
-    @Test func `a link leads to the file, or parts of it, until it expires`() async throws {
+    @Test func `a content link leads to the file, or parts of it, until the link expires`()
+        async throws
+    {
         try await Self.withMagazine(on: .sqlite) { shop in
             _ = try await Self.subscribe("anna", in: shop)
             let list = try await shop.server.get("/v1/customers/anna/content")

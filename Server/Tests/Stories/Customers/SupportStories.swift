@@ -147,7 +147,8 @@ import Testing
             ])
     }
 
-    @Test func `two ids that only look alike are different, and erasing the customer erases both`()
+    @Test
+    func `two ids that only look alike are separate aliases, and their customer can be erased`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -218,7 +219,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a history lists purchases, decisions and events in order`(
+    func `a customer's history lists purchases, decisions and events in order`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -166,7 +166,9 @@ import Testing
         }
     }
 
-    @Test func `a redirect is not followed, because the body may contain a secret`() async throws {
+    @Test func `a redirect is not followed, because the forwarded body may contain a secret`()
+        async throws
+    {
         let other = try Receiver()
         let receiver = try Receiver(.redirect(to: other.url))
         try await withShop(
@@ -214,7 +216,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `with the policy all, the App Store gets 200 after every address has accepted`(
+    func `with the policy all, the App Store gets 200 only after every address has accepted`(
         database: StoryDatabase
     ) async throws {
         let (quick, slow) = (try Receiver(), try Receiver(.status(503), .status(200)))

@@ -14,7 +14,7 @@ final class Receiver: Sendable {
         case status(Int)
         case redirect(to: String)
         case answer(Int, headers: [String: String], body: String)
-        /// A reply that depends on the request.
+        /// Returns a reply that depends on the request.
         case chosen(@Sendable (Arrival) -> Int)
         /// Keeps the connection open and never responds.
         case nothing

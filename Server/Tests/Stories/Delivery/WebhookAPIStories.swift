@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `during a rotation both secrets sign, and afterwards only the new secret`()
+    @Test func `during a rotation both secrets sign a webhook, and afterwards only the new secret`()
         async throws
     {
         let receiver = try Receiver()
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `events are replayed by cursor, time, event or customer, with the same id`(
+    func `events are replayed from a cursor or time, or by event or customer, with the same id`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -153,7 +153,9 @@ import Testing
         }
     }
 
-    @Test func `each attempt shows the beginning of the response, and no secret`() async throws {
+    @Test func `each attempt to deliver shows the beginning of the response, and no secret`()
+        async throws
+    {
         let receiver = try Receiver()
         try await withShop(on: .sqlite) { shop in
             let added = try await shop.support.post("/v1/webhooks", ["url": .string(receiver.url)])
@@ -174,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `deliveries are listed in pages, filtered as requested`() async throws {
+    @Test func `a webhook's deliveries are listed in pages, filtered as requested`() async throws {
         let receiver = try Receiver()
         try await withShop(on: .sqlite) { shop in
             let added = try await shop.support.post("/v1/webhooks", ["url": .string(receiver.url)])

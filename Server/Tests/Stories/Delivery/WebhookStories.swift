@@ -146,7 +146,8 @@ import Testing
     }
 
     @Test
-    func `a receiver that is down for 72 hours gets everything, and is reported after an hour`()
+    func
+        `a receiver that is down for 72 hours gets all events later, and is reported after an hour`()
         async throws
     {
         let receiver = try Receiver()
@@ -199,7 +200,9 @@ import Testing
         }
     }
 
-    @Test func `a 410 pauses the webhook, and nothing is lost once it resumes`() async throws {
+    @Test func `a 410 pauses the webhook, and every event is delivered once it resumes`()
+        async throws
+    {
         let receiver = try Receiver(.status(410))
         try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
             try await shop.give("anna")
@@ -218,7 +221,8 @@ import Testing
         }
     }
 
-    @Test func `a redirect is not followed, and Retry-After is honoured`() async throws {
+    @Test func `a redirect of a webhook is not followed, and Retry-After is honoured`() async throws
+    {
         let other = try Receiver()
         let receiver = try Receiver(
             .redirect(to: other.url), .answer(503, headers: ["Retry-After": "600"], body: "later"),
@@ -275,7 +279,7 @@ extension WebhookStories {
     /// A delivery may wait for its response while its customer is erased. The customer's next
     /// delivery must still start.
     @Test(arguments: StoryDatabase.allCases)
-    func `a response that arrives after an erasure starts the next delivery, and is not stored`(
+    func `after an erasure, a late response is not stored, and the next delivery starts`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Testing
 
-/// The author of a request in the log and in the history.
+/// The author of a request, as the event log and the history name them.
 @Suite struct AuthorStories {
     @Test(arguments: StoryDatabase.allCases)
     func `an event names the key and the person of its request, and the history shows both`(

@@ -8,7 +8,7 @@ import Testing
     private static let count = 20
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `each event is printed once while the server is killed and started again`(
+    func `perennial events follow prints each event once, even if the server is killed`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a cursor that is not from the log is refused`() async throws {
+    @Test func `perennial events follow refuses a cursor that is not from the log`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `receipts in a file are linked to their customers, as the simulator's books say`(
+    func `an import links receipts in a file to their customers, as the simulator's books say`(
         database: StoryDatabase
     ) async throws {
         let folder = try TemporaryFolder()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that is already linked stays with its customer, and the report says so`()
+    @Test func `an import leaves a purchase that is already linked, and the report says so`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -159,7 +159,9 @@ import Testing
         }
     }
 
-    @Test func `an unknown or invalid transaction id is reported with its line`() async throws {
+    @Test func `an unknown or invalid transaction id in an import is reported with its line`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in

@@ -10,12 +10,14 @@ import Testing
             .contains { life.name.hasPrefix($0) }
     }
 
-    @Test func `four lives are compared with Apple's verifyReceipt`() {
+    @Test func `four lives are played for the comparison of verifyReceipt`() {
         #expect(Self.lives.count == 4)
     }
 
     @Test(arguments: lives)
-    func `our verifyReceipt gives the same answers as Apple's`(life: Life) async throws {
+    func `in each of these lives, our verifyReceipt answers like the simulator's`(life: Life)
+        async throws
+    {
         try await withShop(on: .sqlite, questions: .receipts, announcements: .v1) { shop in
             try await shop.play(life, posting: .receipt) { _, act in
                 let device = try await shop.simulator.get(
@@ -95,7 +97,7 @@ import Testing
         }
     }
 
-    /// The end of each row.
+    /// The time at which each row ends.
     private static func rows(_ answer: JSON) throws -> [String: [String?]] {
         try (answer["latest_receipt_info"]?.array ?? []).reduce(into: [:]) { rows, row in
             rows[try row.text("transaction_id")] = [
@@ -104,7 +106,8 @@ import Testing
         }
     }
 
-    @Test func `the sandbox has its own path, and an answer names the receipt's environment`()
+    @Test
+    func `verifyReceipt has a path for the sandbox, and an answer names the receipt's environment`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -123,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction receipt is answered in the form of its time`() async throws {
+    @Test func `a transaction receipt is answered in the style of iOS 6`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice("anna")
             let bought = try await shop.simulator.post(

@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `the last event of each lifecycle that ends has the right reason`() async throws {
+    @Test func `the last event of each subscription that ends has the right reason`() async throws {
         let endings: [LifecycleRow: Change.ExpirationReason] = [
             .expiredAfterCancelling: .cancelled, .retryExhausted: .billing,
             .cancelledInRetry: .cancelled, .priceRiseUnanswered: .priceNotAgreed,

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `the courses play all rows of the table`() {
+    @Test func `the stories play all rows of the table`() {
         #expect(Set(Course.all.flatMap(\.rows)) == Set(LifecycleRow.allCases))
         #expect(Set(Course.ofHabits.map(\.name)) == Set(Quirk.allCases.map(\.rawValue)))
     }

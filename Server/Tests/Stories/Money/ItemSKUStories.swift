@@ -63,7 +63,7 @@ import Testing
         #expect(found.differences.contains { $0.cause == .itemSKUs })
     }
 
-    @Test func `a space at the end of a SKU does not matter`() async throws {
+    @Test func `a SKU in a file is recognised even if a space follows it`() async throws {
         let found = try await Self.compare(
             [Self.product], .tabs, inFile: Self.product + " ")
         #expect(found.differences.allSatisfy { $0.cause == .fileMissing })

@@ -55,7 +55,7 @@ import Testing
 
     private static let expected: [Int64] = [3, 3, 1, 1, 1, 2, 4, 1, 1, 0]
 
-    /// The days end later than now: events of the future do not count yet.
+    /// The days of the reports end later than now: events of the future do not count yet.
     private static let days = WallClock.utc.dayNumber(at: Instant(milliseconds: 1_767_225_600_000))
 
     @Test(arguments: StoryDatabase.allCases)
@@ -89,7 +89,9 @@ import Testing
 
     /// Four customers began in January. Anna and dora paid twice, and ben was refunded.
     @Test(arguments: StoryDatabase.allCases)
-    func `cohort reports extend to now, on both databases`(database: StoryDatabase) async throws {
+    func `cohort reports cover the months up to now, on both databases`(database: StoryDatabase)
+        async throws
+    {
         try await withShop(on: database) { shop in
             try await Self.play(in: shop)
             func values(_ name: String) async throws -> [[Int64]] {

@@ -26,7 +26,10 @@ import Testing
         }
     }
 
-    @Test func `an import says if the file was known, replaces an earlier file, or is ignored`() {
+    @Test
+    func
+        `the import of a report says if the file was known, replaces an earlier one, or is ignored`()
+    {
         func line(_ kind: String, _ isKnown: Bool, days: Int64 = 1, _ replaced: String?) -> String {
             AppleReportsImportCommand.standing(
                 of: AppleReportImport(

@@ -13,7 +13,7 @@ import Testing
 /// A server fetches the App Store's report files with a team key.
 @Suite(.serialized) struct ReportFetchStories {
     @Test
-    func `files arrive day by day, and those missed during an outage of Apple arrive later`()
+    func `report files arrive day by day; those missed during an outage of Apple arrive later`()
         async throws
     {
         let fetcher = try await Fetcher()
@@ -46,11 +46,11 @@ import Testing
             of: Fetcher.app, in: first...fetcher.today - 2, .utc)
         #expect(comparison.reconciliation.differences == [])
         #expect(comparison.reconciliation.comparedCount > 0)
-        // A day without sales counts like a day with a file.
+        // A day without sales counts in the same way as a day with a file.
         #expect(comparison.files == Int(fetcher.today - 2 - first) + 1)
     }
 
-    @Test func `a server that was down for a week catches up and fetches nothing twice`()
+    @Test func `a server that was down for a week fetches all missed reports, each once`()
         async throws
     {
         let fetcher = try await Fetcher()
@@ -66,7 +66,7 @@ import Testing
         #expect(try await fetcher.fetchAll() == ReportFetchOutcome())
     }
 
-    @Test func `with a wrong key nothing is stored, and the problem says what to compare`()
+    @Test func `with a wrong key no report is stored, and the problem says what to compare`()
         async throws
     {
         let other = P256.Signing.PrivateKey()

@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the App Store accepts a signature in either form, once`(
+    func `the App Store accepts an offer signature in either form, once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app()) { shop in
@@ -280,7 +280,9 @@ import Testing
         }
     }
 
-    @Test func `an incomplete order is refused, and the missing value is named`() async throws {
+    @Test func `an order of an offer without a required value is refused, and the value is named`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             let orders: [(body: JSON, says: String)] = [
                 (

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `after a restart the clock is never earlier than before`() async throws {
+    func `after a restart the simulator's clock is never earlier than before`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         var last = ""
@@ -26,7 +26,7 @@ import Testing
         }
         let dev = try await DevelopmentProgram.start(in: folder)
         #expect(try await Self.now(dev) >= last)
-        // The stored time of a running clock is later than the clock's.
+        // The stored time of a running clock is later than the time that the clock shows.
         try await dev.simulator.post("/_sim/clock", ["rate": 86400])
         let start = try await Self.now(dev)
         try await eventually("the clock moves") { try await Self.now(dev) > start }

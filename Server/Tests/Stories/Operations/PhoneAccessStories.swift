@@ -43,7 +43,9 @@ import Testing
         }
     }
 
-    @Test func `without scripts, a form does the same and leads back to the page`() async throws {
+    @Test func `without scripts, a form on the phone's page acts and leads back to the page`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             let answer = try await phone.postForm("month")
             #expect(answer.status == 303 && answer.location == "/phone")
@@ -51,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown act is refused`() async throws {
+    @Test func `an unknown act on the phone is refused`() async throws {
         try await PhoneTable.play { phone in
             for act in ["", "explode", "sheet"] {
                 #expect(try await phone.post(act).status == 400, "\(act)")
@@ -64,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `the page loads everything from this server`() async throws {
+    @Test func `the phone's page loads everything from this server`() async throws {
         try await PhoneTable.play { phone in
             let page = try await phone.page()
             let sources = page.matches(of: #/(?:src|href)="(\/assets\/[^"]+)"/#).map { $0.1 }
@@ -95,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `an open page shows acts that come from elsewhere`() async throws {
+    @Test func `an open page of the phone shows acts that come from elsewhere`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let client = HTTPClient.shared
@@ -116,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `the page shows a jump of the clock immediately`() async throws {
+    @Test func `the phone's page shows a jump of the clock immediately`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let request = HTTPClientRequest(url: phone.server.base + "/phone/live")

@@ -13,7 +13,8 @@ import Testing
         try await phone.act("sheet pro.monthly", "more", "more", "more", "more", "yes")
     }
 
-    @Test func `seats cost what the tiers say, and the payment sheet says the price before`()
+    @Test
+    func `seats on the phone cost what the tiers say, and the payment sheet says the price before`()
         async throws
     {
         try await PhoneTable.play { phone in
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `friends join with codes until the group is full`() async throws {
+    @Test func `on the phone, friends join with codes until the group is full`() async throws {
         try await PhoneTable.play { phone in
             _ = try await Self.buyFive(phone)
             #expect(!(try await phone.act("group")).html("others").contains("value=\"join\""))
@@ -63,7 +64,8 @@ import Testing
         }
     }
 
-    @Test func `a member leaves, another is removed, and a forged claim ends nothing`()
+    @Test
+    func `on the phone, a member leaves, another is removed, and a forged claim ends nothing`()
         async throws
     {
         try await PhoneTable.play { phone in

@@ -6,7 +6,7 @@ import Testing
 
 /// Uses the phone of `perennial dev` as a browser does.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneStories {
-    @Test func `all five steps of the tour can be completed`() async throws {
+    @Test func `all five steps of the phone's tour can be completed`() async throws {
         try await PhoneTable.play { phone in
             let empty = try await phone.act("no")
             #expect(empty.doneCount == 0)
@@ -47,7 +47,9 @@ import Testing
         }
     }
 
-    @Test func `the books reach each state at the time that the page names`() async throws {
+    @Test func `the simulator's books reach each state at the time that the phone's page names`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.yearly", "yes")
             try await phone.expect(try await phone.act("no"), shows: "trial")
@@ -64,7 +66,9 @@ import Testing
         }
     }
 
-    @Test func `a year passes step by step`() async throws {
+    @Test func `passing a year on the phone renews a monthly subscription twelve times`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             let year = try await phone.act("sheet pro.monthly", "yes", "year")
             #expect(year.html("wire").matches(of: #/DID_RENEW/#).count == 12)
@@ -75,7 +79,9 @@ import Testing
         }
     }
 
-    @Test func `a change of plan waits for the next period, and can be reverted`() async throws {
+    @Test func `a change of plan on the phone waits for the next period, and can be reverted`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let next = try await phone.act("sheet pro.yearly", "yes")
@@ -98,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase with a refused card gives nothing`() async throws {
+    @Test func `a purchase on the phone with a refused card gives nothing`() async throws {
         try await PhoneTable.play { phone in
             let refused = try await phone.act("card", "sheet pro.monthly", "yes")
             #expect(refused.text("wire").contains("The card is refused"))
@@ -107,7 +113,8 @@ import Testing
         }
     }
 
-    @Test func `a purchase waits until a parent approves or declines it`() async throws {
+    @Test func `a purchase on the phone waits until a parent approves or declines it`() async throws
+    {
         try await PhoneTable.play { phone in
             let asked = try await phone.act("parent", "sheet pro.monthly", "yes")
             #expect(asked.text("line").contains("a parent is asked"))
@@ -120,7 +127,9 @@ import Testing
         }
     }
 
-    @Test func `the family has access to shareable products until sharing ends`() async throws {
+    @Test func `the family on the phone has access to shareable products until sharing ends`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             let nothing = try await phone.act("sheet pro.monthly", "yes", "family")
             #expect(nothing.text("others").contains("ben has no access to her purchases"))
@@ -158,7 +167,9 @@ import Testing
         }
     }
 
-    @Test func `a new start begins with a new person, and keeps the first person`() async throws {
+    @Test func `a new start on the phone begins with a new person, and keeps the first person`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let fresh = try await phone.act("over")
@@ -171,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `acts from a terminal show on the page, too`() async throws {
+    @Test func `acts from a terminal are also shown on the phone's page`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let id = try await phone.book().text("original_transaction_id")
@@ -183,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `a new world begins with a new person`() async throws {
+    @Test func `after a reset of the world, the phone begins with a new person`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             try await phone.simulator.post("/_sim/reset", ["seed": 77])

@@ -10,8 +10,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `after the signal a new issue is published, and a bad file changes nothing`() async throws
-    {
+    func `after SIGHUP a new issue is published, and a bad file changes nothing`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `two customers become one if both give their proofs`() async throws {
+    @Test func `two customers are merged if a request has the proofs of both`() async throws {
         try await withShop(on: .sqlite, app: Self.app) { shop in
             let own = try await Self.join(Self.anonymous, to: "anna", in: shop, proofs: ["anna"])
             #expect(own.status == 200)
@@ -144,8 +144,8 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            // This pack names the removed id, and no device has posted the pack. Its token alone
-            // makes it the id's.
+            // This pack names the removed id, and no device has posted the pack. The token in the
+            // pack is the only evidence that the pack belongs to the id.
             try await shop.addDevice("anna", ["app_account_token": .string(Self.token)])
             let pack = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])

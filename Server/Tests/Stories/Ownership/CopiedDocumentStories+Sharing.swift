@@ -5,7 +5,7 @@ import Testing
 
 @testable import Program
 
-/// Who gets a share of a purchase by copies of documents.
+/// Who gets a share of a purchase by posting copies of documents.
 extension CopiedDocumentStories {
     @Test(arguments: StoryDatabase.allCases)
     func `anonymous devices and persons have separate limits for shares`(

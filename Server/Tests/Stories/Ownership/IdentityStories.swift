@@ -68,7 +68,7 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite) { shop in
-            // The two became separate customers while tokens were not customer ids.
+            // Both became separate customers while tokens were not customer ids.
             let earlier = try shop.serverOfForeignTokens()
             for id in [Self.token, Self.token.uppercased()] {
                 _ = try await earlier.grants.add(
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `a block ends when its purchase moves away`() async throws {
+    @Test func `a block ends when its purchase is transferred`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna")
             let moved = try await Self.transfer(bought, to: "ben", in: shop)

@@ -94,7 +94,7 @@ struct SeatStage: Sendable {
         return answer["entitlements"]?["pro"]?["active"] == true
     }
 
-    /// Those of the given customers who have access.
+    /// The customers among the given ones who have access.
     func open(_ customers: String...) async throws -> [String] {
         var open: [String] = []
         for customer in customers where try await isOpen(customer) { open.append(customer) }

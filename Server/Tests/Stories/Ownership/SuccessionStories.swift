@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the successor of anna's subscription belongs to anna, whoever posts it first`(
+    func `the successor of a subscription belongs to the same customer, whoever posts it first`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the buyer takes the successor of a stolen subscription back like the subscription`(
+    func `the buyer takes the successor of a stolen subscription back like the subscription itself`(
         database: StoryDatabase
     ) async throws {
         let phone = "anon_" + String(repeating: "a", count: 32)

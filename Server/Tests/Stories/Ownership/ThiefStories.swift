@@ -135,7 +135,7 @@ import Testing
 
     @Test(
         arguments: ["anna", CopiedDocumentStories.device("phone")], StoryDatabase.allCases)
-    func `a buyer wins back what was taken while it gave no access, even if it is active again`(
+    func `a buyer wins back a purchase that was taken while it gave no access`(
         buyer: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in

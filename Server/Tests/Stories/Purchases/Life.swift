@@ -31,8 +31,8 @@ struct Life: CustomTestStringConvertible, Sendable {
 }
 
 extension Life {
-    /// To just before and just after the end of the first month, which is bought at the beginning
-    /// of the story.
+    /// Lets time pass to just before and just after the end of the first month, which is bought at
+    /// the beginning of the story.
     private static let toTheLastMinute: [Act] = [.pass("P27D"), .pass("P2DT23H59M")]
 
     static let all: [Life] = [

@@ -7,10 +7,11 @@ import Testing
 /// learns of a change.
 @Suite(.serialized) struct MoneyStories {
     enum Way: CaseIterable {
-        /// By notifications, which never contain the refund of an upgrade.
+        /// The server learns of changes by notifications, which never contain the refund of an
+        /// upgrade.
         case told
-        /// By checks alone. Every notification is lost, and the notification history is not
-        /// available.
+        /// The server learns of changes by checks alone. Every notification is lost, and the
+        /// notification history is not available.
         case asked
     }
 

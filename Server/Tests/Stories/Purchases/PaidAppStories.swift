@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a buyer of the paid app has the rule's entitlements without any purchase`(
+    func `a buyer of the paid app has the entitlements of the paid-app rule without any purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app(before: "3.0")) { shop in

@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without an intent, one forged document refuses the posting, as before`(
+    func `without an intent, one forged document causes the refusal of the whole posting`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the place of a purchase is stored with it, and a later posting does not change it`(
+    func `the placement of a purchase is stored, and a later posting does not change it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -169,7 +169,8 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase with an unreadable place is accepted`(database: StoryDatabase) async throws {
+    func `a purchase with an unreadable placement is accepted`(database: StoryDatabase) async throws
+    {
         try await withShop(on: database, notifies: false) { shop in
             let signed = try await Self.buySeeds(1, in: shop)
             let long = String(repeating: "ü", count: 101)

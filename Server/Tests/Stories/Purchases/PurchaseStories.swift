@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `while a renewal's notification is lost, access is held open for a day at most`(
+    func `if a renewal's notification is lost, access is held open for a day at most`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a server that was down for days gets everything by Apple's retries`(
+    func `a server that was down for days gets all notifications by Apple's retries`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -210,7 +210,9 @@ import Testing
         }
     }
 
-    @Test func `a rebuild changes nothing if another process deletes its rows`() async throws {
+    @Test func `a rebuild changes nothing if another process deletes the rebuild's rows`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)

@@ -67,8 +67,8 @@ import Testing
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
             let chain = try await Self.failBilling(shop)
-            // Checks after the day of uncertainty, then after each of the shorter lengths, then
-            // after sixteen days.
+            // Checks happen after the day of uncertainty, then after each of the shorter lengths,
+            // then after sixteen days.
             var ends: [Date] = []
             for advance in ["P31DT2H", "P1D", "P2D", "P3D"] {
                 try await shop.simulator.post("/_sim/clock", ["advance": .string(advance)])

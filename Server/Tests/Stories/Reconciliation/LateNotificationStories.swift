@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a change of product is known even if renewal was switched before it`()
+    @Test func `a change of product is known even if renewal was switched before the notification`()
         async throws
     {
         try await Self.withBuyer(questions: .receipts) { shop in
@@ -101,7 +101,8 @@ import Testing
             try await shop.pass("P1D")
             let down = try await shop.choose("plus.monthly")
             try await shop.deliver(down)
-            // The change may be older than the switch, so the server asks the App Store.
+            // The change may be older than the switch of renewal, so the server asks the App
+            // Store.
             #expect(try await shop.subscription()["renews_to"] == "pro.monthly")
             try await shop.pass("PT2M")
             #expect(try await shop.subscription()["renews_to"] == "plus.monthly")

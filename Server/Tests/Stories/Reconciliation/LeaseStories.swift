@@ -12,8 +12,8 @@ import Testing
     private static let leaseSeconds = 30
     /// The number of checks that one server runs at the same time.
     private static let askedAtOnce = 8
-    /// Longer than it takes until each server holds leases, and shorter than a server waits for the
-    /// App Store.
+    /// How long a story waits before it pauses servers: longer than it takes until each server
+    /// holds leases, and shorter than a server waits for the App Store.
     private static let slowAnswerSeconds = 12.0
     private static let quickAnswerSeconds = 0.2
 

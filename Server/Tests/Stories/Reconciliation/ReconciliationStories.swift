@@ -41,9 +41,11 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `with notifications and API down payers keep access, and an hour later all is correct`(
-        database: StoryDatabase
-    ) async throws {
+    func
+        `while notifications and API fail payers keep access; an hour later all answers are correct`(
+            database: StoryDatabase
+        ) async throws
+    {
         try await withShop(on: database, questions: .all) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -78,7 +80,9 @@ import Testing
         }
     }
 
-    @Test func `after an outage longer than the history, only the history's length is requested`()
+    @Test
+    func
+        `after an outage longer than Apple's history, only the length of the history is requested`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .all) { shop in

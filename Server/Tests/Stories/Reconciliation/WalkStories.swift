@@ -66,8 +66,8 @@ import Testing
             )
             #expect(rate <= 0.1)
             #expect(shop.way.swallowed > 100)
-            // The next walk starts at the last walk, twelve hours ago at most, and finds all
-            // notifications since.
+            // The next walk starts where the last one ended, but at most twelve hours ago, and
+            // finds all notifications since then.
             let settled = shop.store.clock.milliseconds - 13 * 3_600_000
             let missing = try await shop.missing(
                 sent.filter { $0.draft.at.milliseconds < settled })
@@ -101,7 +101,8 @@ import Testing
         }
     }
 
-    @Test func `the first walk starts now without documents, else a month before the newest one`()
+    @Test
+    func `without documents the first walk starts now, else a month before the newest document`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in

@@ -98,7 +98,7 @@ struct SeatAct: Sendable {
         Self("acme takes the seat of \(name)") { try await $0.organization("unassign", name) }
     }
 
-    /// A person buys a subscription of their own.
+    /// A person buys a separate subscription.
     static func subscribes(_ name: String, _ product: String) -> Self {
         Self("\(name) buys \(product)") {
             let bought = try await $0.order(product, 1, by: name)
@@ -108,8 +108,8 @@ struct SeatAct: Sendable {
 
     // MARK: - App Store Connect, time and lost notifications
 
-    /// In groups that begin from now on, the other side invites: Apple instead of the app, or the
-    /// app instead of Apple.
+    /// Changes who invites the members of groups that begin from now on: Apple instead of the app,
+    /// or the app instead of Apple.
     static let changesHost = Self("the host of invitations changes") {
         $0.nextHost = $0.nextHost.other
         try await $0.shop.simulator.post(
@@ -127,7 +127,7 @@ struct SeatAct: Sendable {
         Self("\(duration) pass") { try await $0.pass(duration) }
     }
 
-    /// The act compares nothing before the app has posted.
+    /// Lets time pass, after which the app posts. Compares nothing before that.
     static func waitsAndPosts(_ duration: String, _ name: String) -> Self {
         Self("\(duration) pass, and \(name)'s app posts") {
             try await $0.pass(duration)

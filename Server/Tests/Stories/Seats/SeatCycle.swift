@@ -24,9 +24,9 @@ struct SeatCycle: Sendable {
     private static let tiers: JSON = ["tiers": [["from": 3, "price": "7.99"]]]
 
     let shop: Shop
-    /// Who invites in the current group, or in the last one.
+    /// Who invites the members in the current group, or in the last one.
     private(set) var host: Host
-    /// Who invites in groups that begin from now on.
+    /// Who invites the members in groups that begin from now on.
     var nextHost: Host
     /// The number of anna's subscription; empty until she buys.
     private(set) var original = ""

@@ -5,7 +5,7 @@ import Testing
 /// Groups of people who cheat or act at the same time, and lost documents.
 @Suite(.serialized) struct SeatHostileStories {
     @Test(arguments: StoryDatabase.allCases, SeatRow.hostile)
-    func `after each act, access, seats and the money of each day equal the books`(
+    func `after each hostile act, access, seats and the money of each day equal the books`(
         database: StoryDatabase, row: SeatRow
     ) async throws {
         for host in row.hosts {
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a blocked purchase keeps its members, and gives others nothing`(
+    func `a blocked purchase keeps its members, and gives nothing to others`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in

@@ -11,7 +11,7 @@ import Testing
         var tiers: [(Int64, Int64)] = []
         var revoked: Int64?
         var seats: Int64
-        /// The payment; empty if there was none.
+        /// The payment that the server must read; nil if there was none.
         var paid: String
     }
 
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a document with any numbers is accepted, and the purchaser has access`(
+    func `a document with invalid numbers of seats is accepted, and the purchaser has access`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

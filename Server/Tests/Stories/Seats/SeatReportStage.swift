@@ -209,7 +209,7 @@ struct SeatReportStage: Sendable {
     /// The ids at the App Store of the members' claims, in the order in which they joined.
     func idsThere() async throws -> [String] { try await rows().compactMap(\.id) }
 
-    /// Those of the given customers who have access.
+    /// The customers among the given ones who have access.
     func open(_ customers: String...) async throws -> [String] {
         var open: [String] = []
         for customer in customers {

@@ -21,7 +21,7 @@ struct Stage: Sendable {
 
     enum Posting: Sendable {
         case signed
-        /// The app receipt, as apps from before StoreKit 2 post it.
+        /// The app posts the receipt, as apps from before StoreKit 2 do.
         case receipt
         /// The app posts both forms in turn, as if it were updated on some devices only.
         case inTurn

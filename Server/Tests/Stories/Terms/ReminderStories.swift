@@ -91,7 +91,7 @@ import Testing
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("7 days before 2027-08-02 12:00 UTC: emitted on 2027-07-26"))
             #expect(text.contains("1 day before 2027-08-02 12:00 UTC: due on 2027-08-01"))
-            // After the end no reminder is emitted.
+            // After the end of the season no reminder is emitted.
             try await Self.set("2027-08-02", in: shop)
             #expect(try await Self.told(in: shop) == second)
             try await Self.expectSound(shop)

@@ -136,7 +136,7 @@ import Testing
     // MARK: - Once
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a repeated request credits once, and its key works for no other request`(
+    func `a repeated request makes one manual credit, and its key works for no other request`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -216,7 +216,8 @@ import Testing
 
     // MARK: - Permissions and limits
 
-    @Test func `only a secret key credits, with an idempotency key, an amount and a reason`()
+    @Test
+    func `only a secret key can credit, and needs an idempotency key, an amount and a reason`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -300,7 +301,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `merged ids keep both credits, and a moved purchase takes no credit along`(
+    func `merged ids keep the manual credits of both, and a moved purchase takes none along`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

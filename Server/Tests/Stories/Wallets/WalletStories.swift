@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token is one customer, in either case of its letters`(
+    func `an account token names one customer in upper and lower case`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `two ids that become one have one wallet`() async throws {
+    @Test func `after two ids become one customer, the customer has one wallet`() async throws {
         try await withShop(on: .sqlite) { shop in
             for name in ["anna", "device-7"] {
                 try await shop.addDevice(name)
