@@ -1,5 +1,5 @@
-/// Which modules may import which. SwiftPM does not enforce this: it compiles an undeclared import
-/// of a sibling.
+/// Which modules may import which. SwiftPM does not enforce this: it compiles an import of a
+/// sibling that is not declared.
 enum Arrows {
     // Common groups of modules, so that each row below fits one line.
     private static let foundation: Set = ["Foundation", "FoundationEssentials"]
@@ -78,8 +78,8 @@ enum Arrows {
         ]),
         // The wiring. It may import everything. Only its tests and the stories import it.
         "Program": everything,
-        // Lies beside Sources, and no target imports it. Measures single parts, such as the
-        // recorder of Engine, and the program from outside.
+        // The target is beside Sources, and no target imports it. It measures single parts, such
+        // as the recorder of Engine, and the program from outside.
         "Benchmarks": everything.subtracting(["HTTPServer", "Convergence"]).union([
             "PostgresCluster", "CLibPQ", "CSQLite",
         ]),

@@ -30,13 +30,13 @@ import Testing
         #expect(Arrows.violations(in: good).isEmpty)
     }
 
-    @Test func `a listed import is allowed`() {
+    @Test func `an import that the table lists is allowed`() {
         let good = file(
             "Server/Sources/Intake/Intake.swift", "import AppStoreFormats\nimport Ledger")
         #expect(Arrows.violations(in: good).isEmpty)
     }
 
-    @Test func `a target without a row is a violation`() {
+    @Test func `a target that the table of imports lacks is a violation`() {
         let bad = file("Server/Sources/Cellar/Wine.swift", "")
         #expect(Arrows.violations(in: bad).count == 1)
     }

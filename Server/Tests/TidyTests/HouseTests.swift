@@ -2,7 +2,7 @@ import Testing
 
 /// Runs each check over every file of this repository.
 @Suite struct HouseTests {
-    @Test func `every import is listed in the table`() {
+    @Test func `every import in the repository is listed in the table`() {
         expectNone(Repository.files.flatMap(Arrows.violations))
     }
 
@@ -17,7 +17,7 @@ import Testing
         expectNone(Manifest.violations(in: manifest))
     }
 
-    @Test func `no name contains a meaningless word`() {
+    @Test func `no name in the code contains a meaningless word`() {
         expectNone(Repository.files.flatMap(Names.violations))
     }
 
@@ -29,15 +29,15 @@ import Testing
         expectNone(Repository.files.flatMap(Words.violations))
     }
 
-    @Test func `no line, function, file or page exceeds its limit`() {
+    @Test func `no line, function, file or page exceeds its size limit`() {
         expectNone(Repository.files.flatMap(Limits.violations))
     }
 
-    @Test func `every statement works on one machine of a distributed database`() {
+    @Test func `every SQL statement works on one machine of a distributed database`() {
         expectNone(Distribution.violations(among: Repository.files))
     }
 
-    @Test func `every link has a target`() {
+    @Test func `every link of every page has a target`() {
         expectNone(
             Repository.files.flatMap { Pages.violations(in: $0, places: Repository.places) })
     }
@@ -46,7 +46,7 @@ import Testing
         expectNone(Pages.orphans(among: Repository.files))
     }
 
-    @Test func `the repository is found with its sources and its pages`() {
+    @Test func `the tidy tests find the repository with its sources and its pages`() {
         #expect(Repository.files.contains { $0.path == "Server/Tests/TidyTests/HouseTests.swift" })
         #expect(Repository.files.contains { $0.path == "README.md" })
         #expect(Repository.files.allSatisfy { !$0.path.contains(".build/") })

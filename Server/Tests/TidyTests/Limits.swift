@@ -46,7 +46,7 @@ enum Limits {
 
     struct Function: Equatable {
         let line: Int
-        /// How many lines stand between the braces.
+        /// The number of lines between the braces of a body.
         let lines: Int
     }
 
@@ -66,7 +66,8 @@ enum Limits {
         }
     }
 
-    /// Where the name or the parameters of a function begin; nil if the line declares no function.
+    /// The place at which the name or the parameters of a function begin; nil if the line declares
+    /// no function.
     private static func signatureColumn(in line: [Character]) -> Int? {
         let text = String(line)
         // Checks for plain words first, because a regular expression is parsed each time it is

@@ -28,14 +28,14 @@ import Testing
         "func x() {", "init?(y: Int) throws {", "func x(\n        y: () -> Int = { 1 }\n    ) {",
         "func x<Y>() -> [Y]\n    where Y: Z\n    {",
     ])
-    func `a body of 61 lines is a violation, and one of 60 is not`(opening: String) {
+    func `a function's body of 61 lines is a violation, and one of 60 is not`(opening: String) {
         let most = Limits.functionLinesMax
         let found = violations(function(bodyLines: most + 1, opening: opening))
         #expect(found.map(\.line) == [2])
         #expect(violations(function(bodyLines: most, opening: opening)).isEmpty)
     }
 
-    @Test func `a requirement of a protocol has no body and no length`() {
+    @Test func `a function in a protocol has no body and no length`() {
         let text = "protocol P {\n    func x() throws\n    var y: Int { get }\n}\n" + lines(70)
         #expect(Limits.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
     }

@@ -1,6 +1,6 @@
 import Testing
 
-/// The other checks rely on masking: it leaves only the code, at its place.
+/// Masking leaves only the code, at its place. The other checks rely on this.
 @Suite struct MaskingTests {
     @Test(arguments: [
         ("a // b", "a"), ("a /* b /* c */ d */ e", "a e"), ("a \"b\" c", "a \" c"),
@@ -18,7 +18,7 @@ import Testing
         #expect(Masking.masked(text).count == text.count)
     }
 
-    @Test func `lines and columns stay where they are`() {
+    @Test func `masked text keeps its lines and columns`() {
         let text = "let a = \"x\ny\" /* \n */ let b"
         let masked = Masking.masked(text)
         #expect(masked.count == text.count)

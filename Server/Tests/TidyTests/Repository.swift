@@ -6,7 +6,7 @@ enum Repository {
     private static let foldersLeftOut: Set = [
         "__pycache__", ".build", ".git", ".perennial", ".swiftpm", "dist", "venv",
     ]
-    /// A larger file is neither prose nor code.
+    /// The size limit in bytes. A larger file is neither prose nor code.
     private static let fileBytesMax = 1_000_000
 
     static let root = URL(filePath: #filePath)

@@ -41,7 +41,7 @@ struct SourceFile: Sendable {
 /// A violation of a house rule: what and where it is, and its remedy.
 struct Violation: Hashable, Sendable, CustomStringConvertible {
     let path: String
-    /// Starts at 1.
+    /// The number of the line; the first line is 1.
     let line: Int
     let what: String
     let remedy: String

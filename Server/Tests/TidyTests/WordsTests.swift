@@ -87,7 +87,7 @@ import Testing
         "func handleRefund() {}", "class func getX() {}", "struct CustomerInfo {}",
         "struct ReceiptData {}", "actor BillingService {}", "class ViewBase {}",
     ])
-    func `a meaningless name is a violation`(line: String) {
+    func `a meaningless name in the code is a violation`(line: String) {
         #expect(complaints(line) == 1)
     }
 
@@ -96,7 +96,7 @@ import Testing
         "func handle() {}", "router.get(\"/x\")", "// struct PurchaseManager", "struct Database {}",
         "func `get the thing`() {}", "let signedRenewalInfo = 1",
     ])
-    func `a meaningful name is allowed`(line: String) {
+    func `a meaningful name in the code is allowed`(line: String) {
         #expect(complaints(line) == 0)
     }
 
