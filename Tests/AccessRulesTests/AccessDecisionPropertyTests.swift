@@ -2,7 +2,7 @@ import AccessRules
 import PerennialContract
 import Testing
 
-/// Claims that hold for any evidence.
+/// Claims about access that hold for any evidence.
 @Suite struct AccessDecisionPropertyTests {
     private static let evidencesMax = 400
 
@@ -19,7 +19,7 @@ import Testing
         return AccessRules.decision(on: "pro", by: evidence)
     }
 
-    @Test func `the random evidence is of all kinds`() {
+    @Test func `the random evidence covers all kinds of evidence`() {
         var seen: [String: Int] = [:]
         forEvidence("kinds", times: 2000) { _, evidence in
             let decision = decide(evidence)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a decision that is open is also known`() {
+    @Test func `if a decision says open, it also says that this is known`() {
         forEvidence("known") { _, evidence in
             let decision = decide(evidence)
             if decision.isActive { #expect(decision.isKnown) }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is known to be closed before the server has answered`() {
+    @Test func `access is not known to be closed before the server has answered`() {
         forEvidence("silent server") { _, evidence in
             var first = evidence
             first.server = nil
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `while the store and the server are silent, nothing is closed`() {
+    @Test func `while the store and the server do not answer, no access is reported as closed`() {
         forEvidence("silence", times: 2000) { _, evidence in
             var silent = evidence
             silent.serverAnsweredAt = nil
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase of another person has no effect`() {
+    @Test func `a purchase of another person does not change the decision`() {
         forEvidence("another person") { dice, evidence in
             guard let id = evidence.originals.randomElement(using: &dice),
                 evidence.server?.rights["pro"]?.originalTransactionID != id
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a decision changes at the moment that it names, and not before`() {
+    @Test func `a decision changes at the time that it names, and not before`() {
         forEvidence("changes") { dice, evidence in
             let decision = decide(evidence)
             let last = decision.changesAt ?? Timestamp(milliseconds: 400 * 86_400_000)
@@ -142,14 +142,14 @@ import Testing
         }
     }
 
-    @Test func `time alone never opens access`() {
+    @Test func `access does not open when only time passes`() {
         forEvidence("time", times: 2000) { dice, evidence in
             let later = dice.time(1...2000)
             if decide(evidence, at: later).isActive { #expect(decide(evidence).isActive) }
         }
     }
 
-    @Test func `a lapse that was seen only once proves nothing`() {
+    @Test func `a lapse that was seen only once does not close access`() {
         forEvidence("lapse") { _, evidence in
             var once = evidence
             var subscribed = evidence
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `a hold lasts at most its maximum time`() {
+    @Test func `access is held open at most for the maximum time of a hold`() {
         forEvidence("hold") { _, evidence in
             let decision = decide(evidence)
             guard decision.rule == 6, let until = decision.until else { return }
@@ -220,19 +220,19 @@ import Testing
         }
     }
 
-    @Test func `nothing is held longer than one hold after the last known end`() {
+    @Test func `access is held open at most for the hold after the last known end`() {
         forEvidence("last hold") { _, evidence in
             var evidence = evidence
             evidence.store.transactions = evidence.store.transactions.filter {
                 $0.value.kind != .nonConsumable
             }
             if evidence.server?.rights["pro"]?.until == nil { evidence.server = nil }
-            // Ends are at most 1440 hours after now, and a hold adds 168.
+            // Ends are at most 1440 hours after now, and a hold adds 168 hours.
             #expect(!decide(evidence, at: Timestamp(milliseconds: 1609 * 3_600_000)).isActive)
         }
     }
 
-    @Test func `a purchase that gives another right changes nothing`() {
+    @Test func `a purchase that gives another right does not change the decision`() {
         forEvidence("another right") { dice, evidence in
             var evidence = evidence
             evidence.areMeaningsCurrent = true

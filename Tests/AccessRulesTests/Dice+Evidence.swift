@@ -109,7 +109,7 @@ extension Evidence {
 }
 
 extension AccessDecision {
-    /// The decision without its explanation.
+    /// The decision without the explanation.
     var answer: AccessDecision {
         var answer = self
         (answer.steps, answer.changesAt) = ([], nil)

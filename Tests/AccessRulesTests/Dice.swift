@@ -20,7 +20,7 @@ struct Dice: RandomNumberGenerator {
         return mixed ^ mixed >> 31
     }
 
-    /// True once in this number of times.
+    /// Returns true once in this number of times, on average.
     mutating func once(in times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element {

@@ -39,14 +39,15 @@ import Testing
         #expect(restarted == at(11) && !isOpen(at: restarted))
     }
 
-    @Test func `a clock set forward a year closes nothing before the device restarts`() {
+    @Test func `before a restart, a clock set forward a year closes nothing`() {
         let clock = contacted()
         let now = clock.now(
             deviceClock: Timestamp(milliseconds: Self.year), monotonic: Self.hour, bootID: "a")
         #expect(now == at(1) && isOpen(at: now))
     }
 
-    @Test func `after a restart a clock set forward counts until the first contact`() {
+    @Test
+    func `after a restart, a clock set forward counts until the first contact with the server`() {
         var clock = contacted()
         let forward = Timestamp(milliseconds: Self.year)
         #expect(!isOpen(at: clock.now(deviceClock: forward, monotonic: 5, bootID: "b")))
@@ -55,20 +56,21 @@ import Testing
         #expect(now == at(2) && isOpen(at: now))
     }
 
-    @Test func `a contact replaces the anchor, even with an earlier time`() {
+    @Test func `a contact with the server replaces the clock's anchor, even with an earlier time`()
+    {
         var clock = contacted()
         clock.anchor(signed: at(20), monotonic: 0, bootID: "a", isContact: true)
         clock.anchor(signed: at(3), monotonic: 0, bootID: "a", isContact: true)
         #expect(clock.now(deviceClock: at(50), monotonic: 0, bootID: "a") == at(3))
     }
 
-    /// An anchor in the past, from a file that somebody has edited.
+    /// A clock's anchor in the past, from a file that somebody has edited.
     private func forged() -> ReckonedClock {
         ReckonedClock(
             anchor: .init(signed: at(0), monotonic: 11 * Self.hour, bootID: "a"), isProven: false)
     }
 
-    @Test func `a forged anchor opens nothing, before and after it is detected`() {
+    @Test func `a forged anchor of the clock opens nothing, before and after it is detected`() {
         var clock = forged()
         for _ in 1...2 {
             let now = clock.now(deviceClock: at(11), monotonic: 11 * Self.hour, bootID: "a")
@@ -95,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a document signed earlier does not replace the anchor`() {
+    @Test func `a document signed earlier than the anchor does not replace it`() {
         var clock = contacted()
         clock.anchor(signed: at(-5), monotonic: 0, bootID: "a", isContact: false)
         clock.anchor(signed: at(-5), monotonic: 0, bootID: "b", isContact: false)
@@ -104,7 +106,7 @@ import Testing
         #expect(clock.now(deviceClock: at(-9), monotonic: Self.hour, bootID: "a") == at(5))
     }
 
-    @Test func `an old signed time does not stop the clock`() {
+    @Test func `a document that was signed earlier does not stop the clock`() {
         var clock = ReckonedClock()
         #expect(clock.now(deviceClock: at(7), monotonic: 0, bootID: "a") == at(7))
         clock.anchor(signed: at(2), monotonic: 0, bootID: "a", isContact: false)

@@ -8,7 +8,7 @@ import Testing
         #expect(try row.decided() == row.expected)
     }
 
-    @Test func `each claim of the table occurs once`() throws {
+    @Test func `each claim in the table of situations occurs once`() throws {
         let claims = try Situation.rows().map(\.claim)
         #expect(claims.count > 60)
         #expect(Set(claims).count == claims.count)

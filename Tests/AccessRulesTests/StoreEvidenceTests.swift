@@ -19,7 +19,7 @@ import Testing
 
     // MARK: - Documents
 
-    @Test func `the server's record of a purchase does not count as one of its refund`() {
+    @Test func `the server's record of a purchase does not count as a record of the refund`() {
         var dice = Dice(announcedBy: "acknowledged")
         var bought = dice.transaction("1", in: "1", "month")
         bought.revokedAt = nil
@@ -45,7 +45,8 @@ import Testing
                 var document = dice.transaction(id, in: "1", "month")
                 document.signedAt = second(Int64(number / 2) * 10)
                 document.isAcknowledged = true
-                // The same signing time with the same refund means the same document.
+                // If two documents have the same signing time and the same refund, they are the
+                // same document.
                 document.purchasedAt = second(Int64(id) ?? 0)
                 document.expiresAt = document.purchasedAt
                 document.revokedAt = document.revokedAt.map { _ in document.purchasedAt }
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `an older document changes nothing`() {
+    @Test func `a document that was signed earlier changes nothing`() {
         var dice = Dice(announcedBy: "older")
         for _ in 0..<500 {
             let store = dice.evidence().store
@@ -121,7 +122,7 @@ import Testing
 
     // MARK: - Statuses
 
-    @Test func `a lapse is confirmed thirty seconds later, not before`() {
+    @Test func `a lapse that is seen again is confirmed after thirty seconds, and not before`() {
         var store = StoreEvidence()
         store.record(status(.expired), at: second(0), launch: 1)
         #expect(store.statuses["1"]?.isConfirmed == false)
@@ -132,7 +133,7 @@ import Testing
         #expect(store.statuses["1"]?.firstLapse == Sighting(seenAt: second(0), launch: 1))
     }
 
-    @Test func `a lapse is confirmed at the next launch`() {
+    @Test func `a lapse is confirmed if it is seen again at the next launch`() {
         var store = StoreEvidence()
         store.record(status(.expired), at: second(0), launch: 1)
         store.record(status(.expired), at: second(1), launch: 2)
@@ -141,7 +142,7 @@ import Testing
         #expect(store.statuses["1"]?.isConfirmed == true)
     }
 
-    @Test func `a momentary lapse is forgotten`() {
+    @Test func `a lapse is forgotten if the status is subscribed again`() {
         var store = StoreEvidence()
         store.record(status(.expired), at: second(0), launch: 1)
         store.record(status(.subscribed), at: second(1), launch: 1)
@@ -159,7 +160,7 @@ import Testing
 
     // MARK: - Lists
 
-    @Test func `an empty list changes nothing`() {
+    @Test func `an empty list from the store changes nothing`() {
         var dice = Dice(announcedBy: "empty")
         for launch in 0..<500 {
             let before = dice.evidence().store
@@ -186,7 +187,7 @@ import Testing
         #expect(store.answeredAt == second(33))
     }
 
-    @Test func `a renewal ends an absence, and an old document does not`() {
+    @Test func `a renewal ends the absence of a purchase, and an older document does not`() {
         var store = StoreEvidence(isTrusted: true)
         store.record(.bought("2", in: "1", "month", from: -30, to: 0))
         store.absent = ["1"]

@@ -3,7 +3,7 @@ import Foundation
 import PerennialContract
 import Testing
 
-/// The server's own table of terms: a device that computes other ends would show other days.
+/// Uses the server's table of terms. If a device computed other ends, it would show other days.
 @Suite struct TermRulesTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var claim: String
@@ -31,7 +31,7 @@ import Testing
             }
         }
 
-        /// `month x3 2026-01-31 10:00 back 2026-02-01 10:00`
+        /// An item of a row, such as `month x3 2026-01-31 10:00 back 2026-02-01 10:00`.
         private func transaction(_ text: String, id: String) throws -> StoreTransaction {
             let pattern = #/(\S+)(?: x(\d+))? (\d.{15,16}?)(?: back (\d.{15,16}))?/#
             guard let match = text.wholeMatch(of: pattern)?.output else {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `the table has many rows`() throws { #expect(try Self.rows().count > 60) }
+    @Test func `the table of terms has many rows`() throws { #expect(try Self.rows().count > 60) }
 
     @Test func `a product that is not a term, or has no length, is ignored`() throws {
         let row = try #require(try Self.rows().first)

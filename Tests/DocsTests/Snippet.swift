@@ -70,7 +70,8 @@ struct Snippet: Sendable, CustomStringConvertible {
         return all(in: try String(contentsOf: file, encoding: .utf8), of: page)
     }
 
-    /// Views exist on Apple's systems only, and are checked against stubs.
+    /// Whether the code contains views, which exist on Apple's systems only and are checked
+    /// against stubs.
     var hasViews: Bool {
         lines.contains { $0 == "import SwiftUI" || $0 == "import PerennialUI" }
     }

@@ -31,7 +31,8 @@ import Testing
     }
 
     @Test(arguments: try Snippet.pages().flatMap { try Snippet.all(of: $0) } + Snippet.steps())
-    func `no modifier that needs Perennial follows the one that provides it`(snippet: Snippet) {
+    func `no modifier that needs Perennial follows the modifier that provides it`(snippet: Snippet)
+    {
         // `perennial(_:)` provides it to the views inside, so no modifier that needs it may follow.
         let wrong = snippet.lines.joined(separator: "\n").firstMatch(
             of: #/\.perennial\([^)]*\)\s*\.(perennial|paywall)/#)
@@ -54,7 +55,9 @@ import Testing
         #expect(try versions(in: page, #/"server_version": "([0-9.]+)"/#) == sdk)
     }
 
-    @Test func `a wrong example fails, and the message names its line of the page`() throws {
+    @Test func `an example with a mistake fails, and the message names its line of the page`()
+        throws
+    {
         let page = """
             # Page
 
@@ -74,7 +77,7 @@ import Testing
     }
 
     @Test(.enabled(if: Toolchain.hasStubs, "skipped: no stubs; run bin/check-apple"))
-    func `a wrong example with views fails`() throws {
+    func `an example of views with a mistake fails`() throws {
         let page = """
             ```swift
             import SwiftUI
@@ -92,7 +95,7 @@ import Testing
         #expect(output.status != 0)
     }
 
-    @Test func `manifests and other languages are not examples`() {
+    @Test func `manifests and code in other languages are not examples`() {
         let page = """
             ```swift
             import PackageDescription

@@ -76,7 +76,7 @@ private struct Graph: Decodable {
         var availability: [Availability]?
 
         var name: String { pathComponents.joined(separator: ".") }
-        /// On one line.
+        /// The declaration on one line.
         var declaration: String {
             (declarationFragments ?? []).map(\.spelling).joined()
                 .split(whereSeparator: \.isWhitespace).joined(separator: " ")

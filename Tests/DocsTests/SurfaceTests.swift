@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct SurfaceTests {
-    /// Set by `bin/surface --update`.
+    /// Whether the tests update the recorded files. `bin/surface --update` sets the variable.
     private static let isUpdating =
         ProcessInfo.processInfo.environment["PERENNIAL_UPDATE_SURFACE"] == "1"
 
@@ -23,7 +23,9 @@ import Testing
     }
 
     @Test(arguments: ["Perennial", "PerennialTesting", "StoreKit", "PerennialContract"])
-    func `a public declaration changes only together with its file`(module: String) throws {
+    func `a public declaration of a module changes only together with the module's file`(
+        module: String
+    ) throws {
         try check(module, modules: Toolchain.modules)
     }
 
@@ -42,7 +44,7 @@ import Testing
         #expect(words.subtracting(types(" is Swift.CustomStringConvertible")).sorted() == [])
     }
 
-    @Test func `a difference lists removed and added declarations`() {
+    @Test func `the difference of two surfaces lists removed and added declarations`() {
         let before = Surface(lines: ["A.x: var x: Int", "A.y: var y: Int"])
         let after = Surface(lines: ["A.x: var x: Int?", "A.y: var y: Int", "B: struct B"])
         #expect(

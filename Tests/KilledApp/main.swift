@@ -12,7 +12,7 @@ import PerennialTesting
 /// The number of times that the app comes to the foreground until no transaction is unfinished.
 let foregroundsMax = 100
 
-/// Not with `print`, whose buffer would be lost in a kill.
+/// Writes a line. Does not use `print`, whose buffer would be lost in a kill.
 func say(_ word: String) {
     FileHandle.standardOutput.write(Data("\(word)\n".utf8))
 }

@@ -29,13 +29,15 @@ import Testing
         isTame: true, toys: [.init(kind: "ball", lives: nil), .init(kind: "mouse", lives: 9)],
         best: .init(kind: "ball"), friends: ["z": 1, "a": 2, "m": 3])
 
-    @Test func `members have the order of their declaration, and nil is null`() throws {
+    @Test func `JSON members have the order of their declaration, and nil is written as null`()
+        throws
+    {
         #expect(
             try text(Cat(age: nil)) == #"{"name":"Tom","age":null,"weight":4.5,"isTame":null,"#
                 + #""toys":[],"best":null,"friends":{},"born":"1970-01-01T00:00:00.000Z"}"#)
     }
 
-    @Test func `nested members keep their order, and dictionaries are sorted by key`() throws {
+    @Test func `nested JSON members keep their order, and dictionaries are sorted by key`() throws {
         #expect(
             try text(Self.cat) == #"{"name":"Tom","age":3,"weight":4.5,"isTame":true,"#
                 + #""toys":[{"kind":"ball","lives":null},{"kind":"mouse","lives":9}],"#
@@ -87,7 +89,8 @@ import Testing
         try check([Bool?.none, true])
     }
 
-    @Test func `text is escaped only where necessary, and slashes are not escaped`() throws {
+    @Test func `text in JSON is escaped only where necessary, and slashes are not escaped`() throws
+    {
         let all = String(String.UnicodeScalarView((0..<0x20).compactMap(Unicode.Scalar.init)))
         for sample in ["", "a/b", "\"\\", all, "é\u{1F426}\u{7F}\u{2028}", "日本\u{0}語"] {
             let bytes = try ContractEncoder().encode([sample])

@@ -88,7 +88,7 @@ import Testing
         try check(Self.anna, against: "customer")
     }
 
-    @Test func `a customer without any values has every list, and each is empty`() throws {
+    @Test func `a customer without any values has every list, and each list is empty`() throws {
         try check(Self.nobody, against: "customer-empty")
     }
 
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func `the requests are encoded as in the golden files`() throws {
-        // As apps write them: missing values are absent.
+        // Requests are in the form in which apps write them: missing values are absent.
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         func check<Value: Codable & Equatable>(_ value: Value, against name: String) throws {
@@ -201,8 +201,9 @@ import Testing
         #expect(lost.isEmpty, "\(lost)")
     }
 
-    /// An earlier server's responses lack the latest members.
-    @Test func `answers without the latest members are decoded`() throws {
+    /// The responses of an older server, which lack the latest members.
+    @Test func `answers of an older server, which lack the latest members, can be decoded`() throws
+    {
         func read<Value: Decodable>(_ name: String, as type: Value.Type) throws -> Value {
             let json = Self.without(
                 ["unlisted_products", "unlisted_product_id", "earlier_events"],
@@ -254,7 +255,7 @@ import Testing
         try Self.check(value, against: name)
     }
 
-    /// As the server sends it with `?pretty`.
+    /// The value as the server sends it with `?pretty`.
     static func check<Value: Codable & Equatable>(_ value: Value, against name: String) throws {
         let encoded = Data(try ContractEncoder(isIndented: true).encode(value))
         try check(encoded, of: value, against: name)

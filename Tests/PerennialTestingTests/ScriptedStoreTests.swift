@@ -68,7 +68,7 @@ struct ScriptedStoreTests {
     @Test(arguments: [
         Perennial.Purchase.Outcome.cancelled, .alreadyHad, .belongsToAnother, .pending,
     ])
-    func `a purchase with any outcome but bought opens nothing`(outcome: Perennial.Purchase.Outcome)
+    func `a purchase whose outcome is not bought opens nothing`(outcome: Perennial.Purchase.Outcome)
         async throws
     {
         let perennial = store.perennial()
@@ -79,7 +79,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].isActive)
     }
 
-    @Test func `a purchase that waits for a parent arrives, or is declined`() async throws {
+    @Test func `a purchase that waits for a parent is completed or declined`() async throws {
         let perennial = store.perennial()
         store.answersNext(.pending)
         store.answersNext(.pending)
@@ -92,7 +92,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].isActive && !perennial["season"].isActive)
     }
 
-    @Test func `a failure is thrown once`() async throws {
+    @Test func `a failure that a test sets is thrown once`() async throws {
         let perennial = store.perennial()
         let failure = Perennial.Failure(.storeFailed, remedy: "Try again.", charged: .unclear)
         store.fails(failure)
@@ -132,7 +132,7 @@ struct ScriptedStoreTests {
         #expect(store.sheets == ["guide"])
     }
 
-    @Test func `changes are published, and unchanged snapshots are not`() async throws {
+    @Test func `a changed snapshot is published, and an unchanged one is not`() async throws {
         let perennial = store.perennial()
         var changes = perennial.changes(of: "guide").makeAsyncIterator()
         #expect(await changes.next()?.isActive == false)
@@ -198,7 +198,7 @@ struct ScriptedStoreTests {
         }
         let monthly = try #require(Self.promise.plans.last)
         try await perennial.purchase("promise", .init(plan: monthly))
-        // The plan's own offer is used first.
+        // The offer of the plan itself is used first.
         #expect(perennial["promise"].state == .trial && commitment() == nil)
         store.advance(days: 8)
         #expect(commitment()?.month == 1 && commitment()?.months == 12)
@@ -297,7 +297,9 @@ struct ScriptedStoreTests {
         #expect(try await perennial.restore().outcome == .nothingNew)
     }
 
-    @Test func `a restore asks for consent, and then does what its preview showed`() async throws {
+    @Test func `a restore asks the customer for consent, and then does what its preview showed`()
+        async throws
+    {
         let perennial = store.perennial()
         #expect(try await perennial.restore().outcome == .nothingFound)
         store.restoresNext(.needsConsent, ["guide"], from: "a…@e…")
@@ -345,7 +347,7 @@ struct ScriptedStoreTests {
         #expect(await requests.next()?.offerID == "comeback")
     }
 
-    @Test func `a product that is owned already is open at once and is not sold again`()
+    @Test func `a product that the customer already owns is open at once and is not sold again`()
         async throws
     {
         let store = ScriptedStore(products: Self.all, owns: ["guide"])
@@ -359,7 +361,8 @@ struct ScriptedStoreTests {
         #expect(paywall.rows.first { $0.id == "guide" }?.action == .owned)
     }
 
-    @Test func `a store has one Perennial, and explanations have steps`() async throws {
+    @Test func `a scripted store has one Perennial, and its explanations have steps`() async throws
+    {
         let perennial = store.perennial()
         #expect(store.perennial() === perennial)
         try await perennial.purchase("guide")

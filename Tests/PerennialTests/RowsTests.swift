@@ -38,7 +38,7 @@ import Testing
         return numbers
     }
 
-    @Test func `the table has every row once`() throws {
+    @Test func `the table of situations has every row once`() throws {
         #expect(try rows().map(\.number) == Array(1...Self.rowsCount))
         let states: Set = ["story", "⌘", "not yet"]
         for row in try rows() { #expect(states.contains(row.state), "\(row.number)") }

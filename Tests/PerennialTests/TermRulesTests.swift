@@ -24,13 +24,14 @@ import Testing
         return TermRules(offerings).ends(of: bought)
     }
 
-    @Test func `a term lasts as the offerings say, with its bonus, in their time zone`() throws {
+    @Test func `a term lasts as the offerings say, with its bonus days, in their time zone`() throws
+    {
         let end = try #require(Timestamp("2026-05-17T07:00:00Z"))
         #expect(try ends(timeZone: "Europe/Vienna") == ["0": end])
         #expect(try ends(timeZone: "Europe/Vienna", overlap: "extend") == ["0": end])
     }
 
-    @Test func `if the system does not know the time zone, UTC is used`() throws {
+    @Test func `if the system does not know the offerings' time zone, UTC is used`() throws {
         let end = try #require(Timestamp("2026-05-17T08:00:00Z"))
         #expect(try ends(timeZone: "Mars/Olympus") == ["0": end])
     }

@@ -3,7 +3,7 @@ import Perennial
 import RageCore
 import Testing
 
-/// The complete original app.
+/// Stories about the complete original app.
 @Suite(.enabled(if: RageProgram.isThere, "skipped: no program"), .serialized)
 struct RageStories {
     private static let buy = Array(repeating: "Buy", count: 6)
@@ -18,7 +18,7 @@ struct RageStories {
         try await story(program)
     }
 
-    /// The headline while terms run: the server's days of each, one after the other.
+    /// The headline while terms run. It lists the server's days of each term, one after the other.
     private func daysLeft(_ program: RageProgram) async throws -> String {
         let days = try await program.terms(of: "rager").compactMap(\.daysRemaining).reduce(0, +)
         return "Subscribed: \(days) days left"
@@ -68,12 +68,12 @@ struct RageStories {
         #expect(try await phone.screen() == [daysLeft(program)] + renew)
         #expect(try await phone.status(of: "3monthlyrageface") == "Ends on 2 April 2026")
 
-        // Added after the end, not after today.
+        // The term is added after the end of the previous term, not after today.
         #expect(try await phone.buy("6monthlyrageface") == .bought)
         #expect(try await phone.screen() == [daysLeft(program)] + renew)
         #expect(try await phone.status(of: "6monthlyrageface") == "Ends on 3 October 2026")
 
-        // The purchase is free while subscribed, and nothing is spent.
+        // With a subscription, faces are free, so no purchase is spent.
         #expect(try await phone { try await $0.look() } != nil)
         #expect(try await phone { $0.timesRemaining } == 4)
     }
@@ -116,7 +116,7 @@ struct RageStories {
             let nightly = try #require(Comic.all.first { $0.id.rawValue.hasSuffix("nightlyrage") })
             #expect(try await new { $0.perennial[nightly.entitlement].state } == .owned)
 
-            // Nothing is shown after a log-out.
+            // After a log-out, the screen shows no purchases.
             try await new { await $0.logOut() }
             #expect(try await new.screen() == [])
             #expect(try await new { $0.read(nightly) } == nil)

@@ -5,7 +5,7 @@ import Testing
 
 extension StoreTests {
     @Suite struct DeviceTests {
-        @Test func `without a network, reads come from the device and purchases fail`()
+        @Test func `without a network, lists are read from the device and purchases fail`()
             async throws
         {
             let world = try await World()
@@ -43,7 +43,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `without a simulator, reads return the last answers it gave`() async throws {
+        @Test func `without a simulator, reads return the simulator's last answers`() async throws {
             let program = try await SimulatorProgram()
             let world = try await World(on: program)
             let phone = try await world.device()

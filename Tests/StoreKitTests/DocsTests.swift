@@ -27,7 +27,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
             .filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
-    @Test func `tests compile and run the page's code`() throws {
+    @Test func `the code on the page compiles, and tests run it`() throws {
         let sources = try [
             "Examples/StoreKitOnLinux/main.swift", "Tests/StoreKitTests/DocsTests.swift",
         ]
@@ -39,7 +39,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
         }
     }
 
-    @Test func `the page's manifest is valid`() throws {
+    @Test func `the package manifest on the page is valid`() throws {
         let manifest = try #require(snippets().first { $0.contains("PackageDescription") })
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("manifest-\(UUID().uuidString)", isDirectory: true)

@@ -48,7 +48,7 @@ extension StoreTests {
         }
 
         @Test(arguments: general)
-        func `each call throws the requested StoreKitError`(word: String) async throws {
+        func `each call throws the StoreKitError that the test has set`(word: String) async throws {
             let world = try await World()
             let phone = try await world.device()
             let bought = try await phone.buy("guide")
@@ -68,7 +68,7 @@ extension StoreTests {
         }
 
         @Test(arguments: purchase)
-        func `a purchase throws the requested PurchaseError`(
+        func `a purchase throws the PurchaseError that the test has set`(
             word: String, error: Product.PurchaseError
         ) async throws {
             let world = try await World()
@@ -81,7 +81,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a sheet fails once with the error requested for it`() async throws {
+        @Test func `a sheet fails once with the error that the test has set`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await world.post(
@@ -95,14 +95,18 @@ extension StoreTests {
         @Test(arguments: [
             (0, "guide"), (11, "seeds.100"), (2, "guide"),
         ])
-        func `an impossible quantity is refused`(quantity: Int, product: String) async throws {
+        func `a purchase with an impossible quantity is refused`(quantity: Int, product: String)
+            async throws
+        {
             let phone = try await World().device()
             await #expect(throws: Product.PurchaseError.invalidQuantity) {
                 try await phone.buy(product, [.quantity(quantity)])
             }
         }
 
-        @Test func `offers that the customer cannot have are refused`() async throws {
+        @Test func `a purchase with an offer that the customer cannot have is refused`()
+            async throws
+        {
             let phone = try await World(shop: "full").device()
             await #expect(throws: Product.PurchaseError.invalidOfferIdentifier) {
                 try await phone.buy(

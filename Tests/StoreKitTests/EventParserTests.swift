@@ -7,7 +7,7 @@ import Testing
     private static let text = "event: a\nid: 7\ndata: {\"x\":1}\n\n: keep-alive\n\ndata: b\r\n\r\n"
 
     @Test(arguments: [1, 2, 3, 5, 100])
-    func `events do not depend on how their bytes are split`(size: Int) {
+    func `a stream's events do not depend on how its bytes are split`(size: Int) {
         let bytes = Data(Self.text.utf8)
         var parser = EventParser()
         var events: [EventParser.Event] = []
@@ -21,7 +21,7 @@ import Testing
             ])
     }
 
-    @Test func `an incomplete event is not returned`() {
+    @Test func `an event is returned only when it is complete`() {
         var parser = EventParser()
         #expect(parser.events(in: Data("id: 1\ndata: half\n".utf8)).isEmpty)
     }

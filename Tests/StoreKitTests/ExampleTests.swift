@@ -7,7 +7,7 @@ import Testing
 
 extension StoreTests {
     @Suite struct ExampleTests {
-        /// The products of this build, beside the tests.
+        /// The folder of this build's products, beside the tests.
         private static let example: URL = {
             let tests = URL(fileURLWithPath: CommandLine.arguments[0])
             return tests.deletingLastPathComponent().appendingPathComponent("StoreKitOnLinux")
@@ -40,7 +40,7 @@ extension StoreTests {
             #expect(try await program.waitForEnd() == 0)
         }
 
-        /// The lines that a program writes, as they come.
+        /// The lines that a program writes, as soon as they arrive.
         private static func lines(of output: Pipe) -> AsyncStream<String> {
             AsyncStream { continuation in
                 let rest = Mutex("")

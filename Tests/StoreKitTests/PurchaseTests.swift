@@ -88,7 +88,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a customer may cancel`() async throws {
+        @Test func `a purchase that the customer cancels returns userCancelled`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await world.post("devices/\(phone.id)/next-sheet", ["choice": "cancel"])
@@ -101,7 +101,7 @@ extension StoreTests {
             #expect(await phone.ids { Transaction.all } == [])
         }
 
-        @Test func `a purchase continues when its task is cancelled`() async throws {
+        @Test func `a purchase continues even if its task is cancelled`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await world.post("devices/\(phone.id)/next-sheet", ["hold": true])
@@ -118,7 +118,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `reads of a cancelled task are empty`() async throws {
+        @Test func `reads in a cancelled task return nothing`() async throws {
             let phone = try await World().device()
             try await phone.buy("guide")
             let read = SimulatedDevice.$current.withValue(phone) {
@@ -133,7 +133,7 @@ extension StoreTests {
             #expect(try await read.value == 0)
         }
 
-        @Test func `a device can forbid payments`() async throws {
+        @Test func `a device can be set to forbid payments`() async throws {
             let world = try await World()
             let phone = try await world.device()
             #expect(phone.canMakePayments)
@@ -144,7 +144,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `in the sandbox an app can ask to buy`() async throws {
+        @Test func `in the sandbox an app can request Ask to Buy for a purchase`() async throws {
             let world = try await World()
             for environment in ["sandbox", "production"] {
                 let phone = try await world.device(with: ["environment": environment])

@@ -7,7 +7,8 @@ extension StoreTests {
     @Suite struct StatusTests {
         private static let group = "21400001"
 
-        @Test func `a status names the state of the subscription and its renewal`() async throws {
+        @Test func `a status contains the state of the subscription and its renewal`() async throws
+        {
             let world = try await World()
             let phone = try await world.device()
             try await phone.use {

@@ -107,7 +107,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a broken connection neither loses nor repeats an event`() async throws {
+        @Test func `after a broken connection, each event still arrives once`() async throws {
             let world = try await World()
             let phone = try await world.device()
             let proxy = try FlakyProxy(to: world.url)
@@ -127,7 +127,7 @@ extension StoreTests {
             #expect(proxy.connections > 4)
         }
 
-        @Test func `a cancelled listener ends`() async throws {
+        @Test func `a listener ends when its task is cancelled`() async throws {
             let phone = try await World().device()
             let listening = SimulatedDevice.$current.withValue(phone) {
                 Task { for await _ in Transaction.updates {} }
@@ -150,7 +150,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a new storefront is announced`() async throws {
+        @Test func `a change of the storefront is announced`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await phone.use {
@@ -164,7 +164,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `messages and purchase intents reach the app`() async throws {
+        @Test func `messages and purchase intents reach the app's streams`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await phone.use {
@@ -187,7 +187,7 @@ extension StoreTests {
             #expect((left["messages"] as? [Any])?.isEmpty == true)
         }
 
-        @Test func `an intent contains its win-back offer`() async throws {
+        @Test func `a purchase intent contains its win-back offer`() async throws {
             let world = try await World(shop: "full")
             let phone = try await world.device()
             try await phone.buy("tiers.gold")

@@ -15,7 +15,7 @@ extension StoreTests {
                 ("invalid_encoding", .invalidEncoding), ("invalid_signature", .invalidSignature),
                 ("missing_required_properties", .missingRequiredProperties),
             ] as [(String, VerificationResult<Transaction>.VerificationError)])
-        func `the simulator's verdict makes a document unverified`(
+        func `a document is unverified if the simulator says so`(
             word: String, failure: VerificationResult<Transaction>.VerificationError
         ) async throws {
             let world = try await World()

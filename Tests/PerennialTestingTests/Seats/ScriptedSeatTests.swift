@@ -93,7 +93,7 @@ struct ScriptedSeatTests {
         #expect(perennial["pro"].state == .refunded && seats(perennial)?.count == 0)
     }
 
-    @Test func `a refund of added seats leaves the others`() async throws {
+    @Test func `a refund of added seats does not end the other seats`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("pro.monthly", .init(seats: 5))
         try await perennial.purchase("pro.monthly", .init(seats: 8))
@@ -164,7 +164,7 @@ struct ScriptedSeatTests {
         #expect(perennial.snapshot.memberships.isEmpty)
     }
 
-    @Test func `a seat is not carried over to the next customer`() async throws {
+    @Test func `a seat of one customer does not give access to the next customer`() async throws {
         let perennial = store.perennial()
         try await perennial.claimSeat(store.invites(to: "pro.monthly"))
         try await perennial.identify("anna")
@@ -174,7 +174,7 @@ struct ScriptedSeatTests {
             await code { _ = try await perennial.claimSeat("token") } == .serverUnreachable)
     }
 
-    @Test func `a seat from the App Store is assigned and makes no group`() async throws {
+    @Test func `a seat that the App Store assigns gives access and makes no group`() async throws {
         let perennial = store.perennial()
         store.assigns("pro.monthly")
         #expect(perennial["pro"].isActive)

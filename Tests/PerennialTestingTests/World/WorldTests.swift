@@ -8,7 +8,7 @@ import Testing
 @Suite(
     .serialized, .timeLimit(.minutes(2)), .enabled(if: World.isAvailable, "skipped: no program"))
 struct WorldTests {
-    @Test(.world) func `a test has its own world, and moves its clock`() async throws {
+    @Test(.world) func `a test has a separate world, and moves its clock`() async throws {
         let world = try World.current
         let phone = try await world.device(of: "anna")
         let perennial = phone.perennial()
@@ -30,7 +30,7 @@ struct WorldTests {
         #expect(Set(products.map(\.id)) == ["club.monthly", "promise.yearly", "coins.10"])
     }
 
-    @Test(.world) func `a redeemed code is a purchase, and an unknown code is refused`()
+    @Test(.world) func `a redeemed code becomes a purchase, and an unknown code is refused`()
         async throws
     {
         let world = try World.current
@@ -61,7 +61,7 @@ struct WorldTests {
         try await perennial.until { $0["guide"].basis == .server }
     }
 
-    @Test(.world) func `a prompt says its product and what the customer did`() async throws {
+    @Test(.world) func `a prompt names its product and what the customer did`() async throws {
         let phone = try await World.current.device(of: "anna")
         let perennial = phone.perennial()
         try await phone.nextSheet(.cancel)
@@ -78,7 +78,7 @@ struct WorldTests {
         #expect(try await buying.value.outcome == .bought)
     }
 
-    @Test(.world) func `a slow store returns its results later, and nothing is lost`()
+    @Test(.world) func `a slow store returns every result later`()
         async throws
     {
         let phone = try await World.current.device(of: "anna")
@@ -109,12 +109,12 @@ struct WorldTests {
         #expect(failure?.description.contains("an app key") == true)
     }
 
-    @Test func `without the trait there is no world, and the failure names the trait`() {
+    @Test func `a test without the trait has no world, and the failure names the trait`() {
         let failure = #expect(throws: WorldFailure.self) { try World.current }
         #expect(failure?.description.contains(".world") == true)
     }
 
-    @Test func `the error about a missing file names the file`() {
+    @Test func `the error about a missing world file names the file`() {
         let files = WorldTrait.Files(
             storekit: "No.storekit", configuration: "no.yaml", source: #filePath)
         #expect(throws: WorldFailure.self) { try files.url(of: files.storekit) }

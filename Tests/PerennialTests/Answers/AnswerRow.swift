@@ -15,14 +15,14 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
     }
 
     var claim: String
-    /// Nil if nobody has signed in.
+    /// The customer who has signed in; nil if nobody has.
     var person: String?
     /// The transactions that the App Store on the device lists.
     var listed: [Sale]
     /// The purchases that the customer made elsewhere and that the server knows.
     var elsewhere: [Sale] = []
     var granted: [String] = []
-    /// The offerings in the app's bundle. Nil if it has none.
+    /// The offerings in the app's bundle; nil if the bundle has none.
     var bundled: [String: [String]]?
     /// The offerings of the server.
     var gives: [String: [String]]
@@ -118,7 +118,7 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
             elsewhere: [basic], before: .unknown, after: .open),
     ]
 
-    /// The delay of the server's answers, in milliseconds. Nil if it never answers.
+    /// The delay of the server's answers, in milliseconds; nil if the server never answers.
     static let delays: [Int64?] = [0, 50, 3_000, nil]
 
     var books: LateServer.Books {

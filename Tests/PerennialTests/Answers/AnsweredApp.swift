@@ -11,7 +11,7 @@ final class AnsweredApp: Sendable {
     let server: LateServer
     let folder: TemporaryFolder
     let perennial: Perennial
-    /// The answers about `pro` that it showed, the first line first.
+    /// The answers about `pro` that the app showed, the first one first.
     private let shown = Locked<[Perennial.Access]>([])
     private let watching: Task<Void, Never>
     /// The customer id of the last snapshot, which only ``stop()`` shows.
@@ -47,7 +47,7 @@ final class AnsweredApp: Sendable {
         }
     }
 
-    /// The answers about `pro` that it has shown, without repetitions.
+    /// The answers about `pro` that the app has shown, without repetitions.
     var answers: [AnswerRow.Answer] {
         shown.withLock { $0 }.map(AnswerRow.Answer.init).reduce(into: []) { answers, answer in
             if answers.last != answer { answers.append(answer) }

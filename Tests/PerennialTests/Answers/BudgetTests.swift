@@ -10,23 +10,23 @@ import Testing
 
 /// An app never sends requests without a pause, whatever a server or a proxy answers.
 @Suite struct BudgetTests {
-    /// The kinds of faults.
+    /// The faults of a server or a proxy.
     enum Fault: String, CaseIterable, Sendable {
-        /// A proxy that changes the tag, so that each request is answered at once.
+        /// A proxy changes the tag of each answer, so that each request is answered at once.
         case newTag
-        /// A server that answers requests for changes at once.
+        /// The server answers requests for changes at once.
         case sameTag
         case failing
-        /// All other requests are answered.
+        /// Requests about customers fail, and all other requests are answered.
         case failingCustomer
         case busyWithoutTime
         case noJSON
         case unreachable
-        /// Each post is answered, and nothing of it is recorded.
+        /// Each post is answered, but the server records none of its documents.
         case later
-        /// A proxy before the server finds each body too large.
+        /// A proxy before the server refuses each body as too large.
         case tooLarge
-        /// A server whose answers are of an earlier moment, so that the app never accepts them.
+        /// The server's answers are of an earlier time, so that the app never accepts them.
         case stale
     }
 
@@ -121,11 +121,11 @@ import Testing
     }
 
     @Test(arguments: Fault.allCases, [false, true])
-    func `the SDK's loops never send more than the budget in a minute`(
+    func `the SDK's loops never send more requests in a minute than the budget`(
         fault: Fault, isRestless: Bool
     ) async throws {
         let clock = VirtualClock()
-        // As many as fit into one request, or few.
+        // The number of documents: as many as fit into one request, or few.
         let count = [.tooLarge, .later].contains(fault) ? 150 : 3
         let sales = (1...count).map { Sale.coins("\($0)", "coins") }
         let server = LateServer(
@@ -155,7 +155,7 @@ import Testing
         #expect(times.count >= 3)
     }
 
-    @Test func `a request that somebody waits for is not delayed, but counts toward the budget`() {
+    @Test func `a request that somebody waits for is not delayed, but uses up the budget`() {
         var budget = RequestBudget()
         let now = RequestBudget.Moment(device: 0, machine: 0)
         for _ in 0..<RequestBudget.perMinute - RequestBudget.keptFree {
@@ -169,7 +169,7 @@ import Testing
         #expect(budget.wait(at: .init(device: 0, machine: 60_000)) == 0)
     }
 
-    @Test func `if the budget is spent during a pause, the request after the pause is delayed`()
+    @Test func `if the budget is used up during a pause, the request after the pause is delayed`()
         async throws
     {
         let clock = VirtualClock()

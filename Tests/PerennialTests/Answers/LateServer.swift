@@ -13,10 +13,10 @@ final class LateServer: Sendable {
     struct Books: Sendable {
         /// The entitlements that each product gives now.
         var gives: [String: [String]] = [:]
-        /// By customer.
+        /// The entitlements by customer.
         var sales: [String: [Sale]] = [:]
         var grants: [String: [String]] = [:]
-        /// By alias.
+        /// The customers by alias.
         var customers: [String: String] = [:]
         /// Purchases that a device can post. A posted document is matched to a purchase by its
         /// transaction id.

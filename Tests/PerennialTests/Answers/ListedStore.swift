@@ -77,15 +77,15 @@ struct Sale: Sendable {
     var id: String
     var product: String
     var type = "Auto-Renewable Subscription"
-    /// Days from the start of the clock.
+    /// The times of the transaction, in days from the start of the clock.
     var from = -1.0
     var until: Double? = 29
     var refunded: Double?
     var isFamilyShared = false
     var isUnfinished = true
-    /// Whether the server's token says that it renews.
+    /// Whether the server's token says that the subscription renews.
     var renews = false
-    /// The state of its subscription. Nil if the store does not report one.
+    /// The state of the transaction's subscription; nil if the store does not report one.
     var state: StoreRenewal.State?
 
     init(_ id: String, _ product: String, _ change: (inout Sale) -> Void = { _ in }) {

@@ -21,7 +21,7 @@ import Testing
             gives: AnswerRow.shop, market: [Sale("1", "month"), .once("2", "guide")])
     }
 
-    /// The folder of an app that was launched while everything answered.
+    /// The folder of an app that was launched while store and server answered.
     private func launched(_ store: ListedStore, _ server: LateServer) async throws
         -> TemporaryFolder
     {
@@ -31,10 +31,10 @@ import Testing
         return app.folder
     }
 
-    @Test func `a stored token closes nothing before the store was asked`() async throws {
+    @Test func `until the store was read, a stored token does not close access`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
-        // Bought on another device in the meantime.
+        // The subscription was bought on another device in the meantime.
         store.list([Sale("1", "month")])
         let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
         try await app.untilStoreIsRead()
@@ -43,7 +43,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `a stored token closes access once the store lists nothing else`() async throws {
+    @Test func `a stored token closes access once the store lists no open purchase`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
         let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
@@ -53,7 +53,7 @@ import Testing
         #expect(app.answers == [.unknown, .shut])
     }
 
-    @Test func `if the store does not answer, a stored token closes nothing`() async throws {
+    @Test func `if the store does not answer, a stored token does not close access`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
         store.isSilent(true)
@@ -94,7 +94,7 @@ import Testing
         let server = server(shop)
         let app = try AnsweredApp(ListedStore(), server)
         try await app.untilAnswered(0)
-        // Bought with another store account. It ends in a day.
+        // This subscription was bought with another store account. It ends in a day.
         server.change {
             $0.add([Sale("8", "month") { ($0.until, $0.renews) = (1, true) }], to: "ann")
         }
@@ -111,7 +111,7 @@ import Testing
         #expect(!next.answers.contains(.shut), "\(next.answers)")
     }
 
-    @Test func `a server that answers before the store does closes nothing`() async throws {
+    @Test func `a server that answers before the store does not close access`() async throws {
         let store = ListedStore([Sale("1", "month")])
         store.isSilent(true)
         let server = server(shop)
@@ -127,7 +127,9 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `the offerings of an earlier launch do not know a new product`() async throws {
+    @Test func `if a product is new, the offerings of an earlier launch do not decide about it`()
+        async throws
+    {
         let store = ListedStore()
         let folder = try await launched(
             store, server(.init(gives: ["basic": ["basic"]])))
@@ -161,14 +163,16 @@ import Testing
     }
 
     @Test
-    func `a purchase that the offerings lack closes nothing before its verdict`() async throws {
+    func `a purchase of a product that the offerings lack closes no access before its verdict`()
+        async throws
+    {
         let store = ListedStore()
         let folder = try await launched(store, server(.init(gives: [:])))
         let server = server(.init(gives: ["month": ["pro"]]), after: nil)
         let app = try AnsweredApp(store, server, in: folder)
         try await app.untilStoreIsRead()
         try await eventually("the token counts") { app.pro == .shut }
-        // Bought on this device, with a token from before.
+        // The purchase was made on this device, and the token is from before the purchase.
         store.list([Sale("1", "month")])
         await (try app.engine).handle(.transaction(Sale("1", "month").document))
         try await eventually("the purchase was read") { app.pro == .unknown }

@@ -16,7 +16,7 @@ final class VirtualClock: DeviceClock {
         var continuation: CheckedContinuation<Void, any Error>
     }
 
-    /// When the clock begins: noon.
+    /// The time at which the clock begins: noon.
     static let start = Timestamp(milliseconds: 1_798_027_200_000)
     private static let startMonotonic: Int64 = 1_000_000
 
@@ -59,7 +59,7 @@ final class VirtualClock: DeviceClock {
     /// The number of sleeps so far.
     var sleepersMade: Int { state.withLock { $0.sleepersMade } }
 
-    /// Milliseconds until the next sleep ends. Nil if nobody sleeps.
+    /// Milliseconds until the next sleep ends; nil if no task sleeps.
     var nextWake: Int64? {
         state.withLock { state in
             state.sleepers.values.map(\.until).min().map { $0 - state.elapsed }
@@ -78,7 +78,7 @@ final class VirtualClock: DeviceClock {
     }
 }
 
-/// A condition that a test waited for, and that did not hold.
+/// The error of a test whose condition did not hold.
 struct NeverCame: Error, CustomStringConvertible {
     var description: String
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import Perennial
 
 @Suite struct LimitTests {
-    @Test func `a sleep of the longest possible time waits instead of returning at once`() async {
+    @Test func `a sleep of the longest possible time waits, and does not return at once`() async {
         let waiting = Task { try await SystemClock().sleep(milliseconds: .max) }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
@@ -26,7 +26,7 @@ import Testing
         #expect(failure?.failure.remedy == "Your `proof` closure did not return in time.")
     }
 
-    @Test func `an entry that the server does not record is posted less and less often`() {
+    @Test func `an outbox entry that the server does not record is posted less and less often`() {
         let waits = (1...20).map { RetryPauses.wait(after: $0) }
         for (failures, wait) in zip(1..., waits) {
             let limit = min(RetryPauses.min << Int64(min(failures - 1, 12)), RetryPauses.max)

@@ -1,7 +1,7 @@
 @testable import Perennial
 
 extension Perennial {
-    /// Nil for a scripted store.
+    /// The engine; nil for a scripted store.
     var engine: Engine? {
         switch part {
         case .engine(let engine): engine

@@ -12,12 +12,12 @@ import Testing
         ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Mon, 07 Nov 1994 08:49:37 GMT", 3600),
         ("Sunday, 06-Nov-94 08:50:07 GMT", 30), ("Sun Nov  6 08:50:07 1994", 30),
     ])
-    func `a wait is a number of seconds or a date`(header: String, seconds: Int) {
+    func `Retry-After is a number of seconds or a date`(header: String, seconds: Int) {
         #expect(RetryAfter(header, date: Self.date)?.seconds == seconds)
     }
 
     @Test(arguments: [nil, "", "soon", "1.5", "Sun, 06 Nov", "06 Nov 1994 08:49:37"])
-    func `any other text is not a wait`(header: String?) {
+    func `a text in any other form is not a valid Retry-After`(header: String?) {
         #expect(RetryAfter(header, date: Self.date) == nil)
     }
 

@@ -56,13 +56,15 @@ import Testing
         let claims = ["iat": "1798086420", "exp": "1798090000", "seq": "1798086420123"]
         await answer(signer.token(claims), after: 86_430_000)
         #expect(await engine.now.milliseconds == next.milliseconds + 10_000)
-        // An old token that is sent again later changes nothing.
+        // A token from before, sent again later, changes nothing.
         await answer(signer.token(), after: 86_440_000)
         #expect(await engine.now.milliseconds == next.milliseconds + 10_000)
         await perennial.stop()
     }
 
-    @Test func `without keys nothing is verified, and the server's time is used`() async throws {
+    @Test func `without trusted keys no token is verified, and the server's time is used`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let perennial = perennial(in: folder, trusting: [])
         let engine = try #require(perennial.engine)
@@ -73,7 +75,7 @@ import Testing
 }
 
 extension TestSigner {
-    /// The form that `Configuration.trustedKeys` needs.
+    /// The public key in the form that `Configuration.trustedKeys` needs.
     var trusted: Perennial.PublicKey {
         Perennial.PublicKey(id: published.id, x: published.x, y: published.y)
     }

@@ -69,7 +69,7 @@ import Testing
         #expect(trial.state == .trial)
     }
 
-    @Test func `values that a later StoreKit adds are kept`() throws {
+    @Test func `unknown values that a later StoreKit adds are kept`() throws {
         let fields = """
             , "offerType": 9, "offerDiscountType": "BARTER", "offerPeriod": "P1Y2M", \
             "inAppOwnershipType": "BORROWED"
@@ -82,7 +82,7 @@ import Testing
         #expect(try shown([], ownership: .init(rawValue: "lent")).ownership.rawValue == "lent")
     }
 
-    @Test func `ownership and bundle are those of the document`() throws {
+    @Test func `ownership and bundle of a purchase are those in the store's document`() throws {
         #expect(try subscription().ownership == .purchased)
         #expect(try subscription().bundle == nil)
         let family = try subscription(#", "inAppOwnershipType": "FAMILY_SHARED""#)
@@ -93,7 +93,7 @@ import Testing
         #expect(assigned.bundle == "all")
     }
 
-    @Test func `the end of an assignment is not a refund`() throws {
+    @Test func `the end of a seat's assignment is not a refund`() throws {
         func isRefund(_ ownership: String) throws -> Bool {
             try !payload(#", "inAppOwnershipType": "\#(ownership)""#)
                 .makeTransaction(isHeld: false, firstSeenFor: nil).isRevokedByFamily
@@ -144,7 +144,7 @@ import Testing
         #expect(try alone(renewal: #""autoRenewStatus": 1"#).renewsTo == nil)
         let off = try alone(renewal: #""autoRenewStatus": 0, "autoRenewProductId": "pro.yearly""#)
         #expect(off.renewsTo == nil && off.willRenew == false)
-        // Signed before the period began: it describes the time before.
+        // This document was signed before the period began, so it describes the time before.
         let old = try alone(renewal: yearly, later: -1)
         #expect(old.renewsTo == nil && old.willRenew == nil)
     }
@@ -175,7 +175,7 @@ import Testing
         #expect(try alone(renewal: info(1)).commitment == nil)
     }
 
-    @Test func `a period is read as the App Store writes it`() {
+    @Test func `the length of a period is read in the App Store's form`() {
         func period(_ text: String) -> Perennial.Period? { Perennial.Period(iso8601: text) }
         #expect(period("P3D") == .init(3, .day))
         #expect(period("P2W") == .init(2, .week))

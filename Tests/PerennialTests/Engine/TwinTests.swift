@@ -7,7 +7,7 @@ import Testing
     private func configuration(in folder: TemporaryFolder, key: String = "pk_a")
         -> Perennial.Configuration
     {
-        // Nothing listens on the discard port.
+        // The server's address: nothing listens on the discard port.
         var configuration = Perennial.Configuration(
             server: URL(string: "http://127.0.0.1:9")!, key: key)
         configuration.folder = folder.url
@@ -15,7 +15,7 @@ import Testing
         return configuration
     }
 
-    @Test func `a second instance for the same server and key shares the first one's engine`()
+    @Test func `a second instance for the same server and key uses the first one's engine`()
         throws
     {
         let folder = try TemporaryFolder()

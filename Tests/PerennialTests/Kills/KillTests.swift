@@ -12,9 +12,9 @@ import Testing
     .serialized, .timeLimit(.minutes(60)),
     .enabled(if: World.isAvailable && KilledProcess.path != nil, "skipped: no program"))
 struct KillTests {
-    /// The other faults.
+    /// The faults besides kills.
     enum Mixture: String, CaseIterable {
-        /// None. Only the app reports purchases to the server.
+        /// There are no other faults. Only the app reports purchases to the server.
         case calm
         /// The server is down, slow, failing, or its answers get lost. Only the app reports
         /// purchases.

@@ -9,7 +9,7 @@ final class KilledProcess: Sendable {
         var description: String
     }
 
-    /// The program is beside the tests, or where `swift build` puts it.
+    /// The path of the program, which is beside the tests, or where `swift build` puts it.
     static let path: String? = {
         let tests = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -23,8 +23,8 @@ final class KilledProcess: Sendable {
     private let lines: AsyncStream<String>
     private let ended: Task<Void, Never>
 
-    /// - Parameter product: the product that it buys. If nil, it finishes the unfinished
-    ///   transactions.
+    /// - Parameter product: the product that the process buys. If nil, the process finishes the
+    ///   unfinished transactions.
     init(
         _ phone: Device, in world: World, customer: String, buying product: String?
     ) throws {
@@ -59,13 +59,13 @@ final class KilledProcess: Sendable {
         }
     }
 
-    /// Waits for a line. False if the process has ended without it.
+    /// Waits for a line. Returns false if the process has ended without the line.
     func says(_ line: String) async -> Bool {
         for await said in lines where said == line { return true }
         return false
     }
 
-    /// Kills it at once, as the system or an empty battery does.
+    /// Kills the process at once, as the system or an empty battery does.
     func kill() async {
         Glibc.kill(id, SIGKILL)
         await ended.value

@@ -96,6 +96,6 @@ struct LifeShop: Sendable {
         ]
     }
 
-    /// Nil if the app has none.
+    /// The offerings of the app's bundle; nil if it has none.
     func bundle(_ name: String) -> URL? { bundles[name] }
 }

@@ -14,14 +14,15 @@ struct Life {
     private let world: World
     private let shop: LifeShop
     private let account: String
-    /// Nil if nobody signs in at first.
+    /// The customer who signs in at first; nil if nobody does.
     private var person: String?
     private var dice: SeededDice
     private var phones: [LifePhone] = []
     /// Whether each right was open at the last look at the books.
     private var open: [String: Bool] = [:]
 
-    /// Whether time has passed in the last act. What the apps show during that time is not judged.
+    /// Whether time has passed in the last act. Snapshots that the apps show during that time are
+    /// not judged.
     private var isTimePassing = false
 
     private(set) var snapshots = 0
@@ -49,7 +50,7 @@ struct Life {
             let before = open
             try await act()
             try await look(since: before)
-            // So that snapshots from before an act are older than those after it.
+            // The clock moves so that snapshots from before an act are older than those after it.
             try await world.advance(.seconds(1))
         }
         try await end()
@@ -161,8 +162,8 @@ struct Life {
         open = Dictionary(
             uniqueKeysWithValues: Self.rights.map { ($0, truth.isOpen($0)) })
         for phone in phones {
-            // The app's knowledge is read before the snapshots. So what arrives in between counts
-            // as not known yet.
+            // The app's knowledge is read before the snapshots. So whatever arrives in between
+            // counts as not known yet.
             let knowledge = try await phone.knowledge(in: world)
             for shown in try await phone.shown() { check(shown, of: phone, since: before) }
             phone.note(
@@ -193,7 +194,7 @@ struct Life {
         }
     }
 
-    /// By the world's clock.
+    /// The present time of the world's clock.
     private func now(_ phone: LifePhone) async throws -> Date {
         try await phone.device.simulated.clock().now
     }

@@ -19,31 +19,31 @@ final class LifePhone: Sendable {
         var emptyReads = 0
         /// Whether the store has listed everything since the last launch.
         var isListed = false
-        /// When each open right opened, by the world's clock.
+        /// The times at which each open right opened, by the world's clock.
         var opened: [String: Date] = [:]
         var knowledge = Knowledge()
     }
 
-    /// What the app has shown at a moment.
+    /// One snapshot that the app has shown, and whether the store had listed everything by then.
     struct ShownSnapshot: Sendable {
         var snapshot: Perennial.Snapshot
         /// The value of `isListed` in the state at that moment.
         var isListed: Bool
     }
 
-    /// What the app could know at the last look.
+    /// What the app could know when the test last looked.
     struct Knowledge: Sendable {
-        /// When the server last answered about the customer. Nil if it never did.
+        /// The time when the server last answered about the customer; nil if it never did.
         var answeredAt: Date?
         /// The rights of the transactions that the app has read.
         var read: Set<String> = []
-        /// Rights that the server gives the app's customer.
+        /// The rights that the server gives the app's customer.
         var served: Set<String> = []
     }
 
     init(_ device: Device) { self.device = device }
 
-    /// The app, if it runs.
+    /// The app; nil if it does not run.
     var perennial: Perennial? { state.withLock { $0.perennial } }
 
     /// Whether the device reaches the App Store.
@@ -139,7 +139,7 @@ final class LifePhone: Sendable {
         }
     }
 
-    /// What the app knows now. Nil if it does not run.
+    /// What the app knows now; nil if the app does not run.
     func knowledge(in world: World) async throws -> Knowledge? {
         guard let app = perennial, let state = await app.engine?.state else { return nil }
         let id = app.snapshot.customer.id

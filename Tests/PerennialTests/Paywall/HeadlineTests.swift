@@ -10,7 +10,7 @@ import Testing
         RageShop.paywallContent(snapshot, at: date).headline.text
     }
 
-    @Test func `each situation has its headline`() {
+    @Test func `each situation of a customer has its headline`() {
         #expect(headline(RageShop.snapshot(isKnown: false)) == nil)
         // The store lists a subscription, and the server has not answered.
         var open = RageShop.plan()
@@ -68,13 +68,13 @@ import Testing
         #expect(row?.hasPaymentProblem == true)
     }
 
-    @Test func `purchased comics are not a subscription`() {
+    @Test func `purchased comics do not count as a subscription`() {
         let drummer = Perennial.Access(
             entitlement: "drummer", isActive: true, state: .owned, product: "drummer")
         #expect(headline(RageShop.snapshot([drummer])) == "Not subscribed")
     }
 
-    @Test func `while an entitlement is unknown there is no headline`() {
+    @Test func `while it is unknown whether an entitlement is open, there is no headline`() {
         let unknown = Perennial.Access(
             entitlement: "everything", isActive: false, isKnown: false, state: .unknown,
             basis: .nothing)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Perennial
 
-/// The rows of the shop with comics, in each situation.
+/// The rows of the paywall of the shop with comics, in each situation.
 @Suite struct PaywallContentTests {
-    /// Compares the actions of faces, two comics, two terms and two plans.
+    /// Compares the actions of the rows: faces, two comics, two terms and two plans.
     private func expect(
         _ snapshot: Perennial.Snapshot, _ actions: String,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -21,20 +21,20 @@ import Testing
         try #require(RageShop.paywallContent(snapshot).rows.first { $0.id == id })
     }
 
-    @Test func `each situation has its row of actions`() {
+    @Test func `in each situation, each row of the paywall has the expected action`() {
         let drummer = Perennial.Access(
             entitlement: "drummer", isActive: true, state: .owned, product: "drummer")
         let bought = Perennial.OwnedProduct(product: "drummer", purchased: RageShop.now)
-        // Nothing is known; nothing was bought.
+        // First nothing is known; then nothing was bought.
         expect(
             RageShop.snapshot(isKnown: false),
             "unavailable unavailable unavailable unavailable unavailable unavailable unavailable")
-        // Only a comic that the store lists.
+        // The store lists only a comic.
         expect(
             RageShop.snapshot([drummer], owned: [bought], isKnown: false),
             "unavailable owned unavailable unavailable unavailable unavailable unavailable")
         expect(RageShop.snapshot(), "buy buy buy subscribe subscribe subscribe subscribe")
-        // A comic was bought; a comic was refunded.
+        // First a comic was bought; then a comic was refunded.
         expect(
             RageShop.snapshot([drummer], owned: [bought]),
             "buy owned buy subscribe subscribe subscribe subscribe")
@@ -42,7 +42,7 @@ import Testing
             RageShop.snapshot(
                 owned: [.init(product: "drummer", purchased: .distantPast, revoked: RageShop.now)]),
             "buy buy buy subscribe subscribe subscribe subscribe")
-        // A term runs; it is over.
+        // First a term runs; then the term is over.
         expect(
             RageShop.term(until: RageShop.now.addingTimeInterval(12 * 86_400)),
             "included included included renew renew included included")
@@ -51,7 +51,8 @@ import Testing
                 [RageShop.everything(.expired, until: RageShop.now)],
                 terms: [.init(product: "3months", from: .distantPast, until: RageShop.now)]),
             "buy buy buy subscribe subscribe subscribe subscribe")
-        // The plan is active; it is in a grace period; its renewal could not be charged; it ended.
+        // The plan is active; then it is in a grace period; then its renewal could not be charged;
+        // then it ended.
         expect(RageShop.plan(), "included included included renew renew owned switch_plan")
         expect(
             RageShop.plan { $0.state = .grace },
@@ -62,7 +63,8 @@ import Testing
         expect(
             RageShop.plan { $0.state = .expired },
             "buy buy buy subscribe subscribe subscribe subscribe")
-        // The plan will change; the plan is shared by the family; the plan was granted manually.
+        // The plan will change; or the plan is shared by the family; or the plan was granted
+        // manually.
         expect(
             RageShop.plan { $0.renewsTo = "yearly" },
             "included included included renew renew owned pending")
@@ -78,7 +80,7 @@ import Testing
             "included included included renew renew included included")
     }
 
-    @Test func `a purchased comic has its own checkmark while a term runs`() throws {
+    @Test func `a purchased comic has a separate checkmark while a term runs`() throws {
         var snapshot = RageShop.term(until: .distantFuture)
         snapshot.owned = [.init(product: "drummer", purchased: RageShop.now)]
         #expect(try row("drummer", snapshot).action == .owned)
@@ -101,7 +103,7 @@ import Testing
         #expect(RageShop.paywallContent(snapshot).headline.kind == .unlocked)
     }
 
-    @Test func `a checkmark has no title, and a button has one`() {
+    @Test func `a row with a checkmark has no title, and a row with a button has one`() {
         for snapshot in [RageShop.snapshot(), RageShop.plan(), RageShop.snapshot(isKnown: false)] {
             for row in RageShop.paywallContent(snapshot).rows {
                 let isCheckmark = [.owned, .included].contains(row.action)
@@ -141,7 +143,8 @@ import Testing
         #expect(try row(RageShop.everything(.unconfirmed, until: past)).action == .owned)
     }
 
-    @Test func `a plan says when it renews or ends, or that it was not charged`() throws {
+    @Test func `the row of a plan says when it renews or ends, or that it was not charged`() throws
+    {
         func status(_ change: (inout Perennial.Subscription) -> Void) throws -> String? {
             try row("monthly", RageShop.plan(change)).status
         }
@@ -195,7 +198,7 @@ import Testing
         #expect(try row("monthly", RageShop.plan()).disclosure == nil)
     }
 
-    @Test func `terms state their length, and prices stay as the store writes them`() {
+    @Test func `the rows of terms state their length, and prices stay as the store writes them`() {
         let rows = RageShop.paywallContent(RageShop.snapshot()).rows
         #expect(rows.map(\.price).prefix(2) == ["0,99 €", "1,99 €"])
         #expect(

@@ -23,7 +23,7 @@ import Testing
         return try #require(RageShop.paywallContent(snapshot, in: locale, of: offering).rows.first)
     }
 
-    @Test func `each plan has its price, and a commitment states its total`() throws {
+    @Test func `each plan has its price, and a commitment states its total price`() throws {
         let plans = try row().plans
         #expect(plans.map(\.title) == ["1 payment", "12 payments"])
         #expect(plans.map(\.terms) == ["99,99 € a year", "9,99 € a month"])
@@ -38,7 +38,7 @@ import Testing
                 """)
     }
 
-    @Test func `a trial is shown at the plan that has it, to eligible customers`() throws {
+    @Test func `a trial is shown with the plan that has it, to eligible customers`() throws {
         #expect(
             try row().plans.map(\.trial) == [nil, "1 week free, then 9,99 € a month"])
         var refused = Self.promised
@@ -47,7 +47,7 @@ import Testing
             try row(RageShop.snapshot(), [Self.atOnce, refused]).plans.allSatisfy {
                 $0.trial == nil
             })
-        // A customer who changes from another product gets none.
+        // A customer who changes from another product gets no trial.
         let switching = try row(RageShop.plan())
         #expect(switching.action == .switchPlan && switching.plans.count == 2)
         #expect(switching.plans.allSatisfy { $0.trial == nil })
@@ -96,7 +96,7 @@ import Testing
         ("es_ES", "12 pagos", "119,88 € en total por 1 año", "12 pagos de 9,99 €,"),
         ("ja_JP", "12回払い", "合計119,88 €（1年間）", "9,99 €を12回、合計119,88 €"),
     ])
-    func `the customer reads the commitment in their language`(
+    func `a customer reads the text of the commitment in the customer's language`(
         _ locale: String, _ title: String, _ total: String, _ disclosure: String
     ) throws {
         let plan = try #require(try row(in: locale).plans.last)

@@ -59,7 +59,7 @@ import Testing
             displayPrice: displayPrice, period: period, periodCount: count)
     }
 
-    @Test func `an offer states its price and what follows`() {
+    @Test func `an offer states its price and what follows after it`() {
         let english = Locale(identifier: "en_US")
         func text(_ offer: Perennial.Offer) -> String? {
             offer.text(for: RageShop.monthly, locale: english)

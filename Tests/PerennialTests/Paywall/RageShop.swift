@@ -29,7 +29,7 @@ enum RageShop {
         id: "shop", products: [faces, drummer, nightly, threeMonths, sixMonths, monthly, yearly],
         metadata: ["everything": .init(text: "everything")])
 
-    /// 12 May 2027, noon, by the calendar below.
+    /// Noon on 12 May 2027, by the calendar below.
     static let now = date("2027-05-12T12:00:00Z")
     static let calendar: Calendar = {
         var calendar = Calendar(identifier: .gregorian)
@@ -49,7 +49,7 @@ enum RageShop {
             offering, snapshot, at: date, locale: Locale(identifier: locale), calendar: calendar)
     }
 
-    /// What anna has.
+    /// The snapshot of anna's purchases.
     static func snapshot(
         _ access: [Perennial.Access] = [], plans: [Perennial.Subscription] = [],
         terms: [Perennial.Term] = [], owned: [Perennial.OwnedProduct] = [],
@@ -70,14 +70,14 @@ enum RageShop {
             until: until, willRenew: willRenew, product: product)
     }
 
-    /// With a term of three months that ends at a date.
+    /// A customer with a term of three months that ends at a date.
     static func term(until end: Date) -> Perennial.Snapshot {
         snapshot(
             [everything(until: end, by: "3months")],
             terms: [.init(product: "3months", from: now.addingTimeInterval(-86_400), until: end)])
     }
 
-    /// With the monthly plan, which opens everything.
+    /// A customer with the monthly plan, which opens everything.
     static func plan(
         _ change: (inout Perennial.Subscription) -> Void = { _ in }
     ) -> Perennial.Snapshot {

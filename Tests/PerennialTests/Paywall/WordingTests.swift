@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `each placeholder can be filled in`() {
+    @Test func `each placeholder of a text can be filled in`() {
         let known = Set(TextKey.Placeholder.allCases.map(\.rawValue))
         for phrase in Language.allCases.flatMap({ $0.phrases.values }) {
             #expect(phrase.forms.values.allSatisfy { placeholders($0).isSubset(of: known) })
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `numbers choose the plural form`() {
+    @Test func `a number in a text chooses the plural form`() {
         func days(_ count: Int, _ locale: String) -> String {
             Wording(locale: Locale(identifier: locale)).text(.days, count: count)
         }
@@ -100,14 +100,14 @@ import Testing
             ])
     }
 
-    @Test func `inserted values are not searched for placeholders`() {
+    @Test func `values that are inserted into a text are not searched for placeholders`() {
         let english = Wording(locale: Locale(identifier: "en"))
         #expect(
             english.text(.itemRefusedOf, [.owner: "{count}{"])
                 == "This purchase belongs to {count}{ and stays there.")
     }
 
-    @Test func `a restore states what it takes and from whom`() {
+    @Test func `the preview of a restore states what it takes and from whom`() {
         func sentence(_ effect: Perennial.RestorePreview.Effect, _ hint: String?) -> String {
             Perennial.RestorePreview.ShownPurchase(
                 purchase: "1", product: "monthly", isActive: true, effect: effect, ownerHint: hint

@@ -110,13 +110,13 @@ import Testing
         #expect(try shown([try part("1", 5)], try renewal("")).seats?.atRenewal == nil)
     }
 
-    @Test func `the end of an assignment is not a refund`() throws {
+    @Test func `the end of a seat's assignment is not a refund`() throws {
         let taken = try part("1", 5, refunded: Self.noon + 1, ownership: "ASSIGNED")
         let shown = try shown([taken])
         #expect(shown.state == .revoked && shown.ownership == .assigned)
     }
 
-    @Test func `a document is new if its number of refunded seats has changed`() throws {
+    @Test func `a document counts as new if its number of refunded seats has changed`() throws {
         let bought = try part("1", 5)
         #expect(bought.hasSameContent(as: try part("1", 5)))
         #expect(!bought.hasSameContent(as: try part("1", 5, revoked: 1)))
@@ -125,7 +125,8 @@ import Testing
         #expect(member.hasSameContent(as: try part("1", 9, ownership: "ASSIGNED")))
     }
 
-    @Test func `the server's answer names seats, and the place in another customer's group`()
+    @Test
+    func `the server's answer names the seats of a group, and a place in another customer's group`()
         throws
     {
         func subscription(_ id: String) -> PerennialContract.Subscription {

@@ -31,7 +31,7 @@ import Testing
         let few = product([(1, 5, "9.99"), (6, nil, "7.99")])
         #expect(few.price(of: 7) == Decimal(string: "65.93"))
         #expect(few.price(of: 8) == Decimal(string: "73.92"))
-        // The price of the seats that are added to five.
+        // This is the price of the seats that are added to five.
         #expect(few.price(of: 8)! - few.price(of: 5)! == Decimal(string: "23.97"))
         #expect(product([(1, nil, "0.1")]).price(of: 3) == Decimal(string: "0.3"))
     }
@@ -58,7 +58,7 @@ import Testing
         #expect(product([(1, .max, "9.99")]).price(of: .max) != nil)
     }
 
-    @Test func `the sum is written like the store's prices`() {
+    @Test func `the sum of seat prices is written like the store's prices`() {
         func text(_ seats: Int, _ locale: String) -> String? {
             volume.displayPrice(of: seats, locale: Locale(identifier: locale))?
                 .replacing("\u{a0}", with: " ")

@@ -26,7 +26,7 @@ import Testing
             + screen.invitations.map(\.title)
     }
 
-    @Test func `the purchaser's screen uses the purchaser's language`() {
+    @Test func `the purchaser's screen is in the purchaser's language`() {
         #expect(
             texts("en_GB") == [
                 "7 seats, 2 free", "5 seats from the next period on", "ben",

@@ -45,7 +45,7 @@ import Testing
 
     // MARK: - Buying
 
-    @Test func `seats are bought as a total, and are posted`() async throws {
+    @Test func `seats are bought by their total number, and the purchase is posted`() async throws {
         let app = try app()
         let purchase = try await app.purchase("pro.monthly", .init(seats: 7))
         #expect(purchase.outcome == .bought && purchase.isKeptByServer)
@@ -117,7 +117,7 @@ import Testing
             await app.enterForeground()
             return server.books.withLock { $0.posted.last } == refunded.jws
         }
-        // The same document, signed again, is not new.
+        // A document that is signed again without a change is not new.
         let again = SeatStore.document("1", seats: 5, revoked: 2, signed: 2000)
         store.books.withLock { $0.listed = [again] }
         await app.enterForeground()
@@ -173,7 +173,7 @@ import Testing
 
     // MARK: - A member
 
-    @Test func `a member joins, goes offline, and leaves`() async throws {
+    @Test func `a member joins, goes offline, and leaves the group`() async throws {
         let first = try app("ben")
         #expect(!first["pro"].isActive)
         let joined = try await first.claimSeat("secret")
@@ -188,7 +188,7 @@ import Testing
         #expect(asked?.body.contains(#""token":"secret""#) == true)
         await first.stop()
 
-        // Without a network the token decides, and the store's lists do not matter.
+        // Without a network the token decides, and the store's lists are not used.
         let offline = try app("ben", isOffline: true)
         #expect(offline["pro"].isActive && offline["pro"].basis == .token)
         try await eventually("the store was read") {
@@ -206,7 +206,9 @@ import Testing
         await again.stop()
     }
 
-    @Test func `the refusal of the server keeps its code`() async throws {
+    @Test func `if the server refuses a request about seats, the failure has the server's code`()
+        async throws
+    {
         let app = try app("ben")
         for code in [ProblemCode.seatsTaken, .invitationUnknown, .purchaserNeedsNoSeat] {
             server.books.withLock { $0.problem = (code, 409) }

@@ -8,7 +8,7 @@ struct Base64URLTests {
             ("", []), ("AA", [0]), ("AAA", [0, 0]), ("AAAA", [0, 0, 0]), ("_-8", [0xFF, 0xEF]),
             ("Zm9vYmFy", Array("foobar".utf8)),
         ] as [(String, [UInt8])])
-    func `a canonical text is decoded and encoded`(text: String, bytes: [UInt8]) {
+    func `a canonical base64url text is decoded and encoded`(text: String, bytes: [UInt8]) {
         #expect(Base64URL.decode(text.utf8) == bytes)
         #expect(Base64URL.encode(bytes) == text)
     }
@@ -17,12 +17,12 @@ struct Base64URLTests {
         "A", "AAAAA", "AA==", "AA=", "A A", " AA", "AA\n", "A+AA", "A/AA", "AB", "AAB", "_-9",
         "A.AA", "ÄAA", "A\0",
     ])
-    func `any other text is refused`(text: String) {
+    func `a base64url text that is not canonical is refused`(text: String) {
         #expect(Base64URL.decode(text.utf8) == nil)
     }
 
-    @Test func `each sequence of bytes has exactly one text`() {
-        // All texts of two letters: 256 of the 4,096 are canonical.
+    @Test func `each sequence of bytes has exactly one base64url text`() {
+        // The test tries all texts of two letters: 256 of the 4,096 are canonical.
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var texts: [[UInt8]: Int] = [:]
         for one in letters {

@@ -54,7 +54,7 @@ struct CustomerTokenTests {
         ["entitlements": ""], ["entitlements": "[]"], ["entitlements": #"{"pro":{}}"#],
         ["entitlements": #"{"pro":{"state":"paid"}}"#], ["purchases": "[]"], ["iat": "-1"],
     ])
-    func `a token with another value of a claim is refused`(changes: [String: String]) {
+    func `a token is refused if one of its claims has a wrong value`(changes: [String: String]) {
         #expect(read(signer.token(changes)) == nil)
     }
 
@@ -68,7 +68,7 @@ struct CustomerTokenTests {
         #expect(read(token, environment: .sandbox)?.app == "birds")
     }
 
-    @Test func `an unknown app name is taken from the token`() {
+    @Test func `if the app's name is unknown, it is taken from the token`() {
         #expect(read(signer.token(["aud": #""cats""#]), app: nil)?.app == "cats")
     }
 

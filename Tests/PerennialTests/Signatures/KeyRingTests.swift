@@ -26,7 +26,7 @@ struct KeyRingTests {
         #expect(!isNewAgain)
     }
 
-    @Test func `a broken chain leads to no key`() {
+    @Test func `a broken chain of introductions leads to no key`() {
         let whole = [first.introduction(of: second), second.introduction(of: third)]
         let chains: [(String, [String])] = [
             ("a link is missing", [whole[1]]),
@@ -45,7 +45,7 @@ struct KeyRingTests {
         }
     }
 
-    /// The header and payload of the second text with the signature of the first.
+    /// A text with the header and payload of the second text and the signature of the first.
     private func swapped(_ one: String, _ two: String) -> String {
         two.split(separator: ".").prefix(2).joined(separator: ".") + "."
             + String(one.split(separator: ".")[2])
@@ -62,7 +62,7 @@ struct KeyRingTests {
         #expect(ring.keys.map(\.id) == ["first", "second", "third"])
     }
 
-    @Test func `without pinned keys the first set is trusted, and no later one`() {
+    @Test func `without pinned keys the first set of keys is trusted, and no later one`() {
         var ring = KeyRing()
         let learnt = [
             ring.learn(from: set([first], []), app: nil),
@@ -104,7 +104,7 @@ struct KeyRingTests {
         #expect(ring.verify(first.token(), type: "JWT") != nil)
     }
 
-    @Test func `a text beyond its limit is not read`() {
+    @Test func `a text that exceeds its limit is not read`() {
         let ring = KeyRing(pinned: [first.signingKey])
         let text = first.jws("\"" + String(repeating: "a", count: 60_000) + "\"")
         #expect(ring.verify(text, type: "JWT") == nil)

@@ -23,7 +23,7 @@ struct SignedJSONTests {
         "1e3", "9223372036854775808", "nul", "truex", "\"a", "\"\\x\"", "\"\\ud83d\"", "\"\\u12\"",
         "\"\n\"", "1 1", "\u{feff}1", String(repeating: "[", count: 20_000),
     ])
-    func `any other text is refused`(text: String) {
+    func `a text that is not valid JSON is refused`(text: String) {
         #expect(SignedJSON(Array(text.utf8)) == nil)
     }
 

@@ -9,7 +9,7 @@ import Foundation
     import Crypto
 #endif
 
-/// Signs as the server does.
+/// Signs tokens and offerings as the server does.
 struct TestSigner {
     let id: String
     private let key = P256.Signing.PrivateKey()
@@ -44,7 +44,7 @@ struct TestSigner {
             type: type)
     }
 
-    /// A token of anna's, with some claims replaced by other JSON. An empty text removes a claim.
+    /// A token of anna, with some claims replaced by other JSON. An empty text removes a claim.
     func token(_ changes: [String: String] = [:], header: String? = nil) -> String {
         var claims = [
             "iat": "1798000000", "exp": "1798003600", "offline_until": "1800592000",

@@ -15,7 +15,7 @@ struct CatalogueFileTests {
             })
     }
 
-    @Test func `a written catalogue is read back`() throws {
+    @Test func `a written catalogue file is read back`() throws {
         let folder = try TemporaryFolder()
         let file = CatalogueFile(folder: folder.device)
         #expect(file.read() == nil)
@@ -38,7 +38,7 @@ struct CatalogueFileTests {
         #expect(file.read()?.version == "v1")
     }
 
-    @Test func `a damaged file counts as absent`() throws {
+    @Test func `a damaged catalogue file counts as absent`() throws {
         let folder = try TemporaryFolder()
         let file = CatalogueFile(folder: folder.device)
         try file.write(catalogue(1))

@@ -6,7 +6,7 @@ import Testing
 struct DeviceFolderTests {
     private let server = URL(string: "https://iap.example.com")!
 
-    @Test func `each server and key has its own folders`() {
+    @Test func `each pair of server and key has separate folders`() {
         let names = [
             DeviceFolder.name(server: server, key: "pk_birds"),
             DeviceFolder.name(server: server, key: "pk_cats"),
@@ -17,7 +17,7 @@ struct DeviceFolderTests {
     }
 
     #if os(Linux)
-        @Test func `the folders are in the system's places for state and caches`() {
+        @Test func `the SDK's folders are in the system's places for state and caches`() {
             let name = DeviceFolder.name(server: server, key: "pk")
             func paths(_ variables: [String: String]) -> [String] {
                 let folder = DeviceFolder(server: server, key: "pk") { variables[$0] }
@@ -35,7 +35,7 @@ struct DeviceFolderTests {
         }
     #endif
 
-    @Test func `only the user can open the folders`() throws {
+    @Test func `only the user can open the SDK's folders`() throws {
         let folder = try TemporaryFolder()
         try folder.device.create()
         for path in [folder.device.lasting, folder.device.caches] {

@@ -25,7 +25,7 @@ struct DeviceSecretsTests {
 
     private func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
 
-    @Test func `secrets are created once`() throws {
+    @Test func `the device's secrets are created once`() throws {
         let folder = try TemporaryFolder()
         let first = try DeviceSecrets(file: folder.device).values(random: random)
         let second = try DeviceSecrets(file: folder.device).values(random: random)
@@ -41,7 +41,7 @@ struct DeviceSecretsTests {
     @Test func `a reinstall keeps the anonymous id if there is a Keychain`() throws {
         let keychain = Keychain()
         let before = try keychain.secrets.values(random: random)
-        // The reinstall deletes the folders only.
+        // The reinstall deletes only the folders.
         let folder = try TemporaryFolder()
         try folder.device.erase()
         try folder.device.create()

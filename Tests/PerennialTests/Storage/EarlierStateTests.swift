@@ -5,7 +5,7 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// Files of the version before this one: `Tables/EarlierState`. They were written manually, in that
+/// Files of the previous version: `Tables/EarlierState`. They were written manually, in that
 /// version's layout.
 @Suite struct EarlierStateTests {
     private let folder: TemporaryFolder
@@ -59,7 +59,7 @@ import Testing
             state.storeEvidence.answeredAt == Timestamp(milliseconds: 7), sourceLocation: location)
     }
 
-    @Test func `a file of the version before is read, and the next write replaces it`() throws {
+    @Test func `a file of the previous version is read, and the next write replaces it`() throws {
         try put("state-4", as: "state-4")
         let stored = try #require(read())
         #expect(stored.version == 4 && !stored.hasMore)
@@ -72,7 +72,9 @@ import Testing
         check(try #require(read()?.proven(by: code)))
     }
 
-    @Test func `the second file of the version before is read with the first`() throws {
+    @Test func `both state files of the previous version are read, and deleted by the next write`()
+        throws
+    {
         try put("state-4-first", as: "state-4")
         try put("words-4", as: "words-4")
         let stored = try #require(read())
@@ -84,7 +86,7 @@ import Testing
         #expect(!exists("state-4") && !exists("words-4"))
     }
 
-    @Test func `another device's seal does not prove a file of the version before`() throws {
+    @Test func `another device's seal does not prove a file of the previous version`() throws {
         try put("state-4", as: "state-4")
         let other = try #require(MessageCode(key: [UInt8](repeating: 8, count: 32)))
         #expect(read()?.proven(by: other) == nil)
@@ -97,7 +99,7 @@ import Testing
         #expect(read() == nil, "The layout of version 4 under the name of version 5.")
         try file.delete()
         #expect(!exists("state-4") && !exists("state-5"))
-        // The files as a crash between the two writes leaves them.
+        // A crash between the two writes leaves the files in this state.
         var state = DeviceState(keys: KeyRing(pinned: pinned))
         state.customerID = "ben"
         try file.write(state, code: code)

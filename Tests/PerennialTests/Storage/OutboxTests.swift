@@ -34,7 +34,9 @@ struct OutboxTests {
         await (try Outbox(folder: folder.device, mayWrite: false)).entries
     }
 
-    @Test func `added entries are read by the next process, in order`() async throws {
+    @Test func `entries that were added to the outbox are read by the next process, in order`()
+        async throws
+    {
         let entries = [
             document("a"), debit("1"), document("b"),
             OutboxEntry(.alias("anon_1"), for: "anna", firstSeen: now),
@@ -48,19 +50,19 @@ struct OutboxTests {
         #expect(try await reread() == [entries[0], entries[2], entries[3]])
     }
 
-    @Test func `a refund under the same transaction is another document`() async throws {
+    @Test func `a refund under the same transaction counts as another document`() async throws {
         let outbox = try Outbox(folder: folder.device)
         #expect(
             try await outbox.add([document("paid"), document("refunded")]) == [.added, .added])
     }
 
-    @Test func `a document of two customers is sent for both`() async throws {
+    @Test func `a document of two customers is posted for both`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let added = try await outbox.add([document("a"), document("a", for: "ben")])
         #expect(added == [.added, .added])
     }
 
-    @Test func `a document is due at once if a restore posts it again, and it gets that intent`()
+    @Test func `a document that a restore posts again is due at once, with the restore's intent`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)
@@ -78,7 +80,7 @@ struct OutboxTests {
             return
         }
         #expect(kept.intent == .restore)
-        // If the app then finds the document by itself, that does not undo the restore.
+        // If the app then finds the document by itself, the restore's intent stays.
         #expect(try await outbox.add([document("a")]) == [.present])
         #expect(await outbox.entries.first?.content == .document(kept))
     }
@@ -105,7 +107,9 @@ struct OutboxTests {
         #expect(try await reread().last == alias)
     }
 
-    @Test func `a record that is truncated at any byte loses nothing before it`() async throws {
+    @Test func `if the last record is truncated at any byte, all earlier records are still read`()
+        async throws
+    {
         let first = [document("a"), debit("1")]
         do {
             let outbox = try Outbox(folder: folder.device)
@@ -121,19 +125,19 @@ struct OutboxTests {
             try folder.write(Array(after.prefix(count)), to: path)
             let outbox = try Outbox(folder: folder.device)
             #expect(await outbox.entries == first, "\(count) bytes")
-            // The outbox can be written again, and the file is whole.
+            // The outbox can be written again, and then the file is complete.
             #expect(try await outbox.add([document("next")]) == [.added])
             #expect(try await reread() == first + [document("next")], "\(count) bytes")
             #expect(OutboxLine.lines(in: try folder.bytes(path)).isClean)
         }
     }
 
-    @Test func `an entry written by a version without placements is read`() async throws {
+    @Test func `an outbox entry that a version without placements wrote is read`() async throws {
         let entry = document("a")
         var content = ByteReader(OutboxLine.added(entry).fileBytes[...])
         let marker = try content.next(5)
         _ = try content.next(4 + 8)
-        // The placement is last: one byte if there is none.
+        // The placement is the last field: one byte if there is none.
         let old = try content.next(OutboxLine.added(entry).fileBytes.count - 17 - 1)
         #expect(try content.next(1).elementsEqual([0]))
         var length = ByteWriter()
@@ -143,7 +147,7 @@ struct OutboxTests {
         #expect(OutboxLine.lines(in: file) == ([.added(entry)], true))
     }
 
-    @Test func `a placement is kept with its document`() async throws {
+    @Test func `a placement is stored with its document`() async throws {
         let entry = OutboxEntry(
             .document(
                 .init(kind: .transaction, text: "a", intent: .purchase, placement: "onboarding")),
@@ -153,7 +157,7 @@ struct OutboxTests {
         #expect(try await reread() == [entry])
     }
 
-    @Test func `a damaged record loses only itself`() async throws {
+    @Test func `if a record is damaged, all other records are still read`() async throws {
         let entries = [document("a"), document("b"), document("c")]
         do {
             let outbox = try Outbox(folder: folder.device)
@@ -170,7 +174,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `compaction keeps waiting entries, in order`() async throws {
+    @Test func `compaction of the outbox keeps waiting entries, in order`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let long = String(repeating: "x", count: 2_000)
         let entries = (0..<200).map { document("\($0)" + long) }
@@ -204,7 +208,7 @@ struct OutboxTests {
         #expect(await outbox.due(at: tomorrow).map(\.id) == [document("good").id, poison.id])
     }
 
-    @Test func `hurrying makes waiting entries due`() async throws {
+    @Test func `after a request to hurry, waiting entries are due at once`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let entry = document("a")
         _ = try await outbox.add([entry])
@@ -232,7 +236,7 @@ struct OutboxTests {
         #expect(try await outbox.add([document("new")]) == [.added])
     }
 
-    @Test func `a second writer is refused until the first one ends`() async throws {
+    @Test func `a second process cannot write the outbox until the first one ends`() async throws {
         var first: Outbox? = try Outbox(folder: folder.device)
         _ = try await first?.add([document("a")])
         let second = try Outbox(folder: folder.device)
@@ -248,12 +252,12 @@ struct OutboxTests {
         #expect(try Outbox(folder: folder.device).isWriter)
     }
 
-    @Test func `an unreadable file is an error, and not an empty outbox`() throws {
+    @Test func `an unreadable file is an error, and does not count as an empty outbox`() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(throws: FileFailure.self) { try Outbox(folder: folder.device) }
     }
 
-    @Test func `waiting debits are added up`() async throws {
+    @Test func `the amounts of waiting debits are added up`() async throws {
         let outbox = try Outbox(folder: folder.device)
         _ = try await outbox.add([debit("1", amount: 2), debit("2", amount: 3), debit("1")])
         #expect(await outbox.waitingDebits(from: "seeds", of: "anna") == 5)

@@ -13,7 +13,7 @@ import Testing
         Timestamp(milliseconds: noon.milliseconds + milliseconds)
     }
 
-    /// A folder, and the file of the next process.
+    /// A folder, and the file as the next process opens it.
     private func with(_ body: (DeviceFolder, () -> RequestFile) throws -> Void) throws {
         let temporary = try TemporaryFolder()
         try withExtendedLifetime(temporary) {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `beyond the limit the oldest request is dropped`() throws {
+    @Test func `if there are too many requests, the oldest one is dropped`() throws {
         try with { _, launch in
             var file = launch()
             for number in 0...RequestFile.waitingMax {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged file counts as empty`() throws {
+    @Test func `a damaged file of requests counts as empty`() throws {
         try with { folder, launch in
             try FileBytes.replace(folder.path(RequestFile.name), with: Array("[{".utf8))
             var file = launch()

@@ -9,7 +9,7 @@ struct StateFileTests {
     private let folder: TemporaryFolder
     private let file: StateFile
     private let signer = TestSigner("first")
-    /// Made once, because two signatures of the same text differ.
+    /// A token, made once, because two signatures of the same text differ.
     private let token: String
     private let code = MessageCode(key: [UInt8](repeating: 7, count: 32))!
 
@@ -91,7 +91,7 @@ struct StateFileTests {
         if case .absent = file.read(pinned: pinned) { true } else { false }
     }
 
-    @Test func `a written state is read back`() throws {
+    @Test func `a written state file is read back`() throws {
         #expect(isAbsent)
         var state = state()
         try file.write(state, code: code)
@@ -104,7 +104,7 @@ struct StateFileTests {
         #expect(!FileManager.default.fileExists(atPath: file.morePath))
     }
 
-    @Test func `no flipped bit is accepted`() throws {
+    @Test func `a state file with any flipped bit is refused`() throws {
         try file.write(state(), code: code)
         let bytes = try folder.bytes(file.path)
         for index in bytes.indices {
@@ -118,7 +118,7 @@ struct StateFileTests {
     }
 
     @Test(arguments: [Int64.max, .min, 400_000_000_000_000])
-    func `a file with an impossible time is refused`(time: Int64) throws {
+    func `a state file with an impossible time is refused`(time: Int64) throws {
         var state = state()
         state.anchor?.signedAt = Timestamp(milliseconds: time)
         try file.write(state, code: code)
@@ -129,7 +129,7 @@ struct StateFileTests {
         #expect(read() == nil)
     }
 
-    @Test func `a file that is truncated, empty, or too large counts as absent`() throws {
+    @Test func `a state file that is truncated, empty, or too large counts as absent`() throws {
         try file.write(state(), code: code)
         let bytes = try folder.bytes(file.path)
         for count in 0..<bytes.count {
@@ -144,8 +144,8 @@ struct StateFileTests {
         #expect(read() != nil)
     }
 
-    /// Anybody who can edit the file can compute its checksum.
-    @Test func `an edited file with the right checksum is never proven`() throws {
+    /// Anybody who can edit the file can also compute its checksum.
+    @Test func `an edited state file with the right checksum is never proven`() throws {
         try file.write(state(), code: code)
         let written = try #require(
             SealedContent(file: try folder.bytes(file.path), version: StateFile.version))
@@ -176,7 +176,8 @@ struct StateFileTests {
         return try reader.bytes()
     }
 
-    @Test func `a file without a seal, or with another device's seal, is not proven`() throws {
+    @Test func `a state file without a seal, or with another device's seal, is not proven`() throws
+    {
         try file.write(state(), code: nil)
         #expect(read()?.proven(by: code) == nil)
         #expect(read()?.state.token == token)
@@ -184,7 +185,7 @@ struct StateFileTests {
         #expect(read()?.proven(by: code) == nil)
     }
 
-    @Test func `a forged anchor does not set the time back, and a sealed one does`() throws {
+    @Test func `a forged clock anchor does not set the time back, and a sealed one does`() throws {
         let (device, foreign) = (StillClock(), MessageCode(key: [UInt8](repeating: 8, count: 32)))
         let yearAgo = Timestamp(milliseconds: device.now().milliseconds - 365 * 86_400_000)
         var configuration = Perennial.Configuration(
@@ -210,7 +211,7 @@ struct StateFileTests {
         #expect(stored.state.keys.keys == [])
         #expect(stored.keysAsWritten.keys == pinned)
         #expect(stored.proven(by: code)?.keys.keys == pinned)
-        // An app that pins its keys does not take any from the file.
+        // An app that pins its keys takes none from the file.
         let other = TestSigner("other").signingKey
         #expect(read([other])?.proven(by: code)?.keys.keys == [other])
     }
@@ -224,7 +225,7 @@ struct StateFileTests {
         #expect(read([TestSigner("first").signingKey])?.state.keys.keys.count == 1)
     }
 
-    @Test func `a file of another server, key or app counts as absent`() throws {
+    @Test func `a state file of another server, key or app counts as absent`() throws {
         try file.write(state(), code: code)
         let bytes = try folder.bytes(file.path)
         for (server, key, bundleID) in [
@@ -259,7 +260,9 @@ struct StateFileTests {
         #expect(stored.anchor == state().anchor)
     }
 
-    @Test func `an unknown version counts as absent, and a newer file is not touched`() throws {
+    @Test func `a file of an unknown version counts as absent, and a newer file is not changed`()
+        throws
+    {
         try file.write(state(), code: code)
         var bytes = try folder.bytes(file.path)
         bytes[4] = StateFile.version + 1
@@ -275,7 +278,8 @@ struct StateFileTests {
     }
 
     @Test func `an unreadable file is distinguished from an absent one`() throws {
-        // A folder in place of the file: even the superuser cannot read it.
+        // A folder is in place of the file, because even the superuser cannot read a folder as a
+        // file.
         try FileManager.default.createDirectory(
             atPath: file.path, withIntermediateDirectories: false)
         guard case .unreadable = file.read(pinned: pinned) else {
@@ -284,7 +288,7 @@ struct StateFileTests {
         }
     }
 
-    @Test func `entries that do not fit move to the second file`() throws {
+    @Test func `entries that do not fit into the first state file move to the second one`() throws {
         var state = state(transactions: 300)
         try file.write(state, code: code)
         #expect(try folder.bytes(file.path).count <= StateFile.bytesMax)

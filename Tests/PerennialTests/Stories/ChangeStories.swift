@@ -5,7 +5,8 @@ import Testing
 
 extension Stories {
     @Suite struct Change {
-        @Test func `3: a first launch without any answer stays unknown`() async throws {
+        @Test func `3: after a first launch without any answer, access stays unknown`() async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 await world.serverIs(.down)
@@ -39,7 +40,7 @@ extension Stories {
             }
         }
 
-        @Test func `18: a clock set forward closes nothing`() async throws {
+        @Test func `18: a clock set forward does not close access`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -100,7 +101,9 @@ extension Stories {
             }
         }
 
-        @Test func `39: a switched-off renewal is known after the next foreground`() async throws {
+        @Test func `39: renewal that was switched off is known after the next foreground`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Perennial
 
-/// Actions of the engine. Each story plays in a separate world.
+/// Plays actions of the engine. Each story has a separate world.
 extension Stories {
     @Suite struct OfItself {
-        @Test func `a grant shows at once while the app waits for changes`() async throws {
+        @Test func `a grant opens access at once while the app waits for changes`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.waitsForChanges = true }
@@ -23,7 +23,7 @@ extension Stories {
             }
         }
 
-        @Test func `requests wait for changes only if the app wants it`() async throws {
+        @Test func `requests wait for changes only if the app is configured so`() async throws {
             try await Stories.play { world in
                 let perennial = try await world.device(of: "anna").perennial()
                 _ = try await perennial.identify("anna")
@@ -107,7 +107,7 @@ extension World {
         try await send(method, server.absoluteString + path, body)
     }
 
-    /// A route of the simulator.
+    /// Sends a request to a route of the simulator.
     nonisolated func simulator(_ path: String, _ body: [String: any Sendable]) async throws {
         _ = try await send("POST", simulator.absoluteString + "/_sim/" + path, body)
     }

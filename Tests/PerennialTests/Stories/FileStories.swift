@@ -6,7 +6,9 @@ import Testing
 extension Stories {
     /// Stories about the SDK's files.
     @Suite struct Files {
-        @Test func `53: a file of another version is ignored, and closes nothing`() async throws {
+        @Test func `53: a state file of another version is ignored, and does not close access`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()
@@ -67,7 +69,8 @@ extension Stories {
             }
         }
 
-        @Test func `62: one refused document among twenty blocks no other`() async throws {
+        @Test func `62: if one of twenty documents is refused, the others are posted`() async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 for _ in 0..<20 { try await phone.buyElsewhere("seeds.100") }

@@ -4,7 +4,7 @@ import Testing
 
 extension Stories {
     @Suite struct Killing {
-        /// A number of points that is larger than any purchase has.
+        /// A number of points in a purchase that is larger than any purchase has.
         static let pointsMax = 200
 
         @Test func `15: a purchase that is killed at any point is credited once`() async throws {
@@ -56,7 +56,8 @@ extension Stories {
             }
         }
 
-        /// Buys, and ends the process at a point. Returns false if the purchase was over before it.
+        /// Buys, and ends the process at a point. Returns false if the purchase was over before
+        /// that point.
         private func kill(
             _ perennial: Perennial, on phone: Device, at point: Int
         ) async throws -> Bool {
@@ -87,7 +88,7 @@ extension Stories {
                 await world.serverIs(.down)
                 let second = try await phone.launch()
                 try await second.until { $0["pro"].isActive }
-                // Only the folder's one writer can spend.
+                // Only the process that writes the folder can spend.
                 await #expect(throws: Never.self) { try await second.purchase("seeds.100") }
             }
         }

@@ -61,7 +61,7 @@ extension Stories {
             }
         }
 
-        @Test func `8: empty answers of StoreKit at launch close nothing`() async throws {
+        @Test func `8: empty lists of StoreKit at launch do not close access`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()

@@ -61,7 +61,8 @@ extension Stories {
             }
         }
 
-        @Test func `55: keys that rotated while the app was away are verified from its own key`()
+        @Test
+        func `55: keys that rotated while the app was away are verified from the app's pinned key`()
             async throws
         {
             try await Stories.play { world in
@@ -94,7 +95,9 @@ extension Stories {
             }
         }
 
-        @Test func `a token signed by a key that nothing introduces is not kept`() async throws {
+        @Test func `a token signed by a key that no trusted key introduces is not stored`()
+            async throws
+        {
             try await Stories.play { world in
                 let other = try await world.device(of: "nobody")
                 try await other.perennial { $0.customer = "ann" }.purchase("guide")
@@ -175,7 +178,8 @@ extension Stories {
                         #expect(perennial["pro"].state == .unconfirmed)
                     }
                 }
-                // Silence proves nothing: the subscription has been renewed.
+                // The silence of store and server proves nothing: the subscription has been
+                // renewed.
                 #expect(!perennial["pro"].isKnown && perennial["pro"].state == .unknown)
                 await world.serverIs(.up)
                 try await perennial.refresh()

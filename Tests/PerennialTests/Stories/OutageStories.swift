@@ -33,7 +33,9 @@ extension Stories {
             }
         }
 
-        @Test func `12: a failing server is asked no sooner than it says`() async throws {
+        @Test func `12: requests to a failing server wait at least as long as the server says`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -59,7 +61,7 @@ extension Stories {
             }
         }
 
-        @Test func `13: while the store is down nothing is charged, and everything else works`()
+        @Test func `13: while the store is down no purchase is charged, and everything else works`()
             async throws
         {
             try await Stories.play { world in
@@ -92,7 +94,7 @@ extension Stories {
         }
 
         @Test(arguments: [false, true])
-        func `36: while a renewal cannot be charged, access is as the store grants it`(
+        func `36: while a renewal cannot be charged, the store decides about access`(
             grace: Bool
         ) async throws {
             try await Stories.play { world in

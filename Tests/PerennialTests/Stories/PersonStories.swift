@@ -5,7 +5,8 @@ import Testing
 extension Stories {
     /// Several people, and several phones.
     @Suite struct People {
-        @Test func `41: a customer who has a purchase already is joined only by a restore`()
+        @Test
+        func `41: a customer who already has a purchase gets an anonymous one only by a restore`()
             async throws
         {
             try await Stories.play { world in
@@ -28,7 +29,7 @@ extension Stories {
             }
         }
 
-        @Test func `44: after an offline log-in nothing is known until the first contact`()
+        @Test func `44: after an offline log-in access is unknown until the first contact`()
             async throws
         {
             try await Stories.play { world in
@@ -49,7 +50,7 @@ extension Stories {
             }
         }
 
-        @Test func `46: an Apple account that pays for another customer gets no sheet`()
+        @Test func `46: an Apple account that pays for another customer gets no payment sheet`()
             async throws
         {
             try await Stories.play { world in
@@ -136,7 +137,7 @@ extension Stories {
             }
         }
 
-        @Test func `52: an outdated preview changes nothing`() async throws {
+        @Test func `52: a restore by an outdated preview changes nothing`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -25,7 +25,7 @@ extension Stories {
             }
         }
 
-        @Test func `a purchase belongs to the customer who saw the sheet`() async throws {
+        @Test func `a purchase belongs to the customer who saw the payment sheet`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }
@@ -96,7 +96,7 @@ extension Stories {
             return nil
         }
 
-        @Test func `a server with a key that the app does not know opens nothing`() async throws {
+        @Test func `a server with a key that the app does not know opens no access`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 var keys = try await world.trustedKeys()
@@ -125,7 +125,9 @@ extension Stories {
             }
         }
 
-        @Test func `a refused key is not tried again and again`() async throws {
+        @Test func `after the server has refused its key, the app does not retry again and again`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 await world.serverIs(.answering(401))

@@ -69,7 +69,8 @@ extension Stories {
             return try JSONDecoder().decode(Answer.self, from: body).lines
         }
 
-        @Test func `26: an upgrade in the middle of a period leaves no gap`() async throws {
+        @Test func `26: an upgrade in the middle of a period leaves no gap in access`() async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()
@@ -161,7 +162,8 @@ extension Stories {
             }
         }
 
-        @Test func `51: a restore that finds nothing asks for the password once`() async throws {
+        @Test func `51: a restore that finds no purchase asks for the password once`() async throws
+        {
             try await Stories.play(passwords: 2) { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -21,8 +21,7 @@ extension Stories {
                 await world.serverIs(.down)
                 try await phone.buyElsewhere("seeds.100")
                 await perennial.enterForeground()
-                // The purchase that the server cannot record at the moment is listed last in every
-                // list.
+                // Every list ends with the purchase that the server cannot record at the moment.
                 try await world.faults(["devices": ["wrong_app": 1]])
                 await world.serverIs(.up)
                 let engine = try #require(perennial.engine)
@@ -70,7 +69,9 @@ extension Stories {
             }
         }
 
-        @Test func `a refused document that is signed again is not stored again`() async throws {
+        @Test func `a refused document that is signed again is not added to the outbox again`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 try await phone.buyElsewhere("seeds.100")
@@ -88,7 +89,8 @@ extension Stories {
         }
 
         @Test(arguments: ["", String(repeating: "a", count: 256), "null"])
-        func `a refused customer id loses no purchase`(id: String) async throws {
+        func `a purchase made after a customer id was refused is not lost`(id: String) async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -154,7 +156,7 @@ extension Stories {
             }
         }
 
-        @Test func `a log-in that cannot be stored at first is not forgotten`() async throws {
+        @Test func `a log-in that cannot be written at first is written later`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -195,7 +197,8 @@ extension Stories {
             }
         }
 
-        @Test func `a purchase recorded before the offerings are known is finished with them`()
+        @Test
+        func `a purchase recorded before the offerings are known is finished once they are known`()
             async throws
         {
             try await Stories.play { world in
@@ -213,13 +216,13 @@ extension Stories {
                     await outbox.hurry()
                     await engine.post()
                 }
-                // It was not known whether the purchase is ours.
+                // Until then, the app did not know whether the purchase was its own.
                 #expect(try await phone.finishesAll(perennial))
                 #expect(await outbox.entries == [])
             }
         }
 
-        @Test func `an empty customer in the configuration counts as none`() async throws {
+        @Test func `an empty customer id in the configuration counts as none`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "" }
@@ -228,7 +231,7 @@ extension Stories {
             }
         }
 
-        @Test func `a debit that cannot be stored is not booked`() async throws {
+        @Test func `a debit that cannot be written to the outbox is not booked`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -299,7 +302,7 @@ extension Stories {
 }
 
 extension Outbox {
-    /// Adds receipts that are not due until not one more byte fits.
+    /// Adds receipts that are not due, until the outbox has no room for one more byte.
     func fill() throws {
         for bytes in [1_000_000, 100_000, 10_000, 1000, 100, 10] {
             var number = 0
@@ -317,7 +320,7 @@ extension Outbox {
 }
 
 extension Device {
-    /// The outbox of an app that has opened its files.
+    /// Returns the outbox of an app that has opened its files.
     func outbox(of perennial: Perennial) async throws -> Outbox {
         let engine = try #require(perennial.engine)
         await engine.open()

@@ -29,7 +29,7 @@ extension Stories {
                 await #expect(throws: Perennial.Failure.self) {
                     try await first.purchase("pro.monthly", .init(seats: 4))
                 }
-                // All added seats, and one of the first.
+                // All added seats are refunded, and one of the first.
                 try await phone.change("pro.monthly", "refund", ["type": "full", "seats": 4])
                 #expect(try await phone.finishesAll(first))
                 #expect(first["pro"].isActive)

@@ -105,7 +105,7 @@ extension Stories {
             }
         }
 
-        @Test func `37: renewals in any order and number are posted once each`() async throws {
+        @Test func `37: renewals in any order and number are each posted once`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()
@@ -131,7 +131,7 @@ extension Stories {
         }
 
         @Test(arguments: ["expired_at_renewal", "lapsed_at_renewal"])
-        func `38: a status that is expired for a moment changes nothing`(
+        func `38: a status that is expired only for a moment does not close access`(
             fault: String
         ) async throws {
             try await Stories.play { world in
@@ -253,7 +253,7 @@ extension Stories {
             }
         }
 
-        @Test func `a cancelled task still gets the store's products`() async throws {
+        @Test func `a cancelled task can still read the store's products`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

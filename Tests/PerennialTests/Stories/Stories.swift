@@ -4,21 +4,21 @@ import PerennialTesting
 import Synchronization
 import Testing
 
-/// How much of each story is played.
+/// The part of each story that is played.
 enum StoryScale {
-    /// Whether everything is played in full: `PERENNIAL_STORIES=whole`. That takes longer than a
-    /// test's time limit.
+    /// Whether every story is played completely, by `PERENNIAL_STORIES=whole`. That takes longer
+    /// than a test's time limit.
     static let isWhole =
         ProcessInfo.processInfo.environment["PERENNIAL_STORIES"] == "whole"
 }
 
-/// Situations between an app, the App Store and the server. Each is a row of `Tables/rows.txt`, by
-/// its number, in its own world.
+/// Situations between an app, the App Store and the server. Each is a row of `Tables/rows.txt`,
+/// identified by its number, and has a separate world.
 @Suite(
     .serialized, .timeLimit(.minutes(StoryScale.isWhole ? 20 : 2)),
     .enabled(if: World.isAvailable, "skipped: no program"))
 enum Stories {
-    /// The days of most periods here, in seconds.
+    /// The length of most periods in these stories, in seconds.
     static let day = 86_400
 
     /// Plays a story in a new world. The world ends with the story, even if the story fails. At the
@@ -66,10 +66,10 @@ enum Stories {
 }
 
 extension Device {
-    /// The number of checks whether everything is finished.
+    /// How often the test checks whether all work is finished.
     static let looksMax = 200
 
-    /// Checks repeatedly whether everything is finished: no event reports it.
+    /// Checks repeatedly whether all work is finished, because no event reports the end.
     func finishesAll(_ perennial: Perennial) async throws -> Bool {
         for _ in 0..<Self.looksMax {
             await perennial.enterForeground()

@@ -75,7 +75,9 @@ extension Stories {
             }
         }
 
-        @Test func `an entry that cannot be removed is not sent again at once`() async throws {
+        @Test func `an entry that cannot be removed from the outbox is not sent again at once`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -86,7 +88,7 @@ extension Stories {
                 let outbox = try await phone.outbox(of: perennial)
                 let engine = try #require(perennial.engine)
                 try #require(await outbox.entries.count == 1)
-                // Nothing can be written any more.
+                // From now on the outbox cannot be written.
                 await outbox.close()
                 await world.serverIs(.up)
                 let posts = world.posts
@@ -98,7 +100,9 @@ extension Stories {
             }
         }
 
-        @Test func `no timer is set for a purchase that posts its own document`() async throws {
+        @Test func `while a purchase posts its own document, the outbox sets no timer for it`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

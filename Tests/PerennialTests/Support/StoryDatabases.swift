@@ -17,7 +17,7 @@ actor StoryDatabases {
         var description: String
     }
 
-    /// The data need not survive a loss of power.
+    /// The script that runs PostgreSQL. The data need not survive a loss of power.
     private static let script = """
         PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)"
         folder=$(mktemp -d -t stories-pg-XXXXXX); exec 2>"$folder/errors"
@@ -84,7 +84,7 @@ actor StoryDatabases {
         return made
     }
 
-    /// The next line; empty at the end.
+    /// The next line of the output; empty at the end.
     private static func line(of output: FileHandle) -> String {
         var text = ""
         while !text.hasSuffix("\n") {

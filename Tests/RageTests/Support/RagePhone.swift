@@ -12,8 +12,8 @@ struct RagePhone: Sendable {
         let id = try await program.makeDevice(account: account)
         let device = SimulatedDevice(simulator: program.simulator, id: id)
         self.device = device
-        // Perennial listens to the App Store from its initialiser on. The task that creates it
-        // decides which phone it listens to.
+        // Perennial listens to the App Store as soon as it is initialised. The task that creates
+        // it decides which phone it listens to.
         rage = SimulatedDevice.$current.withValue(device) {
             RageShop(
                 server: program.server, key: RageProgram.key,

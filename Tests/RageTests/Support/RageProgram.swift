@@ -17,8 +17,8 @@ struct RageProgram: Sendable {
     private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The program: `PERENNIAL_PROGRAM`, or the debug build of this repository. Nil if neither
-    /// exists.
+    /// The path of the program: `PERENNIAL_PROGRAM`, or the debug build of this repository. Nil if
+    /// neither exists.
     static let path: String? = {
         let built = package.appendingPathComponent("Server/.build/debug/perennial").path
         let named = ProcessInfo.processInfo.environment["PERENNIAL_PROGRAM"]
@@ -28,7 +28,7 @@ struct RageProgram: Sendable {
 
     static var isThere: Bool { path != nil }
 
-    /// Starts it. A shell ends it when this process has ended, however that happened.
+    /// Starts the program. A shell ends it when this process has ended, however that happened.
     init() throws {
         let program = try #require(Self.path, "skipped: no program")
         folder = FileManager.default.temporaryDirectory
@@ -55,7 +55,7 @@ struct RageProgram: Sendable {
         simulator = try Self.address("simulator", in: lines)
     }
 
-    /// Ends it, and deletes its folder.
+    /// Ends the program, and deletes its folder.
     func stop() {
         try? input.close()
         try? FileManager.default.removeItem(at: folder)
@@ -113,7 +113,7 @@ extension RageProgram {
             as: Clock.self)
     }
 
-    /// Reads, or posts a body.
+    /// Reads from a route, or posts a body to it.
     private func answer<Answer: Decodable>(
         _ url: URL, body: String? = nil, as type: Answer.Type
     ) async throws -> Answer {

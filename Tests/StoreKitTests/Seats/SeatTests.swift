@@ -4,7 +4,7 @@ import Testing
 @testable import StoreKit
 
 extension StoreTests {
-    /// Apple's names for subscriptions with several seats.
+    /// Tests Apple's names for subscriptions with several seats.
     @Suite struct SeatTests {
         private func world(
             invitations: String = "apple", _ more: [String: any Sendable] = [:]
@@ -109,7 +109,7 @@ extension StoreTests {
             #expect(try await renewal(on: phone).renewalQuantity == 8)
         }
 
-        @Test func `fewer seats, and seats of another product, are errors of StoreKit`()
+        @Test func `StoreKit throws an error for fewer seats, and for seats of another product`()
             async throws
         {
             let phone = try await world().device()

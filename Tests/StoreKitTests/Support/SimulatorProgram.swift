@@ -14,8 +14,8 @@ struct SimulatorProgram: Sendable {
     let url: URL
     private let process: ProcessEnd
 
-    /// The program: `PERENNIAL_PROGRAM`, or the debug build of this repository. Nil if neither
-    /// exists.
+    /// The path of the program: `PERENNIAL_PROGRAM`, or the debug build of this repository. Nil if
+    /// neither exists.
     static let path: String? = {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

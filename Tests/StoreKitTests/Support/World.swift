@@ -61,7 +61,7 @@ extension SimulatedDevice {
         try await Self.$current.withValue(self) { try await body() }
     }
 
-    /// The account's name.
+    /// The name of the store account.
     var account: String { String(id.prefix { $0 != "-" }) }
 
     func product(_ id: String) async throws -> Product {

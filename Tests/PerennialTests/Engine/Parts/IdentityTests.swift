@@ -2,12 +2,12 @@ import Testing
 
 @testable import Perennial
 
-/// All transitions of ``Identity``.
+/// Tests all transitions of ``Identity``.
 @Suite struct IdentityTests {
     enum Event: CaseIterable, Sendable {
         case known, change, beginLeaving, finishLeaving
 
-        /// Returns what the transition returns; true for one that returns nothing.
+        /// Returns what the transition returns; true for a transition that returns nothing.
         func happen(to identity: inout Identity) -> Bool {
             switch self {
             case .known: identity.recordKnown()
@@ -52,7 +52,7 @@ import Testing
     ]
 
     @Test(arguments: table)
-    func `in each state, each event leads to the expected state`(
+    func `in each state of the identity, each event leads to the expected state`(
         before: Identity.State, event: Event, result: Bool, after: Identity.State
     ) {
         var identity = Self.identity(in: before)
@@ -62,12 +62,12 @@ import Testing
         #expect(identity.isChangedUnread == (after == .changedUnread))
     }
 
-    @Test func `the table has every state and event`() {
+    @Test func `the table of the identity has every state and event`() {
         let states: [Identity.State] = [.unread, .changedUnread, .known, .leaving]
         #expect(Self.table.count == states.count * Event.allCases.count)
     }
 
-    @Test func `the files are read once, and again after a failure`() {
+    @Test func `the identity's files are read once, and again after a failure`() {
         var identity = Identity()
         #expect(identity.reading == .notBegun)
         #expect(identity.beginReading() == .first && identity.reading == .begun)
@@ -80,7 +80,7 @@ import Testing
         #expect(identity.beginReading() == .again)
     }
 
-    @Test func `a failure to read the files does not change who the customer is`() {
+    @Test func `if the files cannot be read, the customer stays the same`() {
         for state in [Identity.State.unread, .changedUnread, .known, .leaving] {
             var identity = Self.identity(in: state)
             _ = identity.beginReading()

@@ -20,7 +20,7 @@ import Testing
     /// Seed 475 found a bug: an answer about the customer was dropped after the purchase that it
     /// answered.
     @Test(arguments: [475] + Array(1...20))
-    func `no interleaving leaves a part stuck`(seed: UInt64) async throws {
+    func `no interleaving of events leaves a part of the engine stuck`(seed: UInt64) async throws {
         var dice = SeededDice(seed: seed)
         let clock = VirtualClock()
         let server = LateServer(
@@ -91,7 +91,7 @@ import Testing
             }
         }
 
-        /// Other tests check what it returns or throws.
+        /// Other tests check what the call returns or throws.
         private static func call(_ act: Act, _ perennial: Perennial) async {
             switch act {
             case .buyMonth: _ = try? await perennial.purchase("month")
@@ -109,7 +109,8 @@ import Testing
 }
 
 extension Engine {
-    /// Lists the parts that differ from their initial state, and what still waits. Empty at rest.
+    /// Lists the parts that differ from their initial state, and what still waits. The list is
+    /// empty at rest.
     fileprivate var unrest: [String] {
         get async {
             var found: [String] = []
@@ -126,7 +127,8 @@ extension Engine {
         }
     }
 
-    /// Lists contradictions between a part and its tasks, or another part. Empty if all is well.
+    /// Lists contradictions between a part and its tasks, or another part. The list is empty if
+    /// there are none.
     fileprivate var contradictions: [String] {
         var found: [String] = []
         func expect(_ isSo: Bool, _ claim: String) { if !isSo { found.append(claim) } }

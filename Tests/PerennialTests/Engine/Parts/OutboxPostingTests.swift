@@ -4,7 +4,7 @@ import Testing
 
 @testable import Perennial
 
-/// All transitions of ``OutboxPosting``.
+/// Tests all transitions of ``OutboxPosting``.
 @Suite struct OutboxPostingTests {
     private static let now = Timestamp(milliseconds: 1_798_000_000_000)
 
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: runs)
-    func `only one run posts at a time, and it continues if a caller waits`(
+    func `only one run posts the outbox at a time, and it continues if a caller waits`(
         before: OutboxPosting.State, isAwaited: Bool, begins: Bool, after: OutboxPosting.State
     ) {
         var posting = posting(in: before)
@@ -63,11 +63,11 @@ import Testing
 
     // MARK: - The next batch
 
-    @Test func `without due entries there is no batch`() {
+    @Test func `without due entries, there is no next batch to post`() {
         #expect(OutboxPosting().batch(of: []) == nil)
     }
 
-    @Test func `a batch has only documents with the attributes of the first one`() {
+    @Test func `a batch has only documents with the attributes of its first document`() {
         let first = Self.document("a")
         let alike = Self.document("b")
         let others = [
@@ -92,19 +92,19 @@ import Testing
         #expect(OutboxPosting().batch(of: due.reversed()) == [due[1]])
     }
 
-    @Test func `each debit and each log-in is a batch by itself`() {
+    @Test func `each debit and each log-in is posted in a separate batch`() {
         let others = [Self.document("a"), Self.debit("2")]
         for entry in [Self.debit("1"), Self.alias("anon")] {
             #expect(OutboxPosting().batch(of: [entry] + others) == [entry])
         }
     }
 
-    @Test func `a batch has a maximum size`() {
+    @Test func `a batch has at most the maximum number of documents`() {
         let due = (0...OutboxPosting.batchMax).map { Self.document("\($0)") }
         #expect(OutboxPosting().batch(of: due)?.count == OutboxPosting.batchMax)
     }
 
-    @Test func `an entry that was set apart is posted by itself`() {
+    @Test func `an entry that was set apart is posted in a separate batch`() {
         var apart = Self.document("a")
         apart.state = .setApart(code: "refused")
         #expect(OutboxPosting().batch(of: [apart, Self.document("b")]) == [apart])
@@ -187,7 +187,7 @@ import Testing
 
     // MARK: - Room and log-ins
 
-    @Test func `skipped documents are read again once`() {
+    @Test func `documents that were skipped for lack of room are read again once`() {
         var posting = OutboxPosting()
         #expect(posting.makeRoom() == false)
         posting.recordFull()

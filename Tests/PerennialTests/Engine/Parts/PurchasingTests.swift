@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perennial
 
-/// All transitions of ``Purchasing``, and the outcomes of a purchase.
+/// Tests all transitions of ``Purchasing``, and the outcomes of a purchase.
 @Suite struct PurchasingTests {
     private static let month = PurchaseKey(product: "month", customer: "anna")
     private static let year = PurchaseKey(product: "year", customer: "anna")
@@ -30,7 +30,7 @@ import Testing
     ]
 
     @Test(arguments: starts)
-    func `a purchase joins a running equal one, or waits for the purchase before it`(
+    func `a purchase joins an equal one that is running, or waits for another one to end`(
         before: [PurchaseKey], key: PurchaseKey, start: Purchasing.Start, after: [PurchaseKey]
     ) {
         var purchasing = purchasing(before)
@@ -55,13 +55,13 @@ import Testing
         #expect(purchasing.state == after)
     }
 
-    @Test func `the same product can be bought again afterwards`() {
+    @Test func `the same product can be bought again after its purchase has ended`() {
         var purchasing = purchasing([Self.month])
         purchasing.finish(Self.month)
         #expect(purchasing.start(Self.month) == .atOnce)
     }
 
-    @Test func `transactions of this process are remembered`() {
+    @Test func `the transactions of this process's purchases are remembered`() {
         var purchasing = Purchasing()
         #expect(purchasing.ownTransactions == [])
         purchasing.recordTransaction("1")
@@ -73,14 +73,14 @@ import Testing
 
     // MARK: - Outcomes
 
-    /// What the store returned, and the outcome. A sheet for `month` was shown at 100.
+    /// Each row: what the store returned, and the outcome. A sheet for `month` was shown at 100.
     struct Row: Sendable {
         var product = "month"
         var type = "Auto-Renewable Subscription"
         var expires: Int64? = 101
         var id = "2"
         var verdict: Verdict?
-        /// Nil if the purchase failed.
+        /// The expected outcome; nil if the purchase failed.
         var outcome: Perennial.Purchase.Outcome?
     }
 

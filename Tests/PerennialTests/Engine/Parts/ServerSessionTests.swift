@@ -2,7 +2,7 @@ import Testing
 
 @testable import Perennial
 
-/// All transitions of ``ServerSession``.
+/// Tests all transitions of ``ServerSession``.
 @Suite struct ServerSessionTests {
     private static let failingOnce = ServerSession.State.failing(inARow: 1, silentUntil: nil)
     private static let silent = ServerSession.State.failing(inARow: 0, silentUntil: 3_000)
@@ -12,7 +12,7 @@ import Testing
     private static let failingTwiceAndSilent = ServerSession.State.failing(
         inARow: 2, silentUntil: 3_000)
 
-    /// The result of a request, at the monotonic millisecond 1 000.
+    /// The result of a request, at the time 1 000 in milliseconds of the monotonic clock.
     enum Event: Sendable {
         case answer
         case temporaryFailure
@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: table)
-    func `each result of a request leads to the expected state`(
+    func `each result of a request leads to the expected state of the session`(
         before: [Event], event: Event, after: ServerSession.State
     ) {
         var session = ServerSession()
@@ -77,7 +77,7 @@ import Testing
         #expect(session.state == after)
     }
 
-    @Test func `the wait that the server asked for last counts`() {
+    @Test func `of several waits that the server asks for, the last one counts`() {
         var session = ServerSession()
         session.recordFailure(isTemporary: true, retryAfter: 60, at: 1_000)
         session.recordFailure(isTemporary: true, retryAfter: 2, at: 5_000)
@@ -86,7 +86,7 @@ import Testing
         #expect(session.state == .failing(inARow: 3, silentUntil: 7_000))
     }
 
-    @Test func `the pause that the server asked for ends`() {
+    @Test func `the pause that the server asked for is over after that time`() {
         var session = ServerSession()
         #expect(session.silence(at: 1_000) == 0)
         session.recordFailure(isTemporary: true, retryAfter: 2, at: 1_000)
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: ServerSession.Need.allCases)
-    func `a needed request stays needed until it succeeds`(need: ServerSession.Need) {
+    func `a request that is needed stays needed until it succeeds`(need: ServerSession.Need) {
         var session = ServerSession()
         #expect(session.needs == [])
         session.require(need)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `only one customer is followed at a time, and only once`() {
+    @Test func `changes of one customer at a time are followed, by one task`() {
         var session = ServerSession()
         #expect(session.follow("anna") && session.followed == "anna")
         #expect(session.follow("anna") == false)
@@ -192,7 +192,7 @@ import Testing
         #expect(session.requestsSent == free + 1, "What is held back is not counted.")
     }
 
-    @Test func `the keys are requested once a minute at most`() {
+    @Test func `the session requests the server's keys once a minute at most`() {
         var session = ServerSession()
         #expect(session.mayFetchKeys(at: 5) == true)
         #expect(session.mayFetchKeys(at: 60_004) == false)

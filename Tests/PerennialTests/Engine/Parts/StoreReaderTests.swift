@@ -2,7 +2,7 @@ import Testing
 
 @testable import Perennial
 
-/// All transitions of ``StoreReader``.
+/// Tests all transitions of ``StoreReader``.
 @Suite struct StoreReaderTests {
     private static func document(_ text: String) -> StoreDocument {
         StoreDocument(jws: text, isVerified: true)
@@ -27,7 +27,9 @@ import Testing
     ]
 
     @Test(arguments: starts)
-    func `a task begins only if none runs`(before: StoreReader.State, begins: Bool) {
+    func `a task that reads the store begins only if none runs`(
+        before: StoreReader.State, begins: Bool
+    ) {
         var reader = reader(in: before)
         #expect(reader.state == before)
         #expect(reader.start() == begins)
@@ -39,7 +41,7 @@ import Testing
     ]
 
     @Test(arguments: steps)
-    func `a task that is due records the announced documents`(
+    func `a reading task that is due records the announced documents`(
         before: StoreReader.State, recorded: [String]?, after: StoreReader.State
     ) {
         var reader = reader(in: before)
@@ -48,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [StoreReader.State.idle, .due, .recording])
-    func `the next task starts after the last one has ended`(before: StoreReader.State) {
+    func `the next reading task starts after the last one has ended`(before: StoreReader.State) {
         var reader = reader(in: before)
         reader.finish()
         #expect(reader.state == .idle)
@@ -56,7 +58,7 @@ import Testing
         #expect(reader.next()?.map(\.jws) == ["a"], "Nothing that was announced is lost.")
     }
 
-    @Test func `a document announced during a run is recorded by the same task, once`() {
+    @Test func `a document announced during a reading task is recorded by the same task, once`() {
         var reader = StoreReader()
         reader.announce(Self.document("a"))
         reader.announce(Self.document("b"))
@@ -70,7 +72,7 @@ import Testing
         #expect(reader.next()?.isEmpty == true, "The store is read without an announcement, too.")
     }
 
-    @Test func `planning a second look twice leads to one second look`() {
+    @Test func `if a second look at the store is planned twice, the reader looks once`() {
         var reader = StoreReader()
         #expect(reader.beginSecondLook(at: 1_000) == false)
         reader.planSecondLook(at: 1_000)
