@@ -49,78 +49,87 @@ private let grace = Renewal(
     }
 
     static let rows: [Row] = [
-        Row(claim: "paid at once", timeline: timeline(), now: start, state: .paid, until: end),
         Row(
-            claim: "paid to the last millisecond", timeline: timeline(),
+            claim: "a period is open from its first moment", timeline: timeline(), now: start,
+            state: .paid, until: end),
+        Row(
+            claim: "a period is open until its last millisecond", timeline: timeline(),
             now: Instant(milliseconds: end.milliseconds - 1), state: .paid, until: end),
         Row(
-            claim: "a trial", timeline: timeline(terms: .trial), now: start, state: .trial,
+            claim: "a trial is open", timeline: timeline(terms: .trial), now: start, state: .trial,
             until: end),
         Row(
-            claim: "an offer", timeline: timeline(terms: .offer), now: start, state: .offer,
+            claim: "a period with an offer is open", timeline: timeline(terms: .offer), now: start,
+            state: .offer,
             until: end),
         Row(
-            claim: "renewed early: paid to the end of the next period",
+            claim: "after an early renewal access lasts until the end of the next period",
             timeline: timeline(more: [renewed(from: end)]), now: end - minute, state: .paid,
             until: end + .days(30)),
         Row(
-            claim: "cancelled runs to its end",
+            claim: "a cancelled period stays open until its end",
             timeline: timeline(renewal: (off, start + .days(2))),
             now: end - minute, state: .paid, until: end),
         Row(
-            claim: "cancelled is shut at its end",
+            claim: "a cancelled period is closed at its end",
             timeline: timeline(renewal: (off, start + .days(2))),
             now: end, state: .expired, until: end),
         Row(
-            claim: "no news at the end is held open", timeline: timeline(renewal: (on, start)),
+            claim: "if no renewal is reported at the end, access is held open",
+            timeline: timeline(renewal: (on, start)),
             now: end, state: .unconfirmed, until: end + .hours(24)),
         Row(
-            claim: "nothing ever said of renewal is held open too", timeline: timeline(), now: end,
+            claim: "without any renewal information, access is also held open at the end",
+            timeline: timeline(), now: end,
             state: .unconfirmed, until: end + .hours(24)),
         Row(
-            claim: "the hold has an end", timeline: timeline(renewal: (on, start)),
+            claim: "the hold at the end of a period lasts a day",
+            timeline: timeline(renewal: (on, start)),
             now: end + .hours(24), state: .expired, until: end),
         Row(
-            claim: "news of renewal without the renewal holds until the next date",
+            claim: "a reported renewal without its payment is held open until the next date",
             timeline: timeline(
                 renewal: (Renewal(willRenew: true, renewsAt: end + .days(30)), end + minute)),
             now: end + .days(5), state: .unconfirmed, until: end + .days(30)),
         Row(
-            claim: "grace is open", timeline: timeline(renewal: (grace, end)), now: end + .days(1),
+            claim: "access is open during grace", timeline: timeline(renewal: (grace, end)),
+            now: end + .days(1),
             state: .grace, until: end + .days(16)),
         Row(
-            claim: "grace over is shut", timeline: timeline(renewal: (grace, end)),
+            claim: "access is closed after grace", timeline: timeline(renewal: (grace, end)),
             now: end + .days(16), state: .retry, until: end + .days(16)),
         Row(
-            claim: "a failed charge before the end changes nothing before the end",
+            claim: "a charge that fails before the end closes nothing before the end",
             timeline: timeline(renewal: (retrying, end - .hours(5))), now: end - minute,
             state: .paid,
             until: end),
         Row(
-            claim: "retry without grace is shut", timeline: timeline(renewal: (retrying, end)),
+            claim: "access is closed during retry without grace",
+            timeline: timeline(renewal: (retrying, end)),
             now: end, state: .retry, until: end),
         Row(
             claim: "retry ends after sixty days", timeline: timeline(renewal: (retrying, end)),
             now: end + .days(60), state: .expired, until: end),
         Row(
-            claim: "a grace date of an earlier period is stale",
+            claim: "the end of grace in an earlier period is ignored",
             timeline: timeline(
                 renewal: (Renewal(willRenew: true, graceUntil: start), end)),
             now: end + minute, state: .unconfirmed, until: end + .hours(24)),
         Row(
-            claim: "what was said before a period began says nothing about its end",
+            claim: "renewal information from before the period says nothing about its end",
             timeline: timeline(renewal: (grace, start - .days(1))), now: end, state: .unconfirmed,
             until: end + .hours(24)),
         Row(
-            claim: "a refund shuts at the moment of the refund",
+            claim: "a refund closes access at the time of the refund",
             timeline: timeline(revokedAt: start + .days(3)), now: start + .days(3),
             state: .refunded,
             until: start + .days(3)),
         Row(
-            claim: "before the refund it was open", timeline: timeline(revokedAt: start + .days(3)),
+            claim: "before the refund, access was open",
+            timeline: timeline(revokedAt: start + .days(3)),
             now: start + .days(3) - minute, state: .paid, until: start + .days(3)),
         Row(
-            claim: "a refund of a past period leaves the current one open",
+            claim: "a refund of a past period leaves the current period open",
             timeline: timeline(revokedAt: end + .days(2), more: [renewed(from: end)]),
             now: end + .days(3), state: .paid, until: end + .days(30)),
         Row(
@@ -128,86 +137,90 @@ private let grace = Renewal(
             timeline: timeline(more: [revokedRenewal]), now: end - minute, state: .paid,
             until: end),
         Row(
-            claim: "and shuts when it would have begun", timeline: timeline(more: [revokedRenewal]),
+            claim: "a refund of the renewal paid ahead closes access when its period would begin",
+            timeline: timeline(more: [revokedRenewal]),
             now: end, state: .refunded, until: end),
         Row(
-            claim: "upgraded, and the new product not heard of: held open",
+            claim: "after an upgrade to a product that is not known yet, access is held open",
             timeline: timeline(isUpgraded: true), now: start + .days(1), state: .unconfirmed,
             until: end),
         Row(
-            claim: "upgraded: the new product is open",
+            claim: "after an upgrade the new product is open",
             timeline: timeline(
                 isUpgraded: true, more: [renewed(from: start + .days(9), product: "premium")]),
             now: start + .days(9), state: .paid, until: start + .days(39)),
         Row(
-            claim: "upgraded and given back, the new product not heard of: held open",
+            claim: "after a refund and an upgrade to an unknown product, access is held open",
             timeline: timeline(revokedAt: start + .days(1), isUpgraded: true),
             now: start + .days(2), state: .unconfirmed, until: end),
         Row(
-            claim: "a renewal charged ahead, and an upgrade before it began: the upgrade is open",
+            claim: "an upgrade before a renewal that was charged ahead is open",
             timeline: timeline(more: [renewed(from: end), upgradedEarly]), now: end + .days(1),
             state: .paid, until: end + .days(29)),
         Row(
-            claim: "the same where the store says that the renewal was upgraded",
+            claim: "a renewal charged ahead and marked as upgraded does not extend the upgrade",
             timeline: timeline(more: [givenBack, upgradedEarly]), now: end + .days(29),
             state: .unconfirmed, until: end + .days(30)),
         Row(
-            claim: "cancelled before the period began, which was charged ahead",
+            claim: "if renewal is cancelled after a charge ahead, access ends with that period",
             timeline: timeline(
                 renewal: (
                     Renewal(willRenew: false, renewsAt: end + .days(30)), end - .hours(1)
                 ), more: [renewed(from: end)]), now: end + .days(30), state: .expired,
             until: end + .days(30)),
         Row(
-            claim: "put off, and the longer period not heard of: held until the date of renewal",
+            claim: "if the store postpones an end, access is held open until the later date",
             timeline: timeline(
                 renewal: (Renewal(willRenew: true, renewsAt: end + .days(9)), start + .days(3))),
             now: end + .days(8), state: .unconfirmed, until: end + .days(9)),
         Row(
-            claim: "when that date has come the news is on its way, as at any end",
+            claim: "at the postponed end, access is held open as at any end",
             timeline: timeline(
                 renewal: (Renewal(willRenew: true, renewsAt: end + .days(9)), start + .days(3))),
             now: end + .days(9), state: .unconfirmed, until: end + .days(9) + .hours(24)),
         Row(
-            claim: "and the hold has an end there, too",
+            claim: "the hold after a postponed end also lasts a day",
             timeline: timeline(
                 renewal: (Renewal(willRenew: true, renewsAt: end + .days(9)), start + .days(3))),
             now: end + .days(10), state: .expired, until: end + .days(9)),
         Row(
-            claim: "put off for somebody who has cancelled: had until the later date",
+            claim: "a postponed end also holds for a customer who has cancelled",
             timeline: timeline(
                 renewal: (Renewal(willRenew: false, renewsAt: end + .days(9)), start + .days(3))),
             now: end + .days(8), state: .unconfirmed, until: end + .days(9)),
         Row(
-            claim: "and no longer, for nothing follows",
+            claim: "at the postponed end, a cancelled subscription is closed",
             timeline: timeline(
                 renewal: (Renewal(willRenew: false, renewsAt: end + .days(9)), start + .days(3))),
             now: end + .days(9), state: .expired, until: end + .days(9)),
         Row(
-            claim: "once the store says that it has ended, it has",
+            claim: "a subscription that the store reports as ended is closed before a later date",
             timeline: timeline(
                 renewal: (
                     Renewal(willRenew: false, ending: .cancelled, renewsAt: end + .days(9)),
                     end + minute
                 )), now: end + .days(1), state: .expired, until: end),
         Row(
-            claim: "a promised month is tried again for ninety days",
+            claim: "the payment of a committed month is retried for ninety days",
             timeline: timeline(
                 commitment: Commitment(month: 2, months: 12), renewal: (retrying, end)),
             now: end + .days(89), state: .retry, until: end),
         Row(
-            claim: "and no longer",
+            claim: "the retry of a committed month ends after ninety days",
             timeline: timeline(
                 commitment: Commitment(month: 2, months: 12), renewal: (retrying, end)),
             now: end + .days(90), state: .expired, until: end),
         Row(
-            claim: "grace without the flag of retry", timeline: timeline(renewal: (unflagged, end)),
+            claim: "grace is open even if the retry flag is missing",
+            timeline: timeline(renewal: (unflagged, end)),
             now: end + .days(15), state: .grace, until: end + .days(16)),
         Row(
-            claim: "what we do not know is open by its period", timeline: timeline(kind: .unknown),
+            claim: "a product of an unknown type is open during its period",
+            timeline: timeline(kind: .unknown),
             now: end - minute, state: .paid, until: end),
         Row(
-            claim: "a clock somewhat behind the store's shuts nobody out", timeline: timeline(),
+            claim: "access is open if our clock is slightly behind the store's",
+            timeline: timeline(),
             now: start - minute, state: .paid, until: end),
     ]
 

@@ -62,139 +62,139 @@ private struct Row: CustomTestStringConvertible, Sendable {
 
     static let all = [
         Row(
-            "a period whose renewal is known is asked about a minute after its end",
+            "if the renewal information is known, a check is due a minute after the end",
             [month(), news(at: start)], asked: start, next: end + .seconds(60)),
         Row(
-            "a period whose renewal is not known is asked about an hour before its end",
+            "without renewal information, a check is due an hour before the end",
             [month()], asked: start, next: end - .hours(1)),
         Row(
-            "a renewal that was heard makes the question needless",
+            "after a reported renewal, no check is due at the end of the past period",
             [month(), month(number: 1), news(at: end)], asked: start + .days(5),
             next: start + .days(35)),
         Row(
-            "a renewal charged early, too",
+            "after a renewal charged early, a check is due a minute after the next end",
             [month(), month(number: 1, attested: end - .hours(20)), news(at: end - .hours(20))],
             asked: start + .days(29), next: start + .days(60) + .seconds(60)),
         Row(
-            "nothing new a minute after the end: again after a minute",
+            "if a check a minute after the end finds no change, the next is a minute later",
             [month(), news(at: start)], asked: end + .seconds(60), next: end + .seconds(120)),
         Row(
-            "nothing new two hours after the end: again after an hour",
+            "if a check two hours after the end finds no change, the next is an hour later",
             [month(), news(at: start)], asked: end + .hours(2), next: end + .hours(3)),
         Row(
-            "the store says that it renews, but not to what: again soon",
+            "if the store reports renewal but no new period, the next check is a minute later",
             [month(), news(at: end + .seconds(60))], asked: end + .seconds(60),
             next: end + .seconds(120)),
         Row(
-            "ended, and heard of: only the slow sweep",
+            "a subscription reported as ended is checked after ninety days",
             [month(), news(at: end, renews: false, ending: .cancelled)], asked: end,
             next: end + .days(90)),
         Row(
-            "ended for a year: more rarely still",
+            "a subscription that ended over a year ago is checked even more rarely",
             [month(), news(at: end, renews: false, ending: .cancelled)], asked: end + .days(400),
             next: end + .days(600)),
         Row(
-            "cancelled, and not heard of at its end: asked, it may have been taken back",
+            "a cancelled subscription is checked a minute after its end",
             [month(), news(at: start + .days(2), renews: false)], asked: start + .days(5),
             next: end + .seconds(60)),
         Row(
-            "grace, just begun: after an hour",
+            "in grace, the first check is due after an hour",
             [month(), news(at: end, retrying: true, grace: end + .days(16))], asked: start,
             next: end + .hours(1)),
         Row(
-            "grace, near its end: right after that",
+            "near the end of grace, a check is due a minute after that end",
             [month(), news(at: end, retrying: true, grace: end + .days(16))],
             asked: end + .days(15), next: end + .days(16) + .seconds(60)),
         Row(
-            "retry for a day: after another",
+            "after a day of retry, the next check is a day later",
             [month(), news(at: end, retrying: true)], asked: end + .days(1), next: end + .days(2)),
         Row(
-            "grace that is over counts as retry, though the flag is not set",
+            "grace that is over counts as retry, even if the retry flag is missing",
             [month(), news(at: end, grace: end + .days(16), ending: .billing)],
             asked: end + .days(20), next: end + .days(23)),
         Row(
-            "retry that ran out: only the sweep",
+            "after the end of retry, the next check is ninety days later",
             [month(), news(at: end, retrying: true)], asked: end + .days(61),
             next: end + .days(61 + 90)),
         Row(
-            "news of an upgrade to a product that it does not name: soon",
+            "an upgrade to an unknown product is checked a minute later",
             [month(attested: start + .days(3), isUpgraded: true), news(at: start)],
             asked: start, next: start + .days(3) + .seconds(60)),
         Row(
-            "an upgrade whose list was not read since: an hour after it",
+            "if an upgrade does not mark the old period, a check is due an hour later",
             [month(), instead(at: start + .days(3)), news(at: start + .days(3))], asked: start,
             next: start + .days(3) + .hours(1)),
         Row(
-            "an upgrade whose list was read, and which is not marked: as any month",
+            "if that check finds no mark either, the upgrade is checked like any month",
             [month(), instead(at: start + .days(3)), news(at: start + .days(3))],
             asked: start + .days(3) + .hours(1), next: start + .days(33) + .seconds(60)),
         Row(
-            "an upgrade that is marked: only the sweep",
+            "if an upgrade marks the old period, the next check is a month later",
             [month(isUpgraded: true), instead(at: start + .days(3)), news(at: start + .days(3))],
             asked: start, next: start + .days(30)),
         Row(
-            "an answer that does not name it either: later, the longer the period lasts",
+            "if a check does not find the upgrade's product, the next check is later",
             [month(attested: start + .days(4), isUpgraded: true), news(at: start)],
             asked: start + .days(4), next: start + .days(4) + .hours(12)),
         Row(
-            "a renewal charged ahead, and given back for another product: as though it were not",
+            "a renewal charged ahead and replaced by an upgrade does not change the next check",
             [
                 month(), month(number: 1, attested: end, isUpgraded: true),
                 instead(at: end - .days(1)), news(at: end),
             ],
             asked: end, next: end + .days(29) + .seconds(60)),
         Row(
-            "refunded: swept as long as the period lasts, since refunds are reversed",
+            "a refunded period is still checked, because refunds can be reversed",
             [month(revokedAt: start + .days(2))], asked: start + .days(3), next: start + .days(33)),
         Row(
-            "refunded, and renews all the same: asked after the end",
+            "a refunded period whose renewal is on is checked a minute after its end",
             [month(revokedAt: start + .days(2)), news(at: start + .days(2))],
             asked: start + .days(3), next: end + .seconds(60)),
         Row(
-            "refunded while the store collects: until it gives up",
+            "a period refunded during retry is checked a minute after the end of retry",
             [
                 month(attested: end + .days(10), revokedAt: end + .days(10)),
                 news(at: end + .days(10), retrying: true),
             ],
             asked: end + .days(59), next: end + .days(60) + .seconds(60)),
         Row(
-            "the store has named a later date: a minute after that, too",
+            "if the store postpones an end, a check is due a minute after the later date",
             [month(), news(at: start, due: end + .days(7))],
             asked: end + .days(6) + .hours(20), next: end + .days(7) + .seconds(60)),
         Row(
-            "the same, said after the end: nothing is due before that date, so ever more rarely",
+            "between the old and the postponed end, checks become rarer",
             [month(), news(at: end + .hours(8), due: end + .days(7))], asked: end + .hours(8),
             next: end + .hours(16)),
         Row(
-            "the same, a minute after the end: after an hour",
+            "a minute after the old end, the next check of a postponed end is an hour later",
             [month(), news(at: end + .seconds(60), due: end + .days(7))],
             asked: end + .seconds(60), next: end + .hours(1) + .seconds(60)),
         Row(
-            "the same, once that date is over: again as after any end",
+            "after the postponed end, checks are due as after any end",
             [month(), news(at: end + .days(7) + .seconds(60), due: end + .days(7))],
             asked: end + .days(7) + .seconds(60), next: end + .days(7) + .seconds(120)),
         Row(
-            "news that name no moment: a minute after they were heard",
+            "a change of product without a date is checked a minute after its arrival",
             [month(), undated(heard: start + .days(6))], asked: start + .days(5),
             next: start + .days(6) + .seconds(60)),
         Row(
-            "the same, where the store was asked too soon to know: again",
+            "a check at the arrival of an undated change is repeated a minute later",
             [month(), undated(heard: start + .days(6))], asked: start + .days(6),
             next: start + .days(6) + .seconds(60)),
         Row(
-            "the same, once the store was asked: as any month",
+            "once an undated change was checked, the next check is due after the end",
             [month(), undated(heard: start + .days(6))],
             asked: start + .days(6) + .seconds(60), next: end + .seconds(60)),
         Row(
-            "the same, where the store has said something of later: as any month",
+            "if later signed information is known, an undated change needs no check",
             [month(), undated(heard: start + .days(6)), news(at: start + .days(7))],
             asked: start + .days(5), next: end + .seconds(60)),
         Row(
-            "the same, beside what was signed before they were heard: asked, too",
+            "an undated change that arrives after signed information is checked",
             [month(), undated(heard: start + .days(6)), news(at: start + .days(4))],
             asked: start + .days(5), next: start + .days(6) + .seconds(60)),
         Row(
-            "a year is swept once a year",
+            "a yearly period is checked a minute after its end",
             [month(days: 365), news(at: start)], asked: start + .days(20),
             next: start + .days(365) + .seconds(60)),
     ]

@@ -91,33 +91,40 @@ import Testing
     }
 
     static let rows = [
-        Row(claim: "as we know it", used: 7, expected: answer(7, nil)),
         Row(
-            claim: "the app's word goes before", used: 7,
+            claim: "without a report by the app, the share that we know is sent", used: 7,
+            expected: answer(7, nil)),
+        Row(
+            claim: "the share that the app reported takes precedence", used: 7,
             told: PurchaseUsage(transaction: "1", delivery: .delivered, used: 9),
             expected: answer(9, nil)),
         Row(
-            claim: "which may leave the use to us", used: 7,
+            claim: "if the app reported no share, the share that we know is sent", used: 7,
             told: PurchaseUsage(transaction: "1", delivery: .delivered, used: nil),
             expected: answer(7, nil)),
         Row(
-            claim: "what did not come was not used", preference: .decline, used: 7,
+            claim: "of an item that was not delivered, nothing was used", preference: .decline,
+            used: 7,
             told: PurchaseUsage(transaction: "1", delivery: .other, used: 9),
             expected: answer(0, .decline, .other)),
         Row(
-            claim: "a subscription has no share", kind: .autoRenewable, preference: .grantProrated,
+            claim: "for a subscription no share is sent", kind: .autoRenewable,
+            preference: .grantProrated,
             used: 7, expected: answer(nil, .grantProrated)),
         Row(
-            claim: "a part of something used in part", preference: .grantProrated, used: 7,
+            claim: "a partial refund is preferred for an item used in part",
+            preference: .grantProrated, used: 7,
             expected: answer(7, .grantProrated)),
         Row(
-            claim: "all of what was not used", preference: .grantProrated, used: 0,
+            claim: "a full refund is preferred for an unused item", preference: .grantProrated,
+            used: 0,
             expected: answer(0, .grantFull)),
         Row(
-            claim: "nothing of what was used up", preference: .grantProrated, used: 100_000,
+            claim: "no refund is preferred for an item that was used up",
+            preference: .grantProrated, used: 100_000,
             expected: answer(100_000, .decline)),
         Row(
-            claim: "no part of what nobody knows", kind: .nonConsumable,
+            claim: "no partial refund is preferred if the share is unknown", kind: .nonConsumable,
             preference: .grantProrated, expected: answer(nil, nil)),
     ]
 

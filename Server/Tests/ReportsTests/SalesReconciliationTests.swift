@@ -31,7 +31,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
             ours[1] = .sale(on: 12, "pro", units: 4)
         },
         PlantedDifference(
-            "a refund that we heard of a week later", .refundOnAnotherDay, isResidual: false
+            "a refund that we learned of a week later", .refundOnAnotherDay, isResidual: false
         ) { ours, apples, _ in
             ours.append(.refund(on: 20, "pro"))
             apples.append(.refund(on: 13, "pro"))
@@ -54,7 +54,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
             ours[0].units += 3
             ours[0].freeUnits = 3
         },
-        PlantedDifference("a sale that we never heard of", .notHeardOf) { _, apples, _ in
+        PlantedDifference("a sale that we do not know", .notHeardOf) { _, apples, _ in
             apples[0].add(.sale(on: 10, "pro", units: 1))
         },
         PlantedDifference("a sale that the file lacks", .notInFile) { ours, _, _ in

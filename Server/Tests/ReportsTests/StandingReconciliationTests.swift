@@ -18,15 +18,17 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
     }
 
     static let all = [
-        PlantedStanding("nothing", [], isResidual: false) { _, _ in },
-        PlantedStanding("an active one that we never heard of", [.notHeardOf]) { _, apples in
+        PlantedStanding("no difference", [], isResidual: false) { _, _ in },
+        PlantedStanding("an active subscription that we do not know", [.notHeardOf]) { _, apples in
             apples.active += 1
         },
-        PlantedStanding("an active one that the file lacks", [.notInFile]) { ours, _ in
+        PlantedStanding("an active subscription that the file lacks", [.notInFile]) { ours, _ in
             ours.active += 1
         },
-        PlantedStanding("a trial that began", [.notHeardOf]) { _, apples in apples.trials += 1 },
-        PlantedStanding("a payment that is still tried", [.notHeardOf]) { _, apples in
+        PlantedStanding("a trial that we do not know", [.notHeardOf]) { _, apples in
+            apples.trials += 1
+        },
+        PlantedStanding("a retried payment that we do not know", [.notHeardOf]) { _, apples in
             apples.retry += 1
         },
         PlantedStanding("a grace period after a trial", [.graceAfterTrial], isResidual: false) {
@@ -36,14 +38,14 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
             apples.grace += 1
         },
         PlantedStanding(
-            "a refund that was reversed before we knew", [.refundReversed], isResidual: false
+            "a refund that we learned of after its reversal", [.refundReversed], isResidual: false
         ) {
             ours, apples in
             ours.restored = 1
             apples.active += 1
         },
         PlantedStanding(
-            "a free period that was given back before we knew", [.refundReversed],
+            "a refund of a free period that we learned of after its reversal", [.refundReversed],
             isResidual: false
         ) { ours, apples in
             ours.restoredTrials = 1
@@ -62,13 +64,18 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
             ours.overSoon = 1
             apples.retry -= 1
         },
-        PlantedStanding("a retry that ended at midnight, and one more", [.dayBoundary, .notInFile])
-        {
+        PlantedStanding(
+            "a retry that ended at midnight, and another one that the file lacks",
+            [.dayBoundary, .notInFile]
+        ) {
             ours, apples in
             ours.overSoon = 1
             apples.retry -= 2
         },
-        PlantedStanding("a reversed refund, and one more", [.refundReversed, .notHeardOf]) {
+        PlantedStanding(
+            "a reversed refund, and an active subscription that we do not know",
+            [.refundReversed, .notHeardOf]
+        ) {
             ours, apples in
             ours.restored = 1
             apples.active += 2

@@ -61,49 +61,53 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
             "a subscription, and offerings in the app that name it", listed: [month],
             bundled: shop, before: .open, after: .open),
         AnswerRow(
-            "a subscription, and offerings in the app from before there was one", listed: [month],
+            "a subscription, and offerings in the app that do not know it yet", listed: [month],
             bundled: ["basic": ["basic"]], before: .unknown, after: .open),
         AnswerRow(
-            "a subscription, and offerings in the app from before it changed its right",
+            "a subscription, and offerings in the app with its former right",
             listed: [month], bundled: ["month": ["basic"]], before: .unknown, after: .open),
         AnswerRow(
-            "a subscription that gives the right no more", listed: [month], bundled: shop,
+            "a subscription that no longer gives the right", listed: [month], bundled: shop,
             gives: ["month": ["basic"]], before: .open, after: .shut),
         AnswerRow(
             "a product that the server does not list", listed: [Sale("1", "odd")],
             before: .unknown, after: .shut),
         AnswerRow(
-            "a product that nobody lists", listed: [Sale("1", "odd")], bundled: shop,
+            "a product that neither server nor bundled offerings list", listed: [Sale("1", "odd")],
+            bundled: shop,
             before: .unknown, after: .shut),
         AnswerRow(
-            "what is bought once", listed: [.once("1", "guide")], before: .unknown, after: .open),
+            "a one-time purchase", listed: [.once("1", "guide")], before: .unknown, after: .open),
         AnswerRow("a term", listed: [.term("1", "season")], before: .unknown, after: .open),
         AnswerRow(
-            "a family member's", listed: [Sale("1", "month") { $0.isFamilyShared = true }],
+            "a subscription of a family member",
+            listed: [Sale("1", "month") { $0.isFamilyShared = true }],
             before: .unknown, after: .open),
         AnswerRow(
-            "what was finished by an earlier installation",
+            "a purchase that an earlier installation finished",
             listed: [Sale("1", "month") { $0.isUnfinished = false }], before: .unknown,
             after: .open),
-        AnswerRow("what gives something else", listed: [basic], before: .unknown, after: .shut),
         AnswerRow(
-            "what gives something else, by the offerings in the app", listed: [basic],
+            "a purchase that gives another right", listed: [basic], before: .unknown, after: .shut),
+        AnswerRow(
+            "a purchase that gives another right by the offerings in the app", listed: [basic],
             bundled: shop, before: .unknown, after: .shut),
         AnswerRow(
-            "what gives something else, and a grant", listed: [basic], granted: ["pro"],
+            "a purchase that gives another right, and a grant", listed: [basic], granted: ["pro"],
             bundled: shop, before: .unknown, after: .open),
         AnswerRow("coins", listed: [.coins("1", "coins")], before: .unknown, after: .shut),
         AnswerRow(
-            "what has ended", listed: [.lapsed("1", "month")], bundled: shop, before: .unknown,
+            "a subscription that has ended", listed: [.lapsed("1", "month")], bundled: shop,
+            before: .unknown,
             after: .shut),
         AnswerRow(
-            "what was refunded", listed: [.refunded("1", "month")], bundled: shop,
+            "a subscription that was refunded", listed: [.refunded("1", "month")], bundled: shop,
             before: .unknown, after: .shut),
         AnswerRow(
             "a person who bought with another store account", person: "ann",
             elsewhere: [month], before: .unknown, after: .open),
         AnswerRow(
-            "a person whose store account here has something else", person: "ann",
+            "a person whose store account here has another purchase", person: "ann",
             listed: [basic], elsewhere: [month], bundled: shop, before: .unknown, after: .open),
         AnswerRow(
             "a person whose subscription here has ended", person: "ann",
@@ -114,7 +118,7 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
             listed: [.refunded("3", "month")], elsewhere: [Sale("4", "year")], bundled: shop,
             before: .unknown, after: .open),
         AnswerRow(
-            "a person who has something already", person: "ann", listed: [month],
+            "a person who already has another purchase", person: "ann", listed: [month],
             elsewhere: [basic], before: .unknown, after: .open),
     ]
 

@@ -53,7 +53,7 @@ import Testing
             testDescription: "2, 5: a trial converts", steps: [.buy("pro.yearly"), .waits("P1W")],
             told: [.year2018: buys, .year2021: buys + ["DID_RENEW"]]),
         Life(
-            testDescription: "7, 8, 9: renewal off, on, off, and the end without a word",
+            testDescription: "7, 8, 9: renewal off, on, off, and the end without a notification",
             steps: [
                 .buy("pro.monthly"), .does(.cancel), .does(.resume), .does(.cancel), .waits("P2M"),
             ],
@@ -124,7 +124,7 @@ import Testing
             testDescription: "46: ended by Apple", steps: [.buy("pro.monthly"), .does(.expire)],
             told: [.year2021: buys]),
         Life(
-            testDescription: "the sandbox is silent about failing payments",
+            testDescription: "the sandbox sends nothing about failing payments",
             environment: .sandbox,
             steps: [.buy("pro.monthly"), .does(.failBilling), .waits("PT6M")],
             told: [.year2021: buys]),

@@ -62,32 +62,32 @@ import Testing
                 "pending_renewal_info.0.product_id": "premium",
             ]),
         Turn(
-            testDescription: "a downgrade to come",
+            testDescription: "a pending downgrade",
             steps: [.buy("pro"), .does(.changeProduct("plus"))],
             says: [
                 "pending_renewal_info.0.product_id": "pro",
                 "pending_renewal_info.0.auto_renew_product_id": "plus",
             ]),
         Turn(
-            testDescription: "a price to be agreed",
+            testDescription: "a price increase without consent yet",
             steps: [.buy("pro"), .does(.raisePrice(rise))],
             says: [
                 "pending_renewal_info.0.price_consent_status": "0",
                 "pending_renewal_info.0.price_increase_status": "0",
             ]),
         Turn(
-            testDescription: "a price agreed",
+            testDescription: "a price increase with consent",
             steps: [.buy("pro"), .does(.raisePrice(rise)), .does(.consent)],
             says: ["pending_renewal_info.0.price_consent_status": "1"]),
         Turn(
-            testDescription: "what a family shares", steps: [.household, .buy("pro")],
+            testDescription: "a purchase that a family shares", steps: [.household, .buy("pro")],
             device: "ben-1",
             says: [
                 "receipt.in_app.0.in_app_ownership_type": "FAMILY_SHARED",
                 "latest_receipt_info.0.in_app_ownership_type": "FAMILY_SHARED",
             ]),
         Turn(
-            testDescription: "what a family shares no more",
+            testDescription: "the end of family sharing",
             steps: [.household, .buy("pro"), .does(.refund())], device: "ben-1",
             says: ["latest_receipt_info.0.cancellation_date": "2026-01-10 20:00:00 Etc/GMT"]),
     ]

@@ -217,22 +217,22 @@ import Testing
             testDescription: "a win-back offer that is switched off",
             steps: lapsed + [.winBack("never")], code: "offer_not_eligible"),
         Refusal(
-            testDescription: "a code for new customers, in the hands of a subscriber",
+            testDescription: "a code for new customers, redeemed by a subscriber",
             steps: [.buy("pro.monthly"), .redeem("NEWCAT")], code: "offer_not_eligible"),
         Refusal(
-            testDescription: "a code for former customers, in the hands of a new one",
+            testDescription: "a code for former customers, redeemed by a new customer",
             steps: [.buy("pro.monthly", "OLDCAT")], code: "offer_not_eligible"),
         Refusal(
-            testDescription: "a code for the second time",
+            testDescription: "a code that is redeemed a second time",
             steps: [.buy("pro.monthly", "ANYCAT"), .redeem("ANYCAT")], code: "offer_not_eligible"),
         Refusal(
             testDescription: "an offer of another product", steps: [.buy("basic", "promo.free")],
             code: "unknown_offer"),
         Refusal(
-            testDescription: "a promotional offer where a code is asked for",
+            testDescription: "a promotional offer in place of a code",
             steps: [.buy("pro.monthly"), .redeem("promo.free")], code: "unknown_offer"),
         Refusal(
-            testDescription: "an offer for what is bought once", steps: [.buy("gem", "ANYCAT")],
+            testDescription: "an offer for a one-time purchase", steps: [.buy("gem", "ANYCAT")],
             code: "unknown_offer"),
     ]
 

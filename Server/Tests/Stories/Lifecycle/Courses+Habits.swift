@@ -91,7 +91,8 @@ extension Course {
         [.orders(promise), .does(.failBilling), .waits("P1M")],
     ].enumerated().map { number, steps in
         Course(
-            name: "ended untold \(number)", set: { $0.quirks = [.expiredNeverSent] }, steps: steps)
+            name: "ended without a notification, \(number)",
+            set: { $0.quirks = [.expiredNeverSent] }, steps: steps)
     }
 
     // MARK: Events that coincide

@@ -54,7 +54,7 @@ extension Life {
             [.buy("pro.monthly"), .pass("P5D"), .change("cancel")] + toTheLastMinute
                 + [.pass("P2D"), .pass("P40D")]),
         Life(
-            "cancelled, and taken back before the end",
+            "cancelled, and renewed again before the end",
             [
                 .buy("pro.monthly"), .pass("P5D"), .change("cancel"), .pass("P5D"),
                 .change("resume"),
@@ -103,7 +103,7 @@ extension Life {
                 .pass("P30D"), .pass("P30D"), .pass("P30D"),
             ]),
         Life(
-            "cancelled during grace is shut at once",
+            "cancelled during grace, and closed at once",
             [
                 .buy("pro.monthly"), .change("fail-billing"), .pass("P33D"), .change("cancel"),
                 .pass("P1D"), .pass("P60D"),
@@ -127,7 +127,7 @@ extension Life {
                 .pass("P20D"), .pass("P30D"),
             ]),
         Life(
-            "a downgrade taken back",
+            "a downgrade that is undone",
             [
                 .buy("pro.monthly"), .pass("P9D"), .changeProduct("plus.monthly"), .pass("P2D"),
                 .changeProduct("pro.monthly"), .pass("P40D"),
@@ -152,13 +152,13 @@ extension Life {
                 .pass("P10D"), .pass("P40D"),
             ]),
         Life(
-            "first heard of by notification, claimed by a device later",
+            "first known by notification, and claimed by a device later",
             [.buyUnheard("pro.monthly"), .pass("P40D"), .restore, .pass("P10D"), .pass("P40D")]),
         Life(
             "ended by the store",
             [.buy("pro.monthly"), .pass("P9D"), .change("expire"), .pass("P1D")]),
         Life(
-            "renewed by hand, ahead of time",
+            "renewed manually, ahead of time",
             [.buy("pro.monthly"), .pass("P9D"), .change("renew-now"), .pass("P1D"), .pass("P40D")]),
         Life(
             "a month becomes a year, paid ahead",
@@ -173,7 +173,7 @@ extension Life {
                 .change("renew-now"), .pass("P3D"), .pass("P10D"), .pass("P40D"),
             ]),
         Life(
-            "a change to another right, paid ahead, and given back",
+            "a change to another right, paid ahead, and refunded",
             [
                 .buy("premium.monthly"), .pass("P9D"), .changeProduct("plus.monthly"),
                 .change("renew-now"), .pass("P1D"), .change("refund"), .pass("P40D"),

@@ -20,45 +20,64 @@ import Testing
     private static let most = Int64(Int32.max)
 
     private static let rows = [
-        Row(name: "the most seats", quantity: most, seats: most, paid: "19327352823.00"),
-        Row(name: "more than the most", quantity: most + 1, seats: 1, paid: "9.00"),
-        Row(name: "the largest number", quantity: .max, seats: 1, paid: "9.00"),
-        Row(name: "no seat", quantity: 0, seats: 1, paid: "9.00"),
-        Row(name: "less than none", quantity: -5, seats: 1, paid: "9.00"),
-        Row(name: "tiers of all", quantity: 3, tiers: [(9_990, 3)], seats: 3, paid: "29.97"),
-        Row(name: "tiers of fewer", quantity: 3, tiers: [(9_990, 2)], seats: 3, paid: "27.00"),
-        Row(name: "tiers of more", quantity: 3, tiers: [(9_990, 5)], seats: 3, paid: "27.00"),
+        Row(
+            name: "the largest valid number of seats", quantity: most, seats: most,
+            paid: "19327352823.00"),
+        Row(
+            name: "one seat more than the largest valid number", quantity: most + 1, seats: 1,
+            paid: "9.00"),
+        Row(
+            name: "the largest integer as the number of seats", quantity: .max, seats: 1,
+            paid: "9.00"),
+        Row(name: "zero seats", quantity: 0, seats: 1, paid: "9.00"),
+        Row(name: "a negative number of seats", quantity: -5, seats: 1, paid: "9.00"),
+        Row(
+            name: "tiers that add up to all seats", quantity: 3, tiers: [(9_990, 3)], seats: 3,
+            paid: "29.97"),
+        Row(
+            name: "tiers that add up to fewer seats", quantity: 3, tiers: [(9_990, 2)], seats: 3,
+            paid: "27.00"),
+        Row(
+            name: "tiers that add up to more seats", quantity: 3, tiers: [(9_990, 5)], seats: 3,
+            paid: "27.00"),
         Row(
             name: "a negative price", quantity: 3, tiers: [(9_990, 2), (-9_990, 1)], seats: 3,
             paid: "27.00"),
         Row(
-            name: "a tier of no seat", quantity: 3, tiers: [(9_990, 3), (7_990, 0)], seats: 3,
+            name: "a tier of zero seats", quantity: 3, tiers: [(9_990, 3), (7_990, 0)], seats: 3,
             paid: "27.00"),
         Row(
-            name: "a tier of less than none", quantity: 3, tiers: [(9_990, 5), (7_990, -2)],
+            name: "a tier with a negative number of seats", quantity: 3,
+            tiers: [(9_990, 5), (7_990, -2)],
             seats: 3, paid: "27.00"),
         Row(
             name: "a free tier", quantity: 3, tiers: [(9_990, 2), (0, 1)], seats: 3, paid: "19.98"),
         Row(
-            name: "the dearest seats", quantity: 3, tiers: [(dearest, 3)], seats: 3,
+            name: "three seats at the highest possible price", quantity: 3, tiers: [(dearest, 3)],
+            seats: 3,
             paid: "1000000000000.00"),
         Row(
-            name: "the dearest of many", quantity: most, tiers: [(dearest, most)], seats: most,
+            name: "the largest number of seats at the highest possible price", quantity: most,
+            tiers: [(dearest, most)], seats: most,
             paid: "1000000000000.00"),
         Row(
-            name: "numbers that overflow", quantity: 3, tiers: [(1, .max), (1, .max), (1, 5)],
+            name: "tiers whose sum of seats overflows", quantity: 3,
+            tiers: [(1, .max), (1, .max), (1, 5)],
             seats: 3, paid: "27.00"),
         Row(
             name: "thousands of tiers", quantity: 5_000,
             tiers: Array(repeating: (1, 1), count: 5_000), seats: 5_000, paid: "45000.00"),
         Row(
-            name: "more refunded than bought", quantity: 3, tiers: [(9_990, 3)], revoked: 9,
+            name: "more refunded seats than bought ones", quantity: 3, tiers: [(9_990, 3)],
+            revoked: 9,
             seats: 0, paid: ""),
         Row(
-            name: "most refunded", quantity: 3, tiers: [(9_990, 3)], revoked: .max, seats: 0,
+            name: "the largest integer as the number of refunded seats", quantity: 3,
+            tiers: [(9_990, 3)], revoked: .max, seats: 0,
             paid: ""),
         Row(
-            name: "less than none refunded", quantity: 3, tiers: [(9_990, 3)], revoked: -1,
+            name: "a negative number of refunded seats", quantity: 3, tiers: [(9_990, 3)],
+            revoked: -1,
             seats: 3, paid: "29.97"),
     ]
 
