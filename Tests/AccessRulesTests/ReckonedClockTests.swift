@@ -82,7 +82,7 @@ import Testing
         #expect(wound == at(0), "it stays a lower limit")
     }
 
-    @Test func `an anchor counts once it is proven, or once a contact has replaced it`() {
+    @Test func `a clock's anchor counts once it is proven, or once a contact has replaced it`() {
         var proven = forged()
         proven.confirm()
         var contacted = forged()

@@ -111,7 +111,7 @@ import Testing
         func encode(to encoder: any Encoder) {}
     }
 
-    @Test func `a value that encodes nothing is refused`() {
+    @Test func `encoding a value without content is refused`() {
         #expect(throws: EncodingError.self) { try ContractEncoder().encode([Silent()]) }
     }
 

@@ -246,7 +246,9 @@ struct ScriptedStoreTests {
         #expect(perennial["promise"].daysRemaining(at: perennial.now, calendar: .utc) == 365)
     }
 
-    @Test func `a plan that the product lacks is refused before a sheet is shown`() async throws {
+    @Test func `buying with a plan that the product lacks is refused before a sheet is shown`()
+        async throws
+    {
         let perennial = store.perennial()
         let monthly = try #require(Self.promise.plans.last)
         let failure = await #expect(throws: Perennial.Failure.self) {
@@ -281,7 +283,7 @@ struct ScriptedStoreTests {
         #expect(try await perennial.spend(51, from: "seeds", for: "another tree").balance == 0)
     }
 
-    @Test func `another customer gets none of the purchases`() async throws {
+    @Test func `after a log-in as another customer, none of the purchases is shown`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("guide")
         try await perennial.purchase("seeds.100")
@@ -369,7 +371,7 @@ struct ScriptedStoreTests {
         #expect(perennial.explain("guide").steps.isEmpty == false)
     }
 
-    @Test func `a preview shows the values that it was given`() async throws {
+    @Test func `a preview of a view shows the values that the test gives`() async throws {
         let open = Perennial.Access(entitlement: "pro", isActive: true, state: .paid)
         let offering = Perennial.Offering(id: "paywall", products: [Self.monthly])
         let perennial = Perennial.preview(

@@ -69,7 +69,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a device has its own clock`() async throws {
+        @Test func `a simulated device has a clock that can be set`() async throws {
             let world = try await World()
             let phone = try await world.device()
             let store = Date(timeIntervalSince1970: 1_767_268_800)
@@ -98,7 +98,9 @@ extension StoreTests {
             #expect(causes == ["sync", "refresh"])
         }
 
-        @Test func `a device without a name throws an error that explains it`() async throws {
+        @Test func `a call on a device without a name throws an error that explains the mistake`()
+            async throws
+        {
             let nameless = SimulatedDevice(simulator: try await World().url, id: "")
             await nameless.use {
                 do {

@@ -16,7 +16,7 @@ import Testing
         return try JSON(parsing: try #require(jws.payload))
     }
 
-    @Test func `a token names its issuer and app and is valid for less than an hour`()
+    @Test func `a bearer token names its issuer and app and is valid for less than an hour`()
         async throws
     {
         let bench = try Bench(.transaction)

@@ -14,7 +14,7 @@ import Testing
         #expect(try request.body.map { try JSON(parsing: $0) } == body)
     }
 
-    @Test func `statuses of all subscription groups are returned`() async throws {
+    @Test func `the client returns the statuses of all subscription groups`() async throws {
         func chain(_ id: String, _ status: JSON) -> JSON {
             [
                 "originalTransactionId": .string(id), "status": status,
@@ -94,7 +94,7 @@ import Testing
         try check(bench.script.requests.last, "GET /inApps/v1/notifications/test/abc_12")
     }
 
-    @Test func `consumption is sent in Apple's terms`() async throws {
+    @Test func `the client sends consumption in Apple's terms`() async throws {
         let bench = try Bench(AppStoreResponse(status: 202), AppStoreResponse(status: 202))
         try await bench.client.sendConsumption(
             Consumption(

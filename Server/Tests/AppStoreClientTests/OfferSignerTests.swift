@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test func `our version 1 signature signs the same text as the one of Apple's library`() throws
+    @Test func `our version 1 signature of an offer signs the same text as Apple's library`() throws
     {
         let text = signer.signedText(
             product: "pro.monthly", offer: "stay", token: Self.token, nonce: Self.nonce,

@@ -21,7 +21,7 @@ import Testing
         #expect(pace.consumeCall(Self.budget, at: date(100)) == date(200))
     }
 
-    @Test func `a refused call may be sent at the time that the refusal names`() {
+    @Test func `after Apple refuses a call, it may be sent at the time that the refusal names`() {
         var pace = Pace()
         for _ in 0..<Self.budget.burst { _ = pace.consumeCall(Self.budget, at: date(0)) }
         var now = date(0)
@@ -42,7 +42,9 @@ import Testing
         #expect(pace.reserve(Self.budget, at: date(300)) == date(5100))
     }
 
-    @Test func `a waiting limiter delays calls until their turn and refuses none`() async throws {
+    @Test func `a rate limiter that waits delays calls until their turn and refuses none`()
+        async throws
+    {
         let waits = Mutex<[Duration]>([])
         let pacing = RateLimiter.waiting { wait in waits.withLock { $0.append(wait) } }
         let budget = Endpoint.order.budget(in: .sandbox)

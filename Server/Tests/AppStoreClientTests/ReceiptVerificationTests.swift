@@ -58,7 +58,9 @@ private final class StubStore: Sendable {
     }
 
     @Test(arguments: [StoreEnvironment.production, .sandbox])
-    func `a receipt of the other environment is sent to that environment`(first: StoreEnvironment)
+    func `a receipt of the other environment is sent to the other environment's address`(
+        first: StoreEnvironment
+    )
         async throws
     {
         let other: StoreEnvironment = first == .production ? .sandbox : .production

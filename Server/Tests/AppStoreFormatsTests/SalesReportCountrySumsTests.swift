@@ -82,7 +82,7 @@ import Testing
         #expect(failure?.code == .cellCount && failure?.line == 7)
     }
 
-    @Test func `a file that ends before its sums is refused`() {
+    @Test func `a financial report that ends before its country sums is refused`() {
         for count in 1..<Self.table.count {
             let failure = Self.failure(Array(Self.table.prefix(count)))
             #expect(failure?.code == .incomplete, "\(count) lines")

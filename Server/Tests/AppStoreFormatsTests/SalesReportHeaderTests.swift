@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: layouts)
-    func `an unknown column is refused, except in sales and subscription reports`(
+    func `a report with an unknown column is refused, except for sales and subscriptions`(
         kind: SalesReportKind, layout: SalesReportLayout
     ) throws {
         let names = layout.header + ["Moon Phase"]
@@ -177,7 +177,7 @@ import Testing
         #expect(failure?.code == .header)
     }
 
-    @Test func `a column that occurs twice is refused`() {
+    @Test func `a report with a column that occurs twice is refused`() {
         let header = PreOrderRow.layouts[0].header
         let failure = #expect(throws: SalesReportFailure.self) {
             try Self.recognised(header + ["Title"])
@@ -190,7 +190,7 @@ import Testing
         #expect(unknown?.code == .header && unknown?.column == subscription.count)
     }
 
-    @Test func `a column that occurs under both of its names is refused`() {
+    @Test func `a report with one column under both of the column's names is refused`() {
         let header = SubscriberRow.layouts[1].header
         let both = header + ["Promotional Offer Name"]
         for (names, form) in [(both, SalesReportForm.tabs), (both.map(Self.snakeCase), .commas)] {
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `a column that belongs to another version is refused`() {
+    @Test func `a report with a column of another version is refused`() {
         let header = SubscriptionEventRow.layouts[0].header + ["Paid Service Days Recovered"]
         let failure = #expect(throws: SalesReportFailure.self) { try Self.recognised(header) }
         #expect(failure?.code == .version && failure?.column == header.count)

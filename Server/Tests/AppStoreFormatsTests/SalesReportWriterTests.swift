@@ -105,7 +105,7 @@ import Testing
         #expect(throws: Never.self) { try AnySalesReport(parsing: Array(file.utf8)) }
     }
 
-    @Test func `a value that no file can hold is refused when it is written`() throws {
+    @Test func `writing a value that no report file can hold is refused`() throws {
         func code(_ change: (inout SalesRow) -> Void, form: SalesReportForm = .tabs) -> String? {
             var row = SalesRow()
             row.productType = .app
@@ -133,7 +133,7 @@ import Testing
             code { $0.begin = CivilDate(year: 2026, month: 2, day: 30) } == "unwritable Begin Date")
     }
 
-    @Test func `a value is refused when it is written to a version that has no column for it`() {
+    @Test func `writing a value to a version without a column for it is refused`() {
         var row = SubscriptionEventRow()
         row.event = .renew
         row.paidServiceDaysRecovered = 3

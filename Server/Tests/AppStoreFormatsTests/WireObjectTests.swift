@@ -21,7 +21,7 @@ import Testing
         #"{"commitmentInfo":{"later":null,"commitmentPrice":0}}"#,
         #"{"advancedCommerceInfo":{"items":[]}}"#,
     ])
-    func `an object is written back with the values that were read`(text: String) throws {
+    func `a JSON object is written back with the values that were read`(text: String) throws {
         let payload = try transaction(text)
         #expect(payload.bytes == payload.json.bytes)
         #expect(try transaction(String(decoding: payload.bytes, as: UTF8.self)) == payload)
@@ -99,7 +99,7 @@ import Testing
 }
 
 extension JSON {
-    /// The same value with members sorted by their keys.
+    /// A JSON value whose members are sorted by their keys, at every depth.
     var sorted: JSON {
         switch self {
         case .object(let members):

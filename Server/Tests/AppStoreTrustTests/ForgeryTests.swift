@@ -85,7 +85,7 @@ import X509
         #expect(refusal?.found == "a certificate of 4097 bytes")
     }
 
-    @Test func `a chain to another root with the same name is refused`() async throws {
+    @Test func `a chain to another root of the same name is refused`() async throws {
         let signer = try Authority().signer()
         #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
     }

@@ -72,8 +72,8 @@ import Testing
         #expect(report.tally["verifyReceipt responded"] > 6)
     }
 
-    @Test func `eight of ten worlds use signed transactions, one uses receipts, and one uses both`()
-    {
+    @Test
+    func `of ten worlds, eight use signed transactions, one uses receipts, and one uses both`() {
         let speeches = (1...600 as ClosedRange<UInt64>).map { Plan(seed: $0).clientEra }
         #expect((450...510).contains(speeches.count { $0 == .modern }))
         for speech in [ClientEra.legacy, .mixed] {

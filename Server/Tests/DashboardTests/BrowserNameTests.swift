@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `the short browser name has the full user agent as its tooltip`() {
+    @Test func `the tooltip of a short browser name is the full user agent`() {
         let samples = Samples()
         var page = samples.account
         let agent = Self.linux + "Chrome/140.0.0.0 Safari/537.36"

@@ -212,7 +212,7 @@ import Testing
         #expect(html.contains("<option value=\"archive\">"))
     }
 
-    @Test func `a product is called a one-time purchase only if that is known`() {
+    @Test func `a page calls a product a one-time purchase only if it is known to be one`() {
         func kinds(_ figures: [String: ProductsPage.Sold], listed: Bool) -> String {
             let products = ["monthly", "life"].map {
                 Offerings.Product(productID: $0, entitlements: ["pro"])

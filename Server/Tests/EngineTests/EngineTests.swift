@@ -121,7 +121,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
             } == expected)
     }
 
-    @Test func `repeating a grant with its key after the grant has expired returns that grant`()
+    @Test func `if a grant is repeated with its key after its end, the expired grant is returned`()
         async throws
     {
         let two = try await TwoApps()

@@ -115,7 +115,7 @@ import Testing
         let birds = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUuY29tIiwi"
                 + "YXVkIjoiYmlyZHMifQ", "dDPTUNdYn5kS4jQBTDozzHm09s68mQPWIXDvjPR3eMo")
-        // The same claims with "aud":["cats","birds"].
+        // These claims have "aud":["cats","birds"] instead.
         let both = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUuY29tIiwi"
                 + "YXVkIjpbImNhdHMiLCJiaXJkcyJdfQ", "lQvVogYmGn4SkFA9IZkuusKhTvdZ_jwIKUQAOMJR190")

@@ -121,7 +121,8 @@ extension PublishedKeySet {
         #expect(none?["entitlements"]?.members?.isEmpty == true)
     }
 
-    @Test func `a sandbox token differs in its issuer, its audience and its environment`()
+    @Test
+    func `a sandbox token has another issuer, audience and environment than a production token`()
         async throws
     {
         let engine = try await TokenStage().engine()
@@ -242,7 +243,9 @@ extension PublishedKeySet {
                 == [[ids[0], ids[2]], [ids[2], ids[3]]])
     }
 
-    @Test func `two servers create only one key, and both sign with it`() async throws {
+    @Test func `two servers create only one signing key, and both sign tokens with it`()
+        async throws
+    {
         let stage = try TokenStage()
         let engines = [try await stage.engine(), try await stage.engine()]
         for engine in engines { _ = try await engine.token() }

@@ -72,7 +72,7 @@ import Testing
         #expect(before.subscriptions.first?.graceUntil == nil)
     }
 
-    @Test func `a refund closes the entitlement, and the answer still lists it`() {
+    @Test func `a refunded entitlement is closed, and the answer still lists the entitlement`() {
         let refund = Revocation(at: Self.now - .days(1), kind: .refund)
         let customer = answer([.payment(month(refund))])
         #expect(customer.entitlements["pro"]?.active == false)

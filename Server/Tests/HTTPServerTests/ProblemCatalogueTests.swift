@@ -16,7 +16,7 @@ import Testing
         #expect(Set(ProblemCode.known).count == ProblemCode.known.count)
     }
 
-    @Test func `the contract lists every code that it declares`() throws {
+    @Test func `the contract's list of problem codes has every code that is declared`() throws {
         let file = Self.root.appending(path: "Sources/PerennialContract/ProblemCode.swift")
         let declared = try String(contentsOf: file, encoding: .utf8)
             .matches(of: /static let \w+ = Self\(\s*rawValue: "(\w+)"\)/).map { String($0.1) }

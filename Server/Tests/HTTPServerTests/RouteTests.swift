@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a key that the server is set to refuse gives no access, although it is stored`()
+    @Test func `a stored key that the server is configured to refuse gives no access`()
         async throws
     {
         try await TestServer.run { server in
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `an alias makes two ids one customer, and repeating it changes nothing`()
+    @Test func `an alias makes two ids one customer, and adding it again changes nothing`()
         async throws
     {
         try await TestServer.run { server in

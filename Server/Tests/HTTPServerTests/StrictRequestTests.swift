@@ -132,7 +132,8 @@ import Testing
     }
 
     // This test fails if a new route for servers is less strict than the others.
-    @Test func `every route for servers refuses unknown names, and lists the known ones`()
+    @Test
+    func `every route for servers refuses unknown names, and the problem lists the known names`()
         async throws
     {
         try await TestServer.run { server in

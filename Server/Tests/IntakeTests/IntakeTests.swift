@@ -209,7 +209,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
             // Nothing was replaced: an equal id, no id, or an environment outside the App Store.
             ("1", "Production", nil), (nil, "Production", nil), ("7", "Xcode", nil),
         ] as [(String?, String, PurchaseID?)])
-    func `a transaction names the earlier purchase that its purchase replaced`(
+    func `a transaction contains the id of the earlier purchase that its purchase replaced`(
         previous: String?, environment: String, from: PurchaseID?
     ) throws {
         let found = Intake.succession(

@@ -67,7 +67,8 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(payment.revocation?.at == Instant(milliseconds: start + day))
     }
 
-    @Test func `a row that lacks a required field is reported, and the others are used`() throws {
+    @Test func `a row that lacks a required field is reported, and the other rows are used`() throws
+    {
         for key in ["transaction_id", "product_id", "purchase_date_ms"] {
             let found = try facts([
                 "status": 0, "latest_receipt_info": [row("2", [key: .null]), row("3")],

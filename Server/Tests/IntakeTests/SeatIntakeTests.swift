@@ -96,7 +96,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         if revokedAt != nil { #expect(payment.netAmount?.milliunits == 0) }
     }
 
-    @Test func `an assigned seat is one seat and costs its member nothing`() throws {
+    @Test func `an assigned seat counts as one seat and has no price`() throws {
         let payment = try Self.seats(
             8, average: 9_240, Self.tiers((9_240, 8)), ["inAppOwnershipType": "ASSIGNED"])
         #expect(payment.seats == nil && payment.quantity == 1)

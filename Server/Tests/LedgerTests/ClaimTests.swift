@@ -80,7 +80,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .share) == .refuse(.documentTooOld))
     }
 
-    @Test func `an unknown customer cannot claim a purchase that names another one`() {
+    @Test func `an unknown customer cannot claim a purchase that names another customer`() {
         let claim = OwnershipClaim(owner: nil, named: "cleo", claimant: nil)
         for policy in OwnershipClaim.RestorePolicy.allCases {
             #expect(claim.verdict(under: policy) == .refuse(.namesAnother))
@@ -235,7 +235,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, [true, false])
-    func `a purchase taken with a document is taken back with one that was signed later`(
+    func `a purchase taken with one document is taken back with a document signed later`(
         policy: OwnershipClaim.RestorePolicy, isAnonymous: Bool
     ) {
         var claim = claimToTaken
@@ -279,7 +279,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test
-    func `a sharer takes a purchase back with a newer document, or keeps the share`() {
+    func `with a newer document, a sharer takes a purchase back or keeps the share`() {
         var claim = claimToTaken
         claim.isShared = true
         #expect(claim.verdict(under: .share) == .move(by: .device))
@@ -290,7 +290,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .share) == .alreadyTheirs)
     }
 
-    @Test func `a purchase taken with a document is not taken back with an older one`() {
+    @Test func `a purchase taken with one document is not taken back with an older document`() {
         var claim = claimToTaken
         for age in [.days(10), .days(21), nil] as [Duration?] {
             claim.documentAge = age

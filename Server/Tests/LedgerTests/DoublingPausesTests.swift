@@ -15,7 +15,7 @@ import Testing
         #expect(pauses.delay(after: failures) == .seconds(seconds))
     }
 
-    @Test func `a first pause that exceeds the longest pause is shortened to it`() {
+    @Test func `a first pause that exceeds the longest pause is shortened to the longest pause`() {
         let pauses = ExponentialBackoff(first: .hours(2), longest: .hours(1))
         #expect(pauses.delay(after: 1) == .hours(1))
     }

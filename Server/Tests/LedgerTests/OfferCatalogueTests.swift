@@ -50,7 +50,7 @@ import Testing
     private static let running = Bought()
     private static let over = Bought(daysAgo: 40)
 
-    @Test func `a group with another name in the store is recognised by its products`() {
+    @Test func `an offer group with another name in the store is recognised by its products`() {
         let running = Bought(group: "20500123")
         #expect(why([running], "pro.monthly") == .isSubscribed)
         #expect(why([running], "promo") == .isOrWasSubscribed)

@@ -126,7 +126,7 @@ private enum Told {
         #expect(Timeline(of: purchase, [Told.first]).seatsAtRenewal(at: start) == nil)
     }
 
-    @Test func `an older document keeps the planned seats if it plans the same product`() {
+    @Test func `planned seats stay unless a later receipt plans another product`() {
         func legacy(to product: ProductID?) -> Fact {
             var fact = planned(
                 Renewal(willRenew: true, renewsTo: product, isRetrying: true),

@@ -111,7 +111,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.periods[0].payment.isUpgraded)
     }
 
-    @Test func `each older document adds the fields that only it has`() throws {
+    @Test func `each older document adds the fields that no other document has`() throws {
         let receipt = legacy(
             payment(line: nil) { ($0.kind, $0.until) = (.nonConsumable, nil) }, at: start)
         let answer = legacy(
@@ -146,7 +146,9 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline([named, plain]).periods[0].payment.offer?.id == "spring")
     }
 
-    @Test func `a period without a line item is joined with the same period that has one`() throws {
+    @Test func `a period without a line item is joined with the period that has the line item`()
+        throws
+    {
         let told = try timeline([
             signed(payment { $0.transaction = "7" }, at: start),
             legacy(payment(line: nil), at: start + .days(1)),

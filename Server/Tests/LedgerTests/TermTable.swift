@@ -17,7 +17,7 @@ struct TermTable {
             TermRules(products: TermTable.products, clock: .of(place), overlap: overlap)
         }
 
-        /// Each item is a separate purchase, as in the store.
+        /// The purchases of the row. Each item is a separate purchase, as in the store.
         var timelines: [Timeline] {
             get throws {
                 try bought.components(separatedBy: ", ").enumerated().map { index, text in

@@ -50,7 +50,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
                 == nil)
     }
 
-    @Test func `one line item under two transaction ids is one period`() {
+    @Test func `two transactions with one line item are one period`() {
         let facts = [
             fact(payment("1", line: "a"), at: start),
             fact(payment("7", line: "a"), at: start + .days(1)),
@@ -99,7 +99,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods[0].end == start + .days(30))
     }
 
-    @Test func `a renewal that was charged before an upgrade never counts`() {
+    @Test func `a renewal that was charged before an upgrade is void`() {
         var ahead = payment("2", from: start + .days(30))
         ahead.isRenewal = true
         let facts = [
@@ -118,7 +118,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts.dropFirst()).periods.allSatisfy { !$0.isVoid })
     }
 
-    @Test func `a renewal refunded before it began never counts, even long after its start`() {
+    @Test func `a renewal refunded before it began is void, even long after its start`() {
         var ahead = payment("2", from: start + .days(60), revokedAt: start + .days(12))
         ahead.isRenewal = true
         var next = payment("4", product: "premium", from: start + .days(42))
@@ -140,7 +140,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(periods[2].end == start + .days(72))
     }
 
-    @Test func `a renewal after an upgrade counts, although the replaced period ended with it`() {
+    @Test func `a renewal after an upgrade counts, although the replaced period ended then`() {
         var renewed = payment("1", isUpgraded: true)
         renewed.isRenewal = true
         var yearly = payment("3", product: "yearly", from: start + .days(30), days: 365)
@@ -162,7 +162,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         }
     }
 
-    @Test func `of two periods that begin together the upgraded one is first`() {
+    @Test func `of two periods that begin at the same time, the upgraded one is first`() {
         let facts = [
             fact(payment("5", product: "premium"), at: start),
             fact(payment("9", isUpgraded: true), at: start),

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `an unfinished backup never has the final name of the backup`() async throws {
+    @Test func `while a backup is unfinished, its file has another name`() async throws {
         try await Self.withDatabase { folder, path, store in
             let file = folder + "/b.sqlite"
             try Disk.make(file + ".part")
@@ -146,7 +146,9 @@ import Testing
         }
     }
 
-    @Test func `for PostgreSQL, the message says how to back it up, without the password`() throws {
+    @Test func `backup refuses PostgreSQL, and says how to back it up, without the password`()
+        throws
+    {
         let failure = try #require(throws: StartFailure.self) {
             try BackupCommand.requireFile("postgres://anna:secret@db/p", for: "b.dump")
         }

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `in the example shop, a product gives the entitlement with which its name begins`()
+    @Test func `in the example shop, the beginning of a product's id is its entitlement`()
         throws
     {
         let entitlements = try DevShop.birds.settings.entitlements

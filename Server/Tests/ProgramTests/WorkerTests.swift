@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a worker that pauses first does nothing before the pause has ended`() async {
+    @Test func `a worker that begins with a pause runs no step before the pause has ended`() async {
         let diary = Diary()
         let step = diary.step("a", batches: 1)
         let worker = Worker(every: .seconds(3600), pausesFirst: true, logger: Self.logger) {

@@ -35,7 +35,7 @@ import Testing
         return days.filter { $0.value != Totals() }
     }
 
-    @Test func `a refund and its reversal are each counted on their own day`() {
+    @Test func `a refund is counted on its day, and its reversal on the day of the reversal`() {
         let paid = Payment.paid(month: 0)
         let movements = Self.movements([
             Self.told(paid, at: .month(0)), Self.refunded(paid, at: .month(0) + .days(3)),
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `before its reversal is known, a refund counts like any other`() {
+    @Test func `a refund counts like any other until its reversal is known`() {
         let paid = Payment.paid(month: 0)
         let (refund, reversal) = (Instant.month(0) + .days(3), Instant.month(0) + .days(10))
         let history = MovementHistory(

@@ -5,7 +5,8 @@ import Testing
 
 /// The rows of sales reports, and the developer's proceeds.
 @Suite struct SalesReportSalesTests {
-    @Test func `a purchase and its renewal are rows in the reports of their days`() async throws {
+    @Test func `the sales report of a day has the purchases and renewals of that day`() async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.advance("P1M")
@@ -182,7 +183,9 @@ import Testing
         #expect(try await stage.sale("2026-03-10").units == 1)
     }
 
-    @Test func `a period that was refunded before it began does not count in grace`() async throws {
+    @Test func `the sales of a grace period do not count a period refunded before it began`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")

@@ -177,7 +177,7 @@ import Testing
         (.removeFromSale, .removedFromSale, "2026-02-10"),
         (.raisePrice(.init(price: 12_990, needsConsent: true)), .priceIncrease, "2026-02-10"),
     ])
-    func `a cancellation that the customer did not request has its reason`(
+    func `the event report has the reason of a cancellation that the customer did not request`(
         act: SubscriptionAct, reason: SalesReportCancellationReason, day: String
     ) async throws {
         let stage = try Stage()

@@ -190,7 +190,9 @@ import Testing
         #expect(try passed == moment("2026-11-10T20:00:00Z"))
     }
 
-    @Test func `work that a server has begun ends before a caller moves the clock`() async throws {
+    @Test func `the clock moves only after the server has ended the work that it has begun`()
+        async throws
+    {
         let clock = Mutex<VirtualClock?>(nil)
         let times = Mutex<[AppStoreDate?]>([])
         let simulator = AppStoreSimulator(
@@ -245,7 +247,7 @@ import Testing
         #expect(try await stage.truth().isOpen)
     }
 
-    @Test func `after all periods are refunded the books name the one that had begun`()
+    @Test func `if all periods are refunded, the books have the period that had begun`()
         async throws
     {
         let stage = try Stage()

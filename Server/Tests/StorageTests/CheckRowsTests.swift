@@ -112,7 +112,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an expired lease passes to another server, and its first holder changes nothing`(
+    func `an expired lease passes to another server, and its first holder records nothing`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -123,7 +123,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `each writer of a group learns which of its own documents are new`(
+    func `each writer of a group learns which of the writer's documents are new`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -257,7 +257,7 @@ private struct Poisoned: Error {}
         #expect(!database.statements.all.contains { $0.hasPrefix("SAVEPOINT") })
     }
 
-    /// Another process has locked the file. Each attempt to write waits for it for a second.
+    /// Another process has locked the file. Each attempt to write waits a second for the lock.
     @Test(.timeLimit(.minutes(10)))
     func `while the file is locked, one group waits at a time and the others fail early`()
         async throws
@@ -309,7 +309,7 @@ private struct Poisoned: Error {}
 
     /// One writer finds out whether the database is back; the others are refused meanwhile.
     @Test(.timeLimit(.minutes(10)))
-    func `while the database is away, one writer tries at a time until it is back`() async throws {
+    func `while the database does not answer, one writer at a time tries to write`() async throws {
         let database = AbsentDatabase(holding: 2)
         let store = Database(database)
         database.gate.signal()

@@ -89,11 +89,11 @@ extension Database {
     private struct Outcome {
         var name: String
         var queue = strict
-        /// Nil if the lease is released.
+        /// What the holder records; nil if the holder releases the lease.
         var outcome: LeaseOutcome?
         /// Whether the lease expires and another server leases the work before the outcome.
         var isLost = false
-        /// Nil if nothing is recorded and the other server's lease stays.
+        /// The row afterwards; nil if nothing is recorded and the other server's lease stays.
         var expected: Parcel?
     }
 

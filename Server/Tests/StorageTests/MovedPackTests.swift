@@ -83,7 +83,7 @@ private let moved = now + .days(2)
 /// Consumable packs that move to another customer, or that get their first owner late.
 @Suite struct MovedPackTests {
     @Test(arguments: Driver.allCases)
-    func `a refund that moves with its pack is not reported as reversed`(
+    func `if a pack moves after a refund, the refund is not reported as reversed`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `of the role for one app and the role for all apps, the greater one counts`() {
+    @Test func `of an operator's role for one app and role for all apps, the greater one counts`() {
         let roles = OperatorRoles(everywhere: .support, byApp: ["a": .viewer, "b": .admin])
         #expect(roles.role(in: "a") == .support && roles.role(in: "b") == .admin)
         #expect(roles.role(in: "c") == .support)

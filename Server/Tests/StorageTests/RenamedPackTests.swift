@@ -126,7 +126,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of two packs, the spent one stays and the other moves`(
+    func `of two packs, the spent pack stays and the unspent pack moves`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules()) { store in

@@ -268,7 +268,7 @@ private final class Flag: Sendable {
 }
 
 @Suite struct SQLiteDatabaseTests {
-    @Test func `a commit is synced to the disk before it returns`() async throws {
+    @Test func `a commit returns only after it was synced to the disk`() async throws {
         try await Driver.sqliteFile.withStore { store in
             let pragmas = try await store.driver.write { connection in
                 [

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a statement is read with all its parts, and other text is not read`() {
+    @Test func `an SQL statement is read with all its parts, and other text is not read`() {
         let file = SourceFile(
             path: "Server/Sources/Storage/A.swift",
             text: #"""

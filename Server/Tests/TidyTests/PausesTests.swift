@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    /// Otherwise exceptions that are no longer needed would stay in the list.
+    /// An exception that is no longer needed must leave the list.
     @Test func `every file that may sleep does so exactly as often as the list allows`() {
         for (path, allowance) in Pauses.allowed {
             let file = Repository.files.first {

@@ -13,7 +13,7 @@ final class LateServer: Sendable {
     struct Books: Sendable {
         /// The entitlements that each product gives now.
         var gives: [String: [String]] = [:]
-        /// The entitlements by customer.
+        /// The purchases by customer.
         var sales: [String: [Sale]] = [:]
         var grants: [String: [String]] = [:]
         /// The customers by alias.

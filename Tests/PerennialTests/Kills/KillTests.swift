@@ -181,7 +181,7 @@ struct KillTally: CustomStringConvertible {
     }
 }
 
-/// SplitMix64.
+/// Random numbers by SplitMix64.
 struct KillDice {
     private var state: UInt64
 

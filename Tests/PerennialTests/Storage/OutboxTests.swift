@@ -194,7 +194,7 @@ struct OutboxTests {
         #expect(try await reread() == left + [document("later")])
     }
 
-    @Test func `an entry that was set apart blocks no other, and is due a day later`()
+    @Test func `an outbox entry that was set apart is due a day later, and other entries at once`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `after a launch, requests that were not taken are still there`() throws {
+    @Test func `after a launch, the file has the requests that the app has not read yet`() throws {
         try with { _, launch in
             var file = launch()
             try file.add(guide, at: noon)

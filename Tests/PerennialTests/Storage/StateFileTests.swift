@@ -315,7 +315,7 @@ struct StateFileTests {
         #expect(!FileManager.default.fileExists(atPath: file.morePath))
     }
 
-    @Test func `a state at all of its limits is still written`() throws {
+    @Test func `a device state that reaches all limits is written`() throws {
         var state = state(transactions: 600)
         var signers = [signer]
         for number in 0..<30 {

@@ -19,7 +19,7 @@ extension Stories {
             }
         }
 
-        @Test func `42: the next person on a phone gets nothing of the previous one`()
+        @Test func `42: the next person on a phone gets no access of the previous person`()
             async throws
         {
             try await Stories.play { world in

@@ -49,7 +49,9 @@ extension Stories {
             }
         }
 
-        @Test func `a purchase that one person tapped is not made for the next one`() async throws {
+        @Test func `a purchase that one person tapped is not made for the next person`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }
@@ -69,7 +71,9 @@ extension Stories {
             }
         }
 
-        @Test func `a preview that one person saw is not restored for the next one`() async throws {
+        @Test func `a restore by one person's preview is not done for the next person`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }

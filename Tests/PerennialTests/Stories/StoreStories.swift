@@ -84,7 +84,10 @@ extension Stories {
             }
         }
 
-        @Test func `31: two products at once are bought one after the other`() async throws {
+        @Test
+        func `31: two products that are bought at the same time are charged one after the other`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -193,7 +196,9 @@ extension Stories {
             }
         }
 
-        @Test func `66: a year that is paid by the month is bought with its plan`() async throws {
+        @Test func `66: a year that is paid by the month is bought with its billing plan`()
+            async throws
+        {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -45,7 +45,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a product says whether it is sold in seats, and for how much`() async throws {
+        @Test func `a product has the prices of its seats if it is sold in seats`() async throws {
             let phone = try await world().device(with: ["storefront": "USA"])
             let sold = try await phone.product("pro.monthly")
             #expect(sold.supportsMultiSeatPurchase)

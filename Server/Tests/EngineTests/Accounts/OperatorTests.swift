@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `operators who are blocked or demoted cannot return by a link that they made`(
+    func `links made by an operator end when the operator is blocked or demoted`(
         isBlocked: Bool
     ) async throws {
         let stage = try OperatorStage()
@@ -288,7 +288,7 @@ import Testing
         ) {
             try await engine.operators.resetLink(for: "ben", by: "mira")
         }
-        // As if a restored backup contained such a link.
+        // A restored backup could contain such a link.
         let token = SessionService.newToken()
         let link = OperatorLink(
             hash: SessionService.hash(ofToken: token), kind: .reset, operatorName: "ben",
@@ -303,7 +303,7 @@ import Testing
         #expect(try await engine.sessions.all(of: "ben").isEmpty)
     }
 
-    @Test func `a name that merely looks the same belongs to another operator`() async throws {
+    @Test func `operator names that only look alike belong to different operators`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(everywhere: .admin)

@@ -9,7 +9,7 @@ import Testing
         id: "birds", bundleID: "com.example.birds", entitlements: [:])
     private static let now = Instant(milliseconds: 1_800_000_000_000)
 
-    /// Two rows of each kind.
+    /// A report file of a kind, with two equal rows.
     private static func file(_ kind: SalesReportKind) throws -> [UInt8] {
         func bytes<Row: SalesReportRow>(_: Row.Type, _ change: (inout Row) -> Void) throws
             -> [UInt8]

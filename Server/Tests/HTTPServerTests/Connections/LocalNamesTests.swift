@@ -26,14 +26,14 @@ import Testing
             ("127.0.0.1.evil.example:8080", true), ("evillocal.example", true),
             ("1.2.3.4.evil.example", true), ("store.example.com", false),
         ])
-    func `only configured names and names of this machine are accepted as host`(
+    func `a request's host must be a configured name or a name of this machine`(
         host: String, isRefused: Bool
     ) throws {
         #expect(
             try self.isRefused(host: host, others: ["Store.example.com"]) == isRefused, "\(host)")
     }
 
-    @Test func `a request without a host is accepted unless it comes from a page of another site`()
+    @Test func `a request without a host is accepted unless it is from a page of another site`()
         throws
     {
         #expect(try !isRefused(host: nil))

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `values that the app's server reported stay unless the form changes them`()
+    @Test func `a form changes only the reported values that the operator has edited`()
         async throws
     {
         try await run { server in

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a form without its token or from another site changes nothing`() async throws {
+    @Test func `a form without a form token, or from another site, is refused`() async throws {
         let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
         let origins: [HTTPFields] = [
             [.origin: "http://evil.example"], [.origin: "null"], [site: "cross-site"],

@@ -64,7 +64,7 @@ import Testing
         return Dictionary(found) { first, _ in first }
     }
 
-    @Test func `a credit is shown before it is confirmed, and is booked once`() async throws {
+    @Test func `a credit is shown for confirmation, and then booked once`() async throws {
         try await DashboardServer.run(with: fill) { server in
             try await server.buy("anna", transaction: "7001", seeds: true)
             let page = try await server.get("/customers/anna")

@@ -125,7 +125,7 @@ private func claim(
         #expect(comparison(["d"], dropped, refunded: 0).relisted == [dropped])
     }
 
-    @Test func `a refunded seat that has already ended a claim ends no second one`() {
+    @Test func `a refunded seat ends one claim at most`() {
         var ended = claim("a", report(.ended, "a", since: Self.long), isOpen: false)
         ended.end = SeatClaim.End(.unclaimed, at: now)
         let open = claim("b", report(.reported, "b", since: Self.long))
@@ -156,7 +156,7 @@ private func claim(
         #expect(comparison([], told, unanswered).foreign == 0)
     }
 
-    @Test func `foreign claims take seats from new members, but not from present ones`() {
+    @Test func `claims of others keep new members out, and take no seat from present members`() {
         let claims = ["a", "b", "c"].map { claim($0, report(.reported)) }
         let roster = SeatRoster(claims, of: group(), takenByOthers: 4, at: now)
         #expect(roster.capacity == 8 && roster.waiting == 0 && roster.available == 1)

@@ -64,7 +64,7 @@ import Testing
                 """)
     }
 
-    @Test func `a certificate that cannot be used keeps the server from starting`() async throws {
+    @Test func `a server with a certificate that cannot be used does not start`() async throws {
         let said = try await BuiltProgram.output(
             of: """
                 \(CertificateFiles.functions)

@@ -190,7 +190,7 @@ import Testing
         #expect(ConfigChange.isAnotherDatabase(settings[0], settings[1]) == isAnother)
     }
 
-    @Test func `settings are validated before they apply, and a new database needs a flag`()
+    @Test func `changed settings are validated before they apply, and a new database needs a flag`()
         async throws
     {
         let output = try await BuiltProgram.output(

@@ -86,7 +86,7 @@ import Testing
     /// A second app, after the one in `head`.
     private static let other = "  b:\n    bundle_id: y\n"
 
-    @Test func `a variable is allowed only for the app that names it now, by its whole name`()
+    @Test func `in a proposal, an app may name only variables that the same app names now`()
         throws
     {
         // The values of two variables of this process are short enough for a secret. The file

@@ -24,7 +24,7 @@ import Testing
         #expect(ForwardRules.none.policy == .own)
     }
 
-    @Test func `addresses are listed with their environments, and shown without their query`()
+    @Test func `forwarding addresses have environments, and are shown without their query`()
         throws
     {
         let found = try rules(

@@ -22,7 +22,7 @@ import Testing
         #expect(rules.clock == .utc && rules.overlap == .stack)
     }
 
-    @Test func `bonus days are added, and products with the same entitlements form one chain`()
+    @Test func `a term has its bonus days, and products with the same entitlements form one chain`()
         throws
     {
         let rules = try #require(
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a product has its own reminders, or those of the app if it has none`() throws {
+    @Test func `a product without configured reminders has the reminders of the app`() throws {
         let rules = try #require(
             try terms(
                 """

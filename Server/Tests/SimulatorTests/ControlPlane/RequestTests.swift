@@ -142,7 +142,7 @@ import Testing
         #expect(summary?.succeededCount == 1 && summary?.failedCount == 1)
         #expect(summary?.storefrontCountryCodes == ["USA"])
         #expect(await stage.simulator.world.massExtensions[wish.key]?.succeeded == 1)
-        // The same request again returns the same extension.
+        // A repeated request returns the same extension.
         let told = await stage.simulator.notifications.count
         try await stage.simulator.massExtend(wish)
         try await stage.advance("PT2H")

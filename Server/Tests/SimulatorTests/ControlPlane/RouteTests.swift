@@ -95,7 +95,7 @@ import Testing
         #expect(await stage.simulator.settings.seed == 9)
     }
 
-    @Test func `a reset to a named shop brings its own rules, and none of the previous shop`()
+    @Test func `a reset to a named shop sets that shop's rules, and none of the previous shop`()
         async throws
     {
         let stage = try Stage(
@@ -152,7 +152,9 @@ import Testing
         }
     }
 
-    @Test func `if a subscription has another product now, the remedy names it`() async throws {
+    @Test func `if a subscription has another product now, the remedy names that product`()
+        async throws
+    {
         try await Stage().withClient { client in
             _ = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
             _ = try await client.json(

@@ -39,7 +39,9 @@ import Testing
         #expect(DeviceCall.purchase.failures.count == 15)
     }
 
-    @Test func `a call fails with the error set for it, and no other call fails`() async throws {
+    @Test func `a call fails with the error that a test sets for it, and no other call fails`()
+        async throws
+    {
         let device = device
         try await stage().withClient { client in
             let calls: [(String, String, String?)] = [

@@ -43,7 +43,8 @@ import Testing
         #expect(isBound(app.deviceVerification, app.deviceVerificationNonce, to: ids[1]))
     }
 
-    @Test func `each device on a stream gets its own documents, and the server gets others`()
+    @Test
+    func `each device on a stream gets documents that are bound to it, and the server others`()
         async throws
     {
         let stage = try Stage()
@@ -89,7 +90,7 @@ import Testing
         #expect(nonces[0] != nonces[1] && nonces[0] != nil)
     }
 
-    @Test func `a device shows its own id over HTTP`() async throws {
+    @Test func `a device's id can be read over HTTP`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         try await stage.withClient { client in

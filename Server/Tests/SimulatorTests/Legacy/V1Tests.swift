@@ -199,7 +199,7 @@ import Testing
         #expect(told[2].cancelled == nil)
     }
 
-    @Test func `before 2021 the latest transaction is at the top level, under its own keys`()
+    @Test func `before 2021, separate keys at the top level contain the latest transaction`()
         async throws
     {
         let stage = try stage(.year2020)

@@ -190,7 +190,7 @@ import Testing
         #expect((0.2...0.4).contains(Double(atOnce) / Double(followed)))
     }
 
-    @Test func `each random act is as frequent as its weight says`() throws {
+    @Test func `random acts are as frequent as their weights say`() throws {
         var scene = try Scene("family.monthly")
         // The period is no longer fresh, so nobody leaves in it now.
         scene.now = AppStoreDate(milliseconds: scene.now.milliseconds + 86_400_000)

@@ -26,7 +26,7 @@ import Testing
         var offerID = "promo.half"
         var token = OfferSignatureTests.token
         var nonce = "0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0"
-        /// The milliseconds of ``Stage/noon``.
+        /// The time ``Stage/noon``, in milliseconds since 1970.
         var timestamp: Int64 = 1_768_075_200_000
     }
 

@@ -71,7 +71,9 @@ import Testing
         }
     }
 
-    @Test func `Ask to Buy applies to one account and not to the other`() async throws {
+    @Test func `Ask to Buy is set for one account, and does not apply to other accounts`()
+        async throws
+    {
         let stage = try await stage()
         try await stage.simulator.addDevice(account: "kim", asksToBuy: true)
         let outcome = try await stage.simulator.order(PurchaseOrder("book"), on: "kim-1")

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `every storefront has a language and a country of its own`() throws {
+    @Test func `every storefront has a language and a country`() throws {
         for storefront in Storefront.all {
             let locale = try ProductRepresentation.locale(nil, in: storefront)
             #expect(locale.region != nil, "\(storefront.country)")

@@ -35,7 +35,9 @@ import Testing
         }
     }
 
-    @Test func `one document posted concurrently is new in only one transaction`() async throws {
+    @Test func `if one document is posted twice at the same time, it is new in one transaction`()
+        async throws
+    {
         try await withServers { servers, _ in
             let news = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<20 {
@@ -50,7 +52,9 @@ import Testing
         }
     }
 
-    @Test func `transactions that create the same customer at once create one`() async throws {
+    @Test func `transactions that create the same customer at the same time create one customer`()
+        async throws
+    {
         try await withServers { servers, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<20 {

@@ -227,7 +227,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `an event written while its customer is erased does not name the customer`()
+    @Test func `an event that is written while its customer is erased does not name the customer`()
         async throws
     {
         try await Driver.withServers { servers in

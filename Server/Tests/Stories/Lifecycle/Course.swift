@@ -70,7 +70,7 @@ struct CourseRun {
     }
 
     static let token = "0a0a0a0a-1111-4222-8333-444444444444"
-    /// How long to compare after the last step.
+    /// How long answers are compared after the last step.
     static let aftermath = "P70D"
 
     /// - Parameter aftermath: how long to compare after the last step; nil to compare no longer.

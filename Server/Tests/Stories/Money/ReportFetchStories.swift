@@ -131,7 +131,7 @@ private final class Fetcher: Sendable {
 
     deinit { folder.remove() }
 
-    /// The day in UTC.
+    /// The number of the present day in UTC.
     var today: Int64 {
         WallClock.utc.dayNumber(at: Instant(milliseconds: store.clock.milliseconds))
     }

@@ -120,7 +120,7 @@ private struct Counts: Hashable {
     var retry: Int64 = 0
 }
 
-/// The same contents, which the test counts from the simulator's books.
+/// The contents of the reports as the test counts them from the simulator's books.
 private struct Books {
     struct Key: Hashable {
         var day: Int64

@@ -11,7 +11,7 @@ import Testing
     private static let crashes = 20
 
     @Test(.timeLimit(.minutes(10)))
-    func `if one of three servers is killed and one is paused, nothing is lost or emitted twice`()
+    func `if one of three servers is killed and one is paused, each event is emitted once`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a PostgreSQL server that is killed twenty times loses nothing that was acknowledged`()
+    func `what a PostgreSQL server has acknowledged survives twenty kills`()
         async throws
     {
         try await Self.withOwnPostgres { shop, postgres, program in
@@ -270,7 +270,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a standby takes over while notifications stream in, and nothing is lost`() async throws {
+    func `if a standby takes over, every acknowledged notification is stored`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

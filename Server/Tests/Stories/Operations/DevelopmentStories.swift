@@ -80,7 +80,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a second dev in the same folder is refused, and deletes nothing`() async throws {
+    func `a second perennial dev in the same folder is refused, and deletes nothing`() async throws
+    {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let dev = try await DevelopmentProgram.start(in: folder)

@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an alias that is removed is a customer again, but gets nothing that was merged`(
+    func `a removed alias is a customer again, but gets nothing that was merged`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -198,7 +198,7 @@ private struct RestoreStage: Sendable {
 }
 
 extension Shop {
-    /// The same server, but account tokens are not customer ids.
+    /// A server on the shop's database for which account tokens are not customer ids.
     func serverOfForeignTokens() throws -> Engine {
         var app = birds.settings
         app.accountTokens = .other

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `one person has one claim, and a second invitation is not used up`(
+    func `a person has one claim, so a second invitation is not used up`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `notifications that arrive twice change nothing`(
+    func `a notification that arrives a second time changes nothing`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await play(life, on: database) { shop in

@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `both ids of one person have what either of them bought`(
+    func `after a merge, a customer has the purchases of each id`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -68,7 +68,7 @@ import Testing
                 sleeper.kill()
                 let repeated = try await Self.repeatedQuestions(to: shop.simulator)
                 #expect(repeated.isSubset(of: slept.union(lost)))
-                // It left the checks that it had not begun to the other servers.
+                // The paused server left the checks that it had not begun to the others.
                 #expect(repeated.intersection(slept).count <= Self.askedAtOnce)
                 try await program.expectClean()
             }

@@ -257,7 +257,7 @@ private struct SwallowingShop: Sendable {
         }
     }
 
-    /// The same shop, with another server on another database that gets no notifications.
+    /// The shop with another server, on another database, that gets no notifications.
     func on(_ other: any DatabaseDriver) throws -> SwallowingShop {
         SwallowingShop(
             store: store, engine: try Self.engine(on: other, of: store), database: other, way: way)

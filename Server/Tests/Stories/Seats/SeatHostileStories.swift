@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `several devices that turn out to be one person's keep one seat`(
+    func `if several devices become aliases of one person, they keep one seat`(
         database: StoryDatabase
     ) async throws {
         let devices = (1...3).map { "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1\($0)" }

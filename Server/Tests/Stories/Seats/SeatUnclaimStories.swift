@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the named claims end, whatever their order, and the other members return`(
+    func `claims end in any order of the named ids, and the other members get seats`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -105,7 +105,7 @@ import Testing
 
     @Test(
         arguments: StoryDatabase.allCases, [true, false])
-    func `a claim that is named before its id is known ends when the id is known`(
+    func `if Apple ends a claim whose id is not known yet, it ends once the id is known`(
         database: StoryDatabase, isBound: Bool
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in

@@ -198,7 +198,7 @@ struct ServerProgram: Sendable {
     /// How long a program that refuses to start may take to say so.
     static let refusalSeconds = 60.0
 
-    /// The same program with another database address.
+    /// The program with another database address.
     func reaching(_ database: String) -> ServerProgram {
         var program = self
         program.database = database
