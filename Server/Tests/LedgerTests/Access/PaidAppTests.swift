@@ -74,7 +74,8 @@ import Testing
         #expect(rule.access(to: "pro", through: timeline, of: "birds") != nil)
     }
 
-    @Test func `of all proofs of an earlier version the best one counts, in any order of arrival`()
+    @Test
+    func `of several proofs, the one of the earliest version counts, in any order of arrival`()
         throws
     {
         let facts = [
