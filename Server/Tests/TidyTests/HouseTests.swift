@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `no line, function, file or page exceeds its size limit`() {
-        expectNone(Repository.files.flatMap(Limits.violations))
+        expectNone(Repository.files.flatMap(SourceSizes.violations))
     }
 
     @Test func `every SQL statement works on one machine of a distributed database`() {

@@ -5,7 +5,8 @@ import Hummingbird
 import Ledger
 import Logging
 
-/// Who may see a page or carry out an act.
+/// Who may see a page or carry out an act. Each file with pages names it where it registers a path,
+/// by the parameter `for`; the default is `viewer`.
 enum Permission: Hashable, Sendable {
     /// Operators with at least this role for the app.
     case viewer, support, admin
@@ -45,9 +46,9 @@ enum Permission: Hashable, Sendable {
 extension DashboardRoutes {
     /// Begins the audit entry of an act for the app. Returns nil if the act is not about the app.
     ///
-    /// - Parameter path: the pattern of the path. The act of `/customers/{id}/grants` is
-    ///   `customers.grants`. The last parameter other than the customer is the subject, unless the
-    ///   act sets it.
+    /// - Parameter path: the pattern of the path. In the audit entry, the act of
+    ///   `/customers/{id}/grants` is named `customers.grants`. The last parameter other than the
+    ///   customer is the subject, unless the act sets it.
     func begin(
         _ path: String, for permission: Permission, _ page: PageRequest
     ) throws -> PendingAct? {

@@ -30,18 +30,6 @@ package struct Access: Hashable, Sendable {
     package var isOpen: Bool { state.isOpen }
 }
 
-/// Rules of access that the operator decides, not the App Store.
-package struct AccessRules: Hashable, Sendable {
-    /// How long access stays open after a period's end while it is unknown whether the App Store
-    /// renewed it.
-    package var unconfirmedHold: Duration
-    package static let unconfirmedHoldDefault = Duration.hours(24)
-
-    package init(unconfirmedHold: Duration = Self.unconfirmedHoldDefault) {
-        self.unconfirmedHold = unconfirmedHold
-    }
-}
-
 extension Timeline {
     /// How long the App Store keeps trying to collect the payment of a renewal.
     package static let retryMax = Duration.days(retryDaysMax)

@@ -1,9 +1,9 @@
 import Testing
 
 /// Each limit is tested with a value at the limit and a value above it.
-@Suite struct LimitsTests {
+@Suite struct SourceSizesTests {
     private func violations(_ text: String, path: String = "X.swift") -> [Violation] {
-        Limits.violations(in: SourceFile(path: path, text: text))
+        SourceSizes.violations(in: SourceFile(path: path, text: text))
     }
 
     private func lines(_ count: Int) -> String { String(repeating: "a\n", count: count) }
@@ -13,15 +13,15 @@ import Testing
     }
 
     @Test func `a line of 101 columns is a violation, and one of 100 is not`() {
-        let wide = String(repeating: "x", count: Limits.columnsMax)
+        let wide = String(repeating: "x", count: SourceSizes.columnsMax)
         #expect(violations("\n// a\n" + wide + "x").map(\.line) == [3])
         #expect(violations(wide).isEmpty)
-        #expect(violations(String(repeating: "é", count: Limits.columnsMax)).isEmpty)
+        #expect(violations(String(repeating: "é", count: SourceSizes.columnsMax)).isEmpty)
     }
 
     @Test func `a file of 401 lines is a violation, and one of 400 is not`() {
-        #expect(violations(lines(Limits.fileLinesMax + 1)).count == 1)
-        #expect(violations(lines(Limits.fileLinesMax)).isEmpty)
+        #expect(violations(lines(SourceSizes.fileLinesMax + 1)).count == 1)
+        #expect(violations(lines(SourceSizes.fileLinesMax)).isEmpty)
     }
 
     @Test(arguments: [
@@ -29,7 +29,7 @@ import Testing
         "func x<Y>() -> [Y]\n    where Y: Z\n    {",
     ])
     func `a function's body of 61 lines is a violation, and one of 60 is not`(opening: String) {
-        let most = Limits.functionLinesMax
+        let most = SourceSizes.functionLinesMax
         let found = violations(function(bodyLines: most + 1, opening: opening))
         #expect(found.map(\.line) == [2])
         #expect(violations(function(bodyLines: most, opening: opening)).isEmpty)
@@ -37,22 +37,22 @@ import Testing
 
     @Test func `a function in a protocol has no body and no length`() {
         let text = "protocol P {\n    func x() throws\n    var y: Int { get }\n}\n" + lines(70)
-        #expect(Limits.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
+        #expect(SourceSizes.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
     }
 
     @Test func `braces in strings and comments are not counted`() {
         let text = "func x() {\n    let a = \"}\" // }\n    let b = \"\\(c(\"}\"))}\"\n}\n"
-        let found = Limits.functions(in: SourceFile(path: "X.swift", text: text))
-        #expect(found == [Limits.Function(line: 1, lines: 2)])
+        let found = SourceSizes.functions(in: SourceFile(path: "X.swift", text: text))
+        #expect(found == [SourceSizes.Function(line: 1, lines: 2)])
     }
 
     @Test func `a call of an initialiser is not a declaration`() {
         let text = "struct X {\n    let y = Y.init(1)\n    let z = self.init()\n}\n"
-        #expect(Limits.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
+        #expect(SourceSizes.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
     }
 
     @Test func `a README or an architecture page that is too long is a violation`() {
-        for (path, most) in Limits.pageLinesMax {
+        for (path, most) in SourceSizes.pageLinesMax {
             #expect(violations(lines(most + 1), path: path).count == 1)
             #expect(violations(lines(most), path: path).isEmpty)
         }

@@ -1,5 +1,5 @@
 /// The upper limits of size. You may only lower them.
-enum Limits {
+enum SourceSizes {
     static let columnsMax = 100
     static let fileLinesMax = 400
     static let functionLinesMax = 60
