@@ -107,6 +107,7 @@ let package = Package(
         .target(
             name: "Dashboard", dependencies: [contract, mustache],
             resources: [.embedInCode("Resources")], swiftSettings: strict),
+        library("HTTPBasics", [crypto, hummingbird, nioCore, serviceLifecycle]),
         library("Storage", ["Ledger", "Reports"]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3",
@@ -128,14 +129,17 @@ let package = Package(
         library(
             "HTTPServer",
             [
-                "Dashboard", "Engine", "Ledger", "Reports", "RevenueCatWebhooks", "Storage",
-                contract,
+                "Dashboard", "Engine", "HTTPBasics", "Ledger", "Reports", "RevenueCatWebhooks",
+                "Storage", contract,
                 asn1, hummingbird, logging, nioCore, nioHTTP1, nioSSL, nioTLS,
                 serviceLifecycle, x509,
             ]),
         library(
             "Simulator",
-            ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird, nioCore]),
+            [
+                "AppStoreFormats", "HTTPBasics", x509, asn1, crypto, cryptoExtras, hummingbird,
+                nioCore,
+            ]),
         library(
             "Convergence",
             [
@@ -146,7 +150,7 @@ let package = Package(
             name: "Program",
             dependencies: [
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "CZlib", "Convergence",
-                "Courier", "Dashboard", "Engine", "HTTPServer",
+                "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
                 "Ledger", "Reports", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
@@ -189,6 +193,7 @@ let package = Package(
         tests("CourierTests", ["Courier", "Eventually", crypto, hummingbird, logging, nioCore]),
         tests("ReportsTests", ["Reports", "Ledger", "Dice"]),
         tests("DashboardTests", ["Dashboard", contract]),
+        tests("HTTPBasicsTests", ["HTTPBasics", "Eventually", hummingbird, nioCore, nioEmbedded]),
         tests("RevenueCatWebhooksTests", ["RevenueCatWebhooks", "Ledger", contract]),
         .target(
             name: "PostgresCluster",

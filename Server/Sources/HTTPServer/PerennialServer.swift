@@ -32,7 +32,7 @@ package struct PerennialServer: Sendable {
     let bodies: BodyBudget
     let waits: CustomerWait
     let connections: ConnectionCounts
-    let description = ConstantBody()
+    let description = ServedDescription()
     let previews = PreviewPlace()
     let streams: EventStreams
     /// The streams of pages, which do not count as streams of the HTTP API.

@@ -60,16 +60,18 @@ enum Arrows {
             "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
         ]),
         "Dashboard": foundation.union(["PerennialContract", "Mustache"]),
+        // What the server and the simulator both need of HTTP. It knows neither of them.
+        "HTTPBasics": web.union(locks).union(["Crypto", "ServiceLifecycle"]),
         // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.
         // ServiceLifecycle signals that the server stops, so that waiting requests end.
         // It encrypts connections, and checks its own certificate.
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
-            "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
+            "ServiceLifecycle", "Engine", "HTTPBasics", "Ledger", "PerennialContract", "Dashboard",
             "Reports", "RevenueCatWebhooks", "Storage",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
-            "AppStoreFormats", "_CryptoExtras",
+            "AppStoreFormats", "HTTPBasics", "_CryptoExtras",
         ]),
         // The proof. Only this target and Program import both Simulator and Engine.
         "Convergence": locks.union([
@@ -91,7 +93,8 @@ enum Arrows {
             "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
             "AppStoreFormats", "AppStoreTrust",
             "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
-            "StoragePostgres", "Engine", "Dashboard", "HTTPServer", "Simulator", "AsyncHTTPClient",
+            "StoragePostgres", "Engine", "Dashboard", "HTTPBasics", "HTTPServer", "Simulator",
+            "AsyncHTTPClient",
             "ArgumentParser",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Yams", "NIOPosix", "NIOHTTP1",
             "SystemPackage",
@@ -138,6 +141,8 @@ enum Arrows {
         ]).union(certificates),
         "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AsyncHTTPClient"])
             .union(certificates).union(web),
+        "HTTPBasicsTests": testing(["HTTPBasics", "NIOEmbedded", "Eventually"]).union(web).union(
+            locks),
         "CourierTests": testing(["Courier", "Crypto", "Eventually"]).union(web),
         // Rows are filled by the decisions of Engine.
         "StorageTests": testing([
@@ -154,7 +159,8 @@ enum Arrows {
         ]).union(certificates),
         "DashboardTests": testing(["Dashboard", "PerennialContract"]),
         "HTTPServerTests": testing([
-            "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract", "Reports",
+            "HTTPServer", "HTTPBasics", "HummingbirdTesting", "Engine", "Ledger",
+            "PerennialContract", "Reports",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
             "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually", "AsyncHTTPClient",
             // The test moves this clock, to test the time limits of a connection.
@@ -163,7 +169,7 @@ enum Arrows {
             "NIOPosix", "NIOSSL", "NIOTLS",
         ]).union(web).union(certificates),
         "SimulatorTests": testing([
-            "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",
+            "Simulator", "HTTPBasics", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",
             "_CryptoExtras", "Eventually",
             // A connection that the client cuts off.
             "NIOPosix",

@@ -27,7 +27,7 @@ import Testing
         "civil calendars (files with the days of 400 years)": 3,
         "JSON parsers": 3,
         "JSON writers": 4,
-        "OpenAPI builders": 2,
+        "OpenAPI builders": 1,
         "live-stream loops": 5,
         "enum CodingKeys": 103,
         "type names that stand in several modules": 64,

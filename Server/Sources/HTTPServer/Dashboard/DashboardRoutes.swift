@@ -33,7 +33,7 @@ struct DashboardRoutes: Sendable {
     static func add(
         of server: PerennialServer, for access: DashboardAccess, to router: Router<ServerContext>
     ) {
-        for asset in Asset.common { add(asset, to: router) }
+        for asset in Asset.common { router.add(asset) }
         if access.developer == nil {
             SignInRoutes(server: server, access: access).add(to: router)
         }
@@ -335,15 +335,6 @@ struct DashboardRoutes: Sendable {
         Response(
             status: .forbidden, headers: [.contentType: "text/plain; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: sentence)))
-    }
-
-    private static func add(_ asset: Asset, to router: Router<ServerContext>) {
-        router.get(RouterPath(asset.path)) { _, _ in
-            Response(
-                status: .ok,
-                headers: [.contentType: asset.contentType, .cacheControl: Asset.cacheControl],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
-        }
     }
 }
 

@@ -1,4 +1,5 @@
 import Engine
+import HTTPBasics
 import Hummingbird
 import Ledger
 import PerennialContract

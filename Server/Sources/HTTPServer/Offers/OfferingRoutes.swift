@@ -1,4 +1,5 @@
 import Engine
+import HTTPBasics
 import HTTPTypes
 import Hummingbird
 import Ledger

@@ -1,8 +1,9 @@
+import HTTPBasics
 import PerennialContract
 
 extension OpenAPI {
     /// The schemas of contract types, by name, in the order in which they are needed.
-    struct Components {
+    struct Components: OpenAPISchemas {
         private(set) var schemas: [OpenAPIValue.Member] = []
         private var names: Set<String> = []
 
@@ -23,7 +24,7 @@ extension OpenAPI {
             case .object(let type): try add(type, isSent: isSent)
             case .list(let element), .dictionary(let element): try add(element, isSent: isSent)
             case .word(let type): add(Self.name(of: type), Self.schema(of: type))
-            case .time: add("Timestamp", Self.time)
+            case .time: add("Timestamp", Self.timestamp)
             case .text, .integer, .number, .flag, .anything: break
             }
         }
@@ -32,15 +33,13 @@ extension OpenAPI {
             if names.insert(name).inserted { schemas.append(.init(name, schema)) }
         }
 
-        private static let time: OpenAPIValue = [
-            "type": "string", "format": "date-time", "examples": ["2026-11-21T08:30:00.000Z"],
-        ]
+        private static let timestamp = time.adding(["examples": ["2026-11-21T08:30:00.000Z"]])
 
         private static func schema(of word: any ContractWord.Type) -> OpenAPIValue {
             func known<Word: ContractWord>(_ type: Word.Type) -> [OpenAPIValue] {
                 type.known.map { .text($0.rawValue) }
             }
-            return ["type": "string", "examples": .list(known(word))]
+            return text.adding(["examples": .list(known(word))])
         }
 
         private static func schema(
@@ -49,7 +48,6 @@ extension OpenAPI {
             func isLeftOut(_ member: ContractShape.Member) -> Bool {
                 member.isOptional && (isSent || omittedMembers.contains("\(name).\(member.name)"))
             }
-            let required = shape.members.filter { !isLeftOut($0) }
             let properties = shape.members.map { member in
                 let isNullable = member.isOptional && !isLeftOut(member)
                 let own = schema(of: member.form, isNullable: isNullable)
@@ -58,10 +56,9 @@ extension OpenAPI {
                     own.adding(memberNotes["\(name).\(member.name)"])
                         .adding(textLimits["\(name).\(member.name)"]))
             }
-            let described: OpenAPIValue = ["type": "object"]
-            return described.adding(typeNotes[name].map { ["description": .text($0)] })
-                .adding(["required": .list(required.map { .text($0.name) })])
-                .adding(["properties": .object(properties)])
+            return object(
+                of: properties, mayLack: Set(shape.members.filter(isLeftOut).map(\.name)),
+                description: typeNotes[name])
         }
 
         private static func schema(
@@ -90,12 +87,11 @@ extension OpenAPI {
         }
 
         private static func reference(_ name: String, _ isNullable: Bool) -> OpenAPIValue {
-            let reference: OpenAPIValue = ["$ref": .text("#/components/schemas/\(name)")]
-            return isNullable ? ["anyOf": [reference, ["type": "null"]]] : reference
+            isNullable ? orNull(reference(name)) : reference(name)
         }
 
         static func reference(_ type: any Decodable.Type) -> OpenAPIValue {
-            reference(name(of: type), false)
+            reference(name(of: type))
         }
 
         private static func name(of type: Any.Type) -> String {

@@ -1,4 +1,5 @@
 import Engine
+import HTTPBasics
 import Ledger
 
 // The rules for texts, so that a client can check them before it sends them. JSON Schema counts

@@ -1,3 +1,5 @@
+import HTTPBasics
+
 // Notes in the description that the types do not contain: see the types' own documentation for
 // more.
 

@@ -1,4 +1,5 @@
 import Engine
+import HTTPBasics
 import HTTPTypes
 import PerennialContract
 import Storage
@@ -77,19 +78,6 @@ struct OpenAPIOperation: Sendable {
 
     /// The names of the parameters in the query.
     var queryParameters: [String] { parameters.filter { $0.place == .query }.map(\.name) }
-}
-
-/// A parameter of an operation, outside its path.
-struct OpenAPIParameter: Sendable {
-    enum Place: String, Sendable {
-        case query, header
-    }
-
-    var name: String
-    var place = Place.query
-    var isRequired = false
-    var description: String?
-    var schema: OpenAPIValue = ["type": "string"]
 }
 
 extension OpenAPIParameter {

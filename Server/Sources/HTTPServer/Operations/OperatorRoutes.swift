@@ -50,10 +50,7 @@ struct OperatorRoutes: RouteGroup {
     }
 
     @Sendable func openAPI(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try server.description.response(to: request) {
-            let document = try OpenAPI.document(of: server.routes.map(\.operation))
-            return try JSONResponse.json(document, isIndented: true)
-        }
+        try server.encodeDescription().response(to: request)
     }
 
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {

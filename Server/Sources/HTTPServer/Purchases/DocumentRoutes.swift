@@ -1,5 +1,6 @@
 import Engine
 import Foundation
+import HTTPBasics
 import Hummingbird
 import Ledger
 import PerennialContract

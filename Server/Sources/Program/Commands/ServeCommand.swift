@@ -74,6 +74,7 @@ struct ServeCommand: AsyncParsableCommand {
             server.dashboard = file.dashboard?.access
             server.readsConfiguration = ConfigurationProposal.reading(
                 inPlaceOf: options.configPath)
+            try server.encodeDescription()
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
             if let dashboard = file.dashboard {
                 try await FirstOperator.printLink(dashboard, assembly.engine)

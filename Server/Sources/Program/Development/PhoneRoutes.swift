@@ -31,8 +31,7 @@ struct PhoneRoutes: Sendable {
         router.get(RouterPath(path + "/live")) { request, context in
             try await guarded(request) { _, backend in try live(backend, context) }
         }
-        let script = PhonePage.script
-        router.get(RouterPath(script.path)) { _, _ in response(script) }
+        router.add(PhonePage.script)
     }
 
     private typealias Answer = @Sendable (Request, PhoneBackend) async throws -> Response
@@ -135,13 +134,6 @@ struct PhoneRoutes: Sendable {
     }
 
     // MARK: - Responses
-
-    @Sendable private func response(_ asset: Asset) -> Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: asset.contentType, .cacheControl: Asset.cacheControl],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
-    }
 
     private func text(
         _ text: String, status: HTTPResponse.Status = .ok,

@@ -50,14 +50,22 @@ extension AppStoreSimulator {
         case .events(let stream):
             context.onClose(stream.end)
             return Response(stream)
-        case .json(let json):
-            guard let field = query["only"] else {
-                // A trailing newline, so that responses end with a line break in a terminal.
-                let line = json.bytes(isIndented: request.asksForIndentation) + [UInt8(ascii: "\n")]
-                return Response(.ok, line, type: "application/json; charset=utf-8")
+        case .json(let json): return try Self.response(to: request, json, only: query["only"])
+        case .constant(let json, let body):
+            guard query["only"] == nil, !request.asksForIndentation else {
+                return try Self.response(to: request, json, only: query["only"])
             }
-            return try Self.text(of: field, in: json)
+            return body.response(to: request)
         }
+    }
+
+    private static func response(
+        to request: Request, _ json: JSON, only field: String?
+    ) throws(SimulatorProblem) -> Response {
+        if let field { return try text(of: field, in: json) }
+        // A trailing newline, so that responses end with a line break in a terminal.
+        let line = json.bytes(isIndented: request.asksForIndentation) + [UInt8(ascii: "\n")]
+        return Response(.ok, line, type: "application/json; charset=utf-8")
     }
 
     /// A part of the path as it was before a client has percent-encoded it (RFC 3986).

@@ -1,8 +1,8 @@
-import AppStoreFormats
+import HTTPBasics
 
 /// The schemas of a device's life: its clock, app, settings, and what waits there.
 extension OpenAPI {
-    static let deviceLifeSchemas: [JSON.Member] = [
+    static let deviceLifeSchemas: [OpenAPIValue.Member] = [
         structure(
             "DeviceState",
             [
@@ -11,7 +11,8 @@ extension OpenAPI {
                 "can_make_payments": flag, "calendar": text, "clock": reference("DeviceClock"),
                 "app": reference("InstalledApp"),
                 "habits": object(
-                    of: DeviceHabit.allCases.map { JSON.Member($0.rawValue, flag) }, mayLack: []),
+                    of: DeviceHabit.allCases.map { OpenAPIValue.Member($0.rawValue, flag) },
+                    mayLack: []),
                 "empty_reads_left": whole,
             ]),
         structure(

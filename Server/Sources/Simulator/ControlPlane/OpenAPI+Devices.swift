@@ -1,8 +1,8 @@
-import AppStoreFormats
+import HTTPBasics
 
 /// The schemas of device and shop responses.
 extension OpenAPI {
-    static let deviceSchemas: [JSON.Member] = [
+    static let deviceSchemas: [OpenAPIValue.Member] = [
         structure("DeviceName", ["device_id": text]),
         structure(
             "PurchaseOutcome",
@@ -59,7 +59,7 @@ extension OpenAPI {
         structure("TransactionReceipt", ["transaction_receipt": text]),
     ]
 
-    static let shopSchemas: [JSON.Member] = [
+    static let shopSchemas: [OpenAPIValue.Member] = [
         structure(
             "Products",
             ["products": list(reference("Product")), "invalid_ids": list(text)]),

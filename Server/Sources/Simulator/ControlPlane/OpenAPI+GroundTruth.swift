@@ -1,8 +1,8 @@
-import AppStoreFormats
+import HTTPBasics
 
 /// The schemas of the ground truth and of sent notifications.
 extension OpenAPI {
-    static let groundTruthSchemas: [JSON.Member] = [
+    static let groundTruthSchemas: [OpenAPIValue.Member] = [
         structure(
             "Books",
             [
@@ -69,7 +69,7 @@ extension OpenAPI {
             ]),
     ]
 
-    static let sentSchemas: [JSON.Member] = [
+    static let sentSchemas: [OpenAPIValue.Member] = [
         structure(
             "ToldTurn",
             ["type": text, "subtype": orNull(text), "uuid": text, "row": orNull(whole)]),
@@ -96,7 +96,7 @@ extension OpenAPI {
             "Consumption",
             ["transaction_id": text, "at": time, "body": foreign, "counts": flag]),
         structure("Log", ["entries": list(reference("LogEntry"))]),
-        JSON.Member("LogEntry", logEntry),
+        OpenAPIValue.Member("LogEntry", logEntry),
     ]
 
     private static let invitations = words(of: SeatInvitations.self)
@@ -118,7 +118,7 @@ extension OpenAPI {
     ])
 
     /// The other members of an entry depend on `what`.
-    private static let logEntry: JSON = [
+    private static let logEntry: OpenAPIValue = [
         "type": "object", "required": ["at", "what"],
         "properties": ["at": time, "what": words(of: LogEntryKind.self)],
         "additionalProperties": true,

@@ -1,11 +1,11 @@
-import AppStoreFormats
+import HTTPBasics
 
 /// The schemas of a device's network, sheets and errors.
 extension OpenAPI {
     /// A device's verdict on a document.
     static let verdict = words(of: DocumentVerdict.self)
 
-    static let phoneSchemas: [JSON.Member] = [
+    static let phoneSchemas: [OpenAPIValue.Member] = [
         structure(
             "DeviceNetwork", ["state": words(of: NetworkState.self), "slow_seconds": number]),
         structure("NextSheets", ["waiting": whole]),
@@ -19,13 +19,13 @@ extension OpenAPI {
                 "choice": words(of: PurchaseOrder.Choice.self), "held": flag,
             ]),
         structure("Synced", ["result": words(["synced"])]),
-        JSON.Member("DeviceErrors", deviceErrors),
+        OpenAPIValue.Member("DeviceErrors", deviceErrors),
     ]
 
     /// The error of each call, or null.
-    private static let deviceErrors: JSON = {
+    private static let deviceErrors: OpenAPIValue = {
         let calls = DeviceCall.allCases.map { call in
-            JSON.Member(call.rawValue, orNull(words(call.failures.map(\.rawValue))))
+            OpenAPIValue.Member(call.rawValue, orNull(words(call.failures.map(\.rawValue))))
         }
         let verdicts = words(DocumentVerdict.failures.map(\.rawValue))
         return object(of: calls + [.init("verification", orNull(verdicts))], mayLack: [])

@@ -1,67 +1,17 @@
-import AppStoreFormats
+import HTTPBasics
 
 /// The structures of responses, in JSON Schema. Routes and other structures refer to each by its
 /// name.
 extension OpenAPI {
-    static let schemas: [JSON.Member] =
+    static let schemas: [OpenAPIValue.Member] =
         worldSchemas + faultSchemas + deviceSchemas + phoneSchemas + deviceLifeSchemas + shopSchemas
         + groundTruthSchemas + sentSchemas
-
-    // MARK: - Building blocks
-
-    static let text: JSON = ["type": "string"]
-    static let whole: JSON = ["type": "integer"]
-    static let number: JSON = ["type": "number"]
-    static let flag: JSON = ["type": "boolean"]
-    static let time: JSON = ["type": "string", "format": "date-time"]
-    /// An object whose members are defined elsewhere.
-    static let foreign: JSON = ["type": "object"]
-
-    static func reference(_ name: String) -> JSON {
-        ["$ref": .string("#/components/schemas/\(name)")]
-    }
-
-    static func list(_ content: JSON) -> JSON { ["type": "array", "items": content] }
-
-    static func orNull(_ schema: JSON) -> JSON { ["anyOf": [schema, ["type": "null"]]] }
-
-    static func words(_ words: [String]) -> JSON {
-        ["type": "string", "enum": .array(words.map { .string($0) })]
-    }
-
-    /// The raw values of an enumeration.
-    static func words<Word: RawRepresentable & CaseIterable>(
-        of type: Word.Type
-    ) -> JSON where Word.RawValue == String {
-        words(type.allCases.map(\.rawValue))
-    }
-
-    /// An object that requires all of these members, except those listed as absent.
-    static func object(
-        _ members: KeyValuePairs<String, JSON>, mayLack absent: Set<String> = []
-    ) -> JSON {
-        object(of: members.map { JSON.Member($0.key, $0.value) }, mayLack: absent)
-    }
-
-    static func object(of members: [JSON.Member], mayLack absent: Set<String>) -> JSON {
-        let required = members.map(\.key).filter { !absent.contains($0) }
-        return [
-            "type": "object", "required": .array(required.map { .string($0) }),
-            "properties": .object(members),
-        ]
-    }
-
-    static func structure(
-        _ name: String, _ members: KeyValuePairs<String, JSON>, mayLack absent: Set<String> = []
-    ) -> JSON.Member {
-        JSON.Member(name, object(members, mayLack: absent))
-    }
 }
 
 // MARK: - The world
 
 extension OpenAPI {
-    private static let worldSchemas: [JSON.Member] = [
+    private static let worldSchemas: [OpenAPIValue.Member] = [
         structure(
             "Problem",
             [
@@ -98,7 +48,7 @@ extension OpenAPI {
 // MARK: - Faults
 
 extension OpenAPI {
-    private static let faultSchemas: [JSON.Member] = [
+    private static let faultSchemas: [OpenAPIValue.Member] = [
         structure(
             "Faults",
             [
@@ -130,21 +80,23 @@ extension OpenAPI {
     ]
 
     /// Seconds, or their maximum.
-    private static let delay: JSON = ["anyOf": [whole, object(["max": whole])]]
+    private static let delay: OpenAPIValue = ["anyOf": [whole, object(["max": whole])]]
 
     /// The armed faults of a layer with their probabilities, and its other settings.
     private static func layer<Kind: FaultKind>(
-        _ kind: Kind.Type, _ rest: KeyValuePairs<String, JSON>
-    ) -> JSON {
-        let odds = kind.allCases.map { JSON.Member($0.rawValue, number) }
+        _ kind: Kind.Type, _ rest: KeyValuePairs<String, OpenAPIValue>
+    ) -> OpenAPIValue {
+        let odds = kind.allCases.map { OpenAPIValue.Member($0.rawValue, number) }
         return object(
-            of: odds + rest.map { JSON.Member($0.key, $0.value) },
-            mayLack: Set(odds.map(\.key)))
+            of: odds + rest.map { OpenAPIValue.Member($0.key, $0.value) },
+            mayLack: Set(odds.map(\.name)))
     }
 
     /// An object with an optional member for each fault.
-    private static func each<Kind: FaultKind>(_ kind: Kind.Type, _ content: JSON) -> JSON {
-        let members = kind.allCases.map { JSON.Member($0.rawValue, content) }
-        return object(of: members, mayLack: Set(members.map(\.key)))
+    private static func each<Kind: FaultKind>(_ kind: Kind.Type, _ content: OpenAPIValue)
+        -> OpenAPIValue
+    {
+        let members = kind.allCases.map { OpenAPIValue.Member($0.rawValue, content) }
+        return object(of: members, mayLack: Set(members.map(\.name)))
     }
 }

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import HTTPBasics
 import Hummingbird
 
 /// One route of the control plane: its path, its input and its purpose. The router and the OpenAPI
@@ -7,6 +8,8 @@ struct SimulatorRoute: Sendable {
     /// The content of a response.
     enum Content: Sendable {
         case json(JSON)
+        /// JSON that never changes, and its encoded form.
+        case constant(JSON, ConstantBody)
         case bytes([UInt8], type: String)
         /// Server-sent events, until the stream ends.
         case events(UpdateStream)

@@ -1,6 +1,7 @@
 import Engine
 import Foundation
 import HTTPTypes
+import NIOCore
 import PerennialContract
 import Testing
 
@@ -83,7 +84,18 @@ import Testing
                 .get, Paths.openAPI, key: nil, headers: [.ifNoneMatch: tag])
             #expect(known.status == 304)
             #expect(known.text.isEmpty)
+            // A strong tag: the bytes are always the same.
+            #expect(tag.hasPrefix("\""))
         }
+        let served = ServedDescription()
+        var encodings = 0
+        for _ in 0..<2 {
+            _ = try served.body {
+                encodings += 1
+                return ByteBuffer(string: "{}")
+            }
+        }
+        #expect(encodings == 1)
     }
 
     /// The schemas of all customer ids that a client sends, in parameters and in bodies.

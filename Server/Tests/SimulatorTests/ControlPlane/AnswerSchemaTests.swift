@@ -190,7 +190,7 @@ import Testing
         for reference in references {
             #expect(DescribedAnswers.shared.target(of: reference) != nil, "\(reference)")
         }
-        let names = OpenAPI.schemas.map(\.key)
+        let names = OpenAPI.schemas.map(\.name)
         #expect(Set(names).count == names.count)
         // Every schema is used by a route.
         #expect(Set(names.map { "#/components/schemas/\($0)" }) == references)

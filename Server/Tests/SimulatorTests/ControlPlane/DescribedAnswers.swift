@@ -30,7 +30,7 @@ struct DescribedAnswers: Sendable {
         guard path.hasPrefix("/_sim/") else { return [] }
         if status != 200 {
             let problem = try JSON(parsing: text.utf8)
-            return differences(of: problem, from: OpenAPI.reference("Problem"), at: path)
+            return differences(of: problem, from: JSON(OpenAPI.reference("Problem")), at: path)
         }
         guard let route = route(method, path) else { return ["\(path) is not described."] }
         guard case .json = route.shape, !path.contains("only=") else { return [] }

@@ -2,19 +2,25 @@ import HTTPTypes
 import Hummingbird
 
 /// The version of a response, with which a client asks whether the response has changed (RFC 9110
-/// §8.8.3). It is always weak, because a signature in the response may differ while the content is
-/// the same.
-struct EntityTag: Hashable {
+/// §8.8.3).
+package struct EntityTag: Hashable, Sendable {
     private let opaque: String
+    private let isStrong: Bool
 
-    init(_ version: String) { opaque = "\"\(version)\"" }
+    /// - Parameter isStrong: whether responses with this version have the same bytes. False if only
+    ///   their content is the same: a signature in them may differ.
+    package init(_ version: String, isStrong: Bool = false) {
+        opaque = "\"\(version)\""
+        self.isStrong = isStrong
+    }
 
     /// Suffixes that proxies add to the tag of an answer that they compress, as Apache's
     /// `mod_deflate` does. Such proxies pass on the client's tag unchanged.
     private static let codings = ["-gzip", "-br", "-zstd", "-deflate"]
 
-    /// Whether an `If-None-Match` names this version (RFC 9110 §13.1.2).
-    func matches(_ header: String?) -> Bool {
+    /// Whether an `If-None-Match` names this version (RFC 9110 §13.1.2). Strong and weak tags are
+    /// compared alike, because a proxy that compresses a response makes its tag a weak one.
+    package func matches(_ header: String?) -> Bool {
         guard let header else { return false }
         return header.split(separator: ",").contains { part in
             let tag = part.trimmingPrefix { $0 == " " || $0 == "\t" }
@@ -37,16 +43,23 @@ struct EntityTag: Hashable {
     }
 
     /// The tag in the form of the header, for example `W/"0f4c…"`.
-    var text: String { "W/" + opaque }
+    package var text: String { (isStrong ? "" : "W/") + opaque }
+
+    /// The `Cache-Control` of a response that a cache may send only after it has asked.
+    package static let askEachTime = "private, no-cache"
 
     /// Returns the response with this version, or 304 without a body if the client already has it.
-    /// A cache must ask the server each time.
-    func respond(to request: Request, with response: () throws -> Response) rethrows -> Response {
+    ///
+    /// - Parameter cacheControl: the header `Cache-Control` of both.
+    package func respond(
+        to request: Request, cacheControl: String = Self.askEachTime,
+        with response: () throws -> Response
+    ) rethrows -> Response {
         var answer =
             matches(request.headers[.ifNoneMatch])
             ? Response(status: .notModified) : try response()
         answer.headers[.eTag] = text
-        answer.headers[.cacheControl] = "private, no-cache"
+        answer.headers[.cacheControl] = cacheControl
         return answer
     }
 }

@@ -1,5 +1,5 @@
-/// A JSON value of the OpenAPI description. Members keep their order.
-indirect enum OpenAPIValue: Sendable, Equatable {
+/// A JSON value of an OpenAPI document. Members keep their order.
+package indirect enum OpenAPIValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int)
@@ -7,15 +7,17 @@ indirect enum OpenAPIValue: Sendable, Equatable {
     case list([OpenAPIValue])
     case object([Member])
 
-    struct Member: Sendable, Equatable {
-        var name: String
-        var value: OpenAPIValue
+    package struct Member: Sendable, Equatable {
+        package var name: String
+        package var value: OpenAPIValue
 
-        init(_ name: String, _ value: OpenAPIValue) { (self.name, self.value) = (name, value) }
+        package init(_ name: String, _ value: OpenAPIValue) {
+            (self.name, self.value) = (name, value)
+        }
     }
 
     /// This object with the members of another one after its own.
-    func adding(_ other: OpenAPIValue?) -> OpenAPIValue {
+    package func adding(_ other: OpenAPIValue?) -> OpenAPIValue {
         guard case .object(let members) = self, case .object(let more)? = other else { return self }
         return .object(members + more)
     }
@@ -25,12 +27,12 @@ extension OpenAPIValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    init(stringLiteral value: String) { self = .text(value) }
-    init(integerLiteral value: Int) { self = .integer(value) }
-    init(booleanLiteral value: Bool) { self = .bool(value) }
-    init(nilLiteral: ()) { self = .null }
-    init(arrayLiteral elements: OpenAPIValue...) { self = .list(elements) }
-    init(dictionaryLiteral elements: (String, OpenAPIValue)...) {
+    package init(stringLiteral value: String) { self = .text(value) }
+    package init(integerLiteral value: Int) { self = .integer(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(nilLiteral: ()) { self = .null }
+    package init(arrayLiteral elements: OpenAPIValue...) { self = .list(elements) }
+    package init(dictionaryLiteral elements: (String, OpenAPIValue)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
     }
 }
@@ -43,7 +45,7 @@ extension OpenAPIValue: Encodable {
         init?(intValue: Int) { return nil }
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let members):
             var container = encoder.container(keyedBy: Name.self)
