@@ -193,7 +193,12 @@ let package = Package(
         tests("CourierTests", ["Courier", "Eventually", crypto, hummingbird, logging, nioCore]),
         tests("ReportsTests", ["Reports", "Ledger", "Dice"]),
         tests("DashboardTests", ["Dashboard", contract]),
-        tests("HTTPBasicsTests", ["HTTPBasics", "Eventually", hummingbird, nioCore, nioEmbedded]),
+        tests(
+            "HTTPBasicsTests",
+            [
+                "HTTPBasics", "Eventually", hummingbird, logging, nioCore, nioEmbedded,
+                serviceLifecycle,
+            ]),
         tests("RevenueCatWebhooksTests", ["RevenueCatWebhooks", "Ledger", contract]),
         .target(
             name: "PostgresCluster",

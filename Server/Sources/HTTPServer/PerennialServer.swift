@@ -1,4 +1,5 @@
 import Engine
+import HTTPBasics
 import Hummingbird
 import Logging
 
@@ -34,9 +35,10 @@ package struct PerennialServer: Sendable {
     let connections: ConnectionCounts
     let description = ServedDescription()
     let previews = PreviewPlace()
-    let streams: EventStreams
+    let streamLimits: EventStreamLimits
+    let streams: StreamPlaces
     /// The streams of pages, which do not count as streams of the HTTP API.
-    let pageStreams: EventStreams
+    let pageStreams: StreamPlaces
     let logger: Logger
     let startedAt = ContinuousClock.now
     let logLinesDropped: @Sendable () -> Int
@@ -67,8 +69,9 @@ package struct PerennialServer: Sendable {
         bodies = BodyBudget(bodyLimits)
         waits = CustomerWait(waitLimits)
         connections = ConnectionCounts(connectionLimits)
-        streams = EventStreams(streamLimits)
-        pageStreams = EventStreams(streamLimits)
+        self.streamLimits = streamLimits
+        streams = StreamPlaces(max: streamLimits.streamsMax)
+        pageStreams = StreamPlaces(max: streamLimits.streamsMax)
     }
 
     var requestMiddleware: RequestMiddleware {

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import HTTPBasics
 import Synchronization
 
 /// The running simulator. It owns the world and its clock, signs the world's documents, and posts
@@ -40,8 +41,8 @@ package actor AppStoreSimulator {
     var listeners = UpdateListeners()
     /// The phones by device id. A device is absent until something specific to it has happened.
     var phones: [String: Phone] = [:]
-    /// Real time after which a stream of updates gets a comment.
-    var commentInterval = Duration.seconds(UpdateStream.commentSeconds)
+    /// The limits of each stream of updates, in real time.
+    var streamLimits = LiveStreamLimits()
     /// The maximum real time for which a sheet is held, or a caller waits for one.
     var sheetLimit = Duration.seconds(PromptList.heldSecondsMax)
     /// The moment of the last event. On a running clock the current time may be ahead of it.

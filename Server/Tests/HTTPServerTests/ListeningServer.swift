@@ -3,6 +3,7 @@ import AppStoreTrust
 import Engine
 import Eventually
 import Foundation
+import HTTPBasics
 import Hummingbird
 import Ledger
 import Logging
@@ -38,7 +39,7 @@ struct ListeningServer {
     let engine: Engine
     let database: WatchedDatabase
     let bodies: BodyBudget
-    let streams: EventStreams
+    let streams: StreamPlaces
     let waits: CustomerWait
     let keys: KeyCache
     let connections: ConnectionCounts

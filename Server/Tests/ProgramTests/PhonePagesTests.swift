@@ -5,35 +5,51 @@ import Testing
 @testable import Program
 
 @Suite(.timeLimit(.minutes(5))) struct PhonePagesTests {
-    @Test
-    func `an open page of the phone first gets all parts, and later the parts that have changed`()
-        async
-    {
+    @Test func `an open page of the phone first gets all parts, and later the changed parts`() {
         let pages = PhonePages()
         let (first, second) = (PhonePiece(id: "a", html: "1"), PhonePiece(id: "b", html: "1"))
         pages.publish([first, second])
-        guard let page = pages.open() else {
-            Issue.record("No page was opened.")
-            return
-        }
+        var shown: [String: PhonePiece] = [:]
+        #expect(Set(pages.changes(of: &shown)) == [first, second])
+        #expect(pages.changes(of: &shown).isEmpty)
         let changed = PhonePiece(id: "a", html: "2")
+        pages.publish([PhonePiece(id: "a", html: "3"), second])
         pages.publish([changed, second])
-        pages.publish([changed, second])
-        pages.touch(page.number)
-        pages.close(page.number)
-        var seen: [Set<PhonePiece>] = []
-        for await pieces in page.pieces { seen.append(Set(pieces)) }
-        #expect(seen == [[first, second], [changed], []])
-        #expect(pages.isEmpty)
+        // A page that was slow gets only the latest of several changes.
+        #expect(pages.changes(of: &shown) == [changed])
+    }
+
+    @Test func `each change of a piece wakes the open pages up, until they are closed`() async {
+        let pages = PhonePages()
+        let (stream, sink) = pages.signals()
+        let piece = PhonePiece(id: "a", html: "1")
+        pages.publish([piece])
+        var iterator = stream.makeAsyncIterator()
+        #expect(await iterator.next() != nil)
+        // The same pieces again are no change.
+        pages.publish([piece])
+        sink.finish()
+        #expect(await iterator.next() == nil)
+    }
+
+    @Test func `a piece is sent as one event`() throws {
+        let pages = PhonePages()
+        var source = PhonePageSource(pages: pages)
+        #expect(try source.events() == nil)
+        pages.publish([PhonePiece(id: "a", html: "<p>1</p>")])
+        let text = try #require(try source.events())
+        #expect(text.hasPrefix("data: {") && text.hasSuffix("}\n\n"))
+        #expect(try source.events() == nil)
     }
 
     @Test func `open pages of the phone beyond the limit are refused`() {
         let pages = PhonePages()
-        let open = (1...PhonePages.countMax).compactMap { _ in pages.open() }
-        #expect(open.count == PhonePages.countMax && pages.isFull)
-        #expect(pages.open() == nil)
-        pages.close(open[0].number)
-        #expect(pages.open() != nil)
+        #expect(pages.isEmpty)
+        let open = (1...PhonePages.countMax).compactMap { _ in pages.reserve() }
+        #expect(open.count == PhonePages.countMax && !pages.isEmpty)
+        #expect(pages.reserve() == nil)
+        open[0].release()
+        #expect(pages.reserve() != nil)
     }
 }
 

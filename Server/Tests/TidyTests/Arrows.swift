@@ -141,8 +141,8 @@ enum Arrows {
         ]).union(certificates),
         "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AsyncHTTPClient"])
             .union(certificates).union(web),
-        "HTTPBasicsTests": testing(["HTTPBasics", "NIOEmbedded", "Eventually"]).union(web).union(
-            locks),
+        "HTTPBasicsTests": testing(["HTTPBasics", "NIOEmbedded", "Eventually", "ServiceLifecycle"])
+            .union(web).union(locks),
         "CourierTests": testing(["Courier", "Crypto", "Eventually"]).union(web),
         // Rows are filled by the decisions of Engine.
         "StorageTests": testing([

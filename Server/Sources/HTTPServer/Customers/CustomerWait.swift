@@ -162,7 +162,7 @@ extension PerennialServer {
     }
 
     /// Yields after each pause, and finishes at the end of the wait.
-    static func yieldPeriodically(
+    private static func yieldPeriodically(
         to wakeUps: AsyncStream<Void>.Continuation, until end: ContinuousClock.Instant
     ) async {
         while ContinuousClock.now < end {

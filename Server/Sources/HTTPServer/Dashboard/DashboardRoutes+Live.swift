@@ -1,18 +1,18 @@
 import Dashboard
 import Engine
+import HTTPBasics
 import HTTPTypes
 import Hummingbird
 import Ledger
 import NIOCore
 import PerennialContract
-import ServiceLifecycle
 
 // Pages that are updated while they are open, by server-sent events (WHATWG HTML).
 //
-// The address of a page's stream is `/live` and the page's address, with its query. After each
-// commit with events of the app, the stream renders the page again, and sends the elements that
-// differ. So no page needs its own function for this. Some changes are in no log, such as delivery
-// attempts: pages that show them are rendered once a second. A page that takes long is rendered
+// The address of a page's stream is `/live` and the page's address, with its query. The stream
+// renders the page again after each commit with events of the app, and sends the elements that
+// differ, so no page needs its own function for this. Some changes are in no log, such as delivery
+// attempts. Pages that show them are rendered once a second. A page that takes long is rendered
 // less often.
 
 /// The limits of the streams of pages.
@@ -63,92 +63,59 @@ extension DashboardRoutes {
     private func live(
         _ page: PageRequest, by source: Source, _ html: @escaping Page
     ) throws -> Response {
-        let place = try server.pageStreams.reserve(
-            for: page.visit.viewer.name, max: server.pageStreams.limits.streamsOfOperatorMax)
+        let limits = server.streamLimits
+        let place = try server.pageStreams.place(
+            for: page.visit.viewer.name, max: limits.streamsOfOperatorMax)
         var page = page
         page.frame.notices = []
-        let stream = LiveStream(
-            page: page, app: app, engine: engine, source: source, html: html,
-            limits: server.pageStreams.limits
-        ) { [access, app, engine, page] in
+        let source = PageSource(page: page, app: app, engine: engine, source: source, html: html) {
+            [access, app, engine, page] in
             let visitor = try await access.visitor(
                 of: page.request, page.context, app: app, engine)
             guard case .visit(let visit) = visitor else { return false }
             return visit.viewer.role == page.frame.viewer.role
         }
-        return Response(
-            status: .ok, headers: EventStreams.headers, body: stream.body(in: place))
+        return LiveStream(
+            source, limits.live(for: limits.pageLifeMax), tick: (),
+            to: page.context.liveConnection, in: place
+        ) { [engine, app] in engine.events.logSignals(of: app) }.response
     }
 }
 
-/// One open stream of a page.
-private struct LiveStream: Sendable {
+/// The changes of a page since the browser got it.
+private struct PageSource: LiveSource {
     let page: PageRequest
     let app: AppID
     let engine: Engine
     let source: DashboardRoutes.Source
     let html: DashboardRoutes.Page
-    let limits: EventStreamLimits
     /// Whether the session still exists, and the role still permits the page.
     let mayGoOn: @Sendable () async throws -> Bool
 
-    func body(in place: EventStreams.Place) -> ResponseBody {
-        ResponseBody { writer in
-            defer { place.release() }
-            let (signals, wakeUps) = engine.events.logSignals(of: app)
-            let channel = page.context.channel
-            channel.onDeparture {
-                place.release()
-                wakeUps.finish()
-            }
-            let end = ContinuousClock.now + limits.pageLifeMax
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await PerennialServer.yieldPeriodically(to: wakeUps, until: end) }
-                group.addTask {
-                    try await gracefulShutdown()
-                    wakeUps.finish()
-                }
-                var pace = Pace()
-                var shown = Shown(place: page.query["place"])
-                try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-                wakeUps.yield()
-                for await _ in signals {
-                    try await pace.wait()
-                    if pace.isPermissionDue {
-                        guard try await mayGoOn() else { break }
-                        pace.permitted()
-                    }
-                    let start = ContinuousClock.now
-                    guard let buffer = try await next(&shown, isSilent: pace.isSilent(limits))
-                    else { continue }
-                    if buffer.readableBytes > 0 {
-                        guard try await mayGoOn() else { break }
-                        pace.permitted()
-                    }
-                    let cut = channel.eventLoop.scheduleTask(
-                        in: .milliseconds(limits.writeMax.wholeMilliseconds)
-                    ) { channel.close(promise: nil) }
-                    defer { cut.cancel() }
-                    if buffer.readableBytes > 0 { try await writer.write(buffer) }
-                    pace.rendered(since: start, wasWritten: buffer.readableBytes > 0)
-                }
-                group.cancelAll()
-            }
-            try await writer.finish(nil)
-        }
+    private var shown: Shown
+    /// When the page may be rendered again.
+    private var earliest = ContinuousClock.now
+    private var permittedAt = ContinuousClock.now
+
+    init(
+        page: PageRequest, app: AppID, engine: Engine, source: DashboardRoutes.Source,
+        html: @escaping DashboardRoutes.Page, mayGoOn: @escaping @Sendable () async throws -> Bool
+    ) {
+        (self.page, self.app, self.engine, self.source) = (page, app, engine, source)
+        (self.html, self.mayGoOn) = (html, mayGoOn)
+        shown = Shown(place: page.query["place"])
     }
 
-    /// The bytes to write now: empty if the page is unchanged, and nil if it was not rendered.
-    private func next(_ shown: inout Shown, isSilent: Bool) async throws -> ByteBuffer? {
+    mutating func output(after signal: Void) async throws -> LiveOutput {
+        try await Task.sleep(until: earliest)
+        if ContinuousClock.now - permittedAt >= LiveLimits.permissionMax {
+            guard try await isPermitted() else { return .end }
+        }
         let last = "\(try await engine.events.lastLogPosition(of: app))"
-        // Clients skip this comment. It shows that the connection is alive.
-        let comment = ByteBuffer(string: isSilent ? ": nothing new\n\n" : "")
-        guard shown.isDue(at: last, source) else { return isSilent ? comment : nil }
-        var page = page
-        page.frame.now = Timestamp(engine.context.serverTime)
-        let pieces = LivePieces(try await html(page))
-        let messages = shown.messages(of: pieces, at: last)
-        guard !messages.isEmpty else { return comment }
+        guard shown.isDue(at: last, source) else { return .nothing }
+        let messages = try await render(at: last)
+        guard !messages.isEmpty else { return .nothing }
+        guard try await isPermitted() else { return .end }
         var buffer = ByteBuffer()
         for message in messages {
             buffer.writeString("data: ")
@@ -156,7 +123,23 @@ private struct LiveStream: Sendable {
             buffer.writeBytes(try ContractEncoder().encode(message))
             buffer.writeString("\n\n")
         }
-        return buffer
+        return .events(buffer)
+    }
+
+    private mutating func isPermitted() async throws -> Bool {
+        guard try await mayGoOn() else { return false }
+        permittedAt = .now
+        return true
+    }
+
+    private mutating func render(at last: String) async throws -> [LivePieces.Message] {
+        let start = ContinuousClock.now
+        var page = page
+        page.frame.now = Timestamp(engine.context.serverTime)
+        let messages = shown.messages(of: LivePieces(try await html(page)), at: last)
+        let now = ContinuousClock.now
+        earliest = now + max(LiveLimits.pauseMin, (now - start) * LiveLimits.shareOfTime)
+        return messages
     }
 }
 
@@ -186,32 +169,5 @@ private struct Shown {
         let messages = isAsLoaded ? [] : new.messages(since: pieces)
         (pieces, place, renderedAt) = (new, last, .now)
         return messages
-    }
-}
-
-/// Decides when a stream may render again.
-private struct Pace {
-    private var earliest = ContinuousClock.now
-    private var writtenAt = ContinuousClock.now
-    private var permittedAt = ContinuousClock.now
-
-    /// Whether the permission to see the page must be checked again.
-    var isPermissionDue: Bool {
-        ContinuousClock.now - permittedAt >= LiveLimits.permissionMax
-    }
-
-    mutating func permitted() { permittedAt = .now }
-
-    func wait() async throws { try await Task.sleep(until: earliest) }
-
-    /// Whether nothing was written for so long that a comment is due.
-    func isSilent(_ limits: EventStreamLimits) -> Bool {
-        ContinuousClock.now - writtenAt >= limits.commentPause
-    }
-
-    mutating func rendered(since start: ContinuousClock.Instant, wasWritten: Bool) {
-        let now = ContinuousClock.now
-        earliest = now + max(LiveLimits.pauseMin, (now - start) * LiveLimits.shareOfTime)
-        if wasWritten { writtenAt = now }
     }
 }

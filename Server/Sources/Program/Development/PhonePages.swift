@@ -1,50 +1,85 @@
 import Dashboard
+import Foundation
+import HTTPBasics
+import NIOCore
 import Synchronization
 
-/// The phone's pages that are open in browsers. Each page gets the pieces that have changed.
+/// The phone's pages that are open in browsers. Each page gets the pieces that it does not show yet.
 final class PhonePages: Sendable {
     /// The maximum number of pages that are open at a time.
     static let countMax = 50
 
     private struct Content {
-        var pages: [Int: AsyncStream<[PhonePiece]>.Continuation] = [:]
+        var signals: [Int: AsyncStream<Void>.Continuation] = [:]
         var lastNumber = 0
         /// The pieces that were published last, by id.
         var pieces: [String: PhonePiece] = [:]
     }
 
     private let content = Mutex(Content())
+    private let places = StreamPlaces(max: countMax)
 
-    var isEmpty: Bool { content.withLock { $0.pages.isEmpty } }
-    var isFull: Bool { content.withLock { $0.pages.count >= Self.countMax } }
+    var isEmpty: Bool { places.openCount == 0 }
 
-    /// Opens a page, which first gets all pieces. The caller must call ``close(_:)`` afterwards.
-    /// Returns nil if too many pages are open.
-    func open() -> (number: Int, pieces: AsyncStream<[PhonePiece]>)? {
+    /// Reserves one of the pages that may be open. Returns nil if too many are open.
+    func reserve() -> StreamPlaces.Place? { try? places.reserve(for: "phone", max: Self.countMax) }
+
+    /// A sequence with a signal after each change of a piece. Its reader must finish it.
+    func signals() -> (
+        stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation
+    ) {
+        let (stream, sink) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
         content.withLock { content in
-            guard content.pages.count < Self.countMax else { return nil }
-            let (stream, sink) = AsyncStream.makeStream(of: [PhonePiece].self)
             content.lastNumber += 1
-            content.pages[content.lastNumber] = sink
-            if !content.pieces.isEmpty { sink.yield(Array(content.pieces.values)) }
-            return (content.lastNumber, stream)
+            let number = content.lastNumber
+            content.signals[number] = sink
+            sink.onTermination = { [weak self] _ in
+                self?.content.withLock { _ = $0.signals.removeValue(forKey: number) }
+            }
         }
+        return (stream, sink)
     }
 
-    /// Sends an empty message to an open page, to keep the connection alive.
-    func touch(_ number: Int) { content.withLock { _ = $0.pages[number]?.yield([]) } }
-
-    func close(_ number: Int) {
-        content.withLock { $0.pages.removeValue(forKey: number) }?.finish()
+    /// Returns the pieces that differ from those that a page shows, and adds them to these.
+    ///
+    /// - Parameter shown: the pieces that the page shows, by id.
+    func changes(of shown: inout [String: PhonePiece]) -> [PhonePiece] {
+        let pieces = content.withLock { $0.pieces }
+        let changed = pieces.values.filter { shown[$0.id] != $0 }
+        for piece in changed { shown[piece.id] = piece }
+        return changed
     }
 
-    /// Sends the pieces that differ from those that were sent last.
+    /// Publishes the current pieces.
     func publish(_ pieces: [PhonePiece]) {
         content.withLock { content in
             let changed = pieces.filter { content.pieces[$0.id] != $0 }
             for piece in changed { content.pieces[piece.id] = piece }
             guard !changed.isEmpty else { return }
-            for page in content.pages.values { page.yield(changed) }
+            for sink in content.signals.values { sink.yield() }
         }
+    }
+}
+
+/// The pieces that a page does not show yet, as events.
+struct PhonePageSource: LiveSource {
+    let pages: PhonePages
+    private var shown: [String: PhonePiece] = [:]
+
+    init(pages: PhonePages) { self.pages = pages }
+
+    mutating func output(after signal: Void) throws -> LiveOutput {
+        try events().map { .events(ByteBuffer(string: $0)) } ?? .nothing
+    }
+
+    /// One event for each changed piece. Nil if none has changed.
+    mutating func events() throws -> String? {
+        let changed = pages.changes(of: &shown)
+        guard !changed.isEmpty else { return nil }
+        // JSON that is not indented contains no line break.
+        return try changed.map {
+            "data: \(String(decoding: try JSONEncoder().encode($0), as: UTF8.self))\n\n"
+        }.joined()
     }
 }

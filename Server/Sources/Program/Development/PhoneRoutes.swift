@@ -1,20 +1,17 @@
 import Dashboard
 import Foundation
+import HTTPBasics
 import HTTPServer
 import HTTPTypes
 import Hummingbird
 import Ledger
 import PerennialContract
-import ServiceLifecycle
 
 /// The routes of the phone's page. They are added to the server's own router, in `perennial dev`
 /// only.
 struct PhoneRoutes: Sendable {
     /// The maximum size of a form, in bytes.
     static let formBytesMax = 16_384
-    /// The time after which an open page that got no message gets an empty one, which keeps the
-    /// connection alive.
-    static let commentPause = Duration.seconds(15)
     /// The pause between two checks for changes that an open page has not caused.
     static let refreshPause = Duration.seconds(1)
 
@@ -29,7 +26,7 @@ struct PhoneRoutes: Sendable {
         router.get(RouterPath(path)) { request, _ in try await guarded(request, page) }
         router.post(RouterPath(path)) { request, _ in try await guarded(request, act) }
         router.get(RouterPath(path + "/live")) { request, context in
-            try await guarded(request) { _, backend in try live(backend, context) }
+            try await guarded(request) { _, backend in live(backend, context) }
         }
         router.add(PhonePage.script)
     }
@@ -86,51 +83,25 @@ struct PhoneRoutes: Sendable {
 
     /// Sends the pieces that change, as server-sent events, until the page is closed or the server
     /// stops.
-    private func live(_ backend: PhoneBackend, _ context: ServerContext) throws -> Response {
-        guard !backend.pages.isFull else {
+    private func live(_ backend: PhoneBackend, _ context: ServerContext) -> Response {
+        let pages = backend.pages
+        guard let place = pages.reserve() else {
             return text("Too many pages are open.", status: .serviceUnavailable)
         }
-        let body = ResponseBody { writer in
-            guard let page = backend.pages.open() else { return try await writer.finish(nil) }
-            defer { backend.pages.close(page.number) }
-            context.channel.onDeparture { backend.pages.close(page.number) }
-            try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await Self.refresh(backend) }
-                group.addTask { try await Self.touch(backend.pages, page.number) }
-                for await pieces in page.pieces.cancelOnGracefulShutdown() {
-                    try await writer.write(ByteBuffer(string: try Self.messages(pieces)))
-                }
-                group.cancelAll()
-            }
-            try await writer.finish(nil)
-        }
-        return Response(
-            status: .ok, headers: EventStreams.headers, body: body)
+        return LiveStream(
+            PhonePageSource(pages: pages), LiveStreamLimits(), tick: (),
+            to: context.liveConnection, in: place, beside: { await Self.refresh(backend) }
+        ) { pages.signals() }.response
     }
 
-    private static func refresh(_ backend: PhoneBackend) async throws {
+    /// Checks for changes until the task is cancelled. The stream itself does not check, because it
+    /// must send the first pieces of a long action while the check waits for the action's end.
+    private static func refresh(_ backend: PhoneBackend) async {
         while true {
-            try await Task.sleep(for: refreshPause)
-            // If this fails, the next action reports the problem.
+            do { try await Task.sleep(for: refreshPause) } catch { return }
+            // A problem is reported by the next action.
             try? await backend.refresh()
         }
-    }
-
-    private static func touch(_ pages: PhonePages, _ number: Int) async throws {
-        while true {
-            try await Task.sleep(for: commentPause)
-            pages.touch(number)
-        }
-    }
-
-    /// One message for each piece, or a comment if there is no piece.
-    private static func messages(_ pieces: [PhonePiece]) throws -> String {
-        guard !pieces.isEmpty else { return ": nothing new\n\n" }
-        // JSON that is not indented contains no line break.
-        return try pieces.map {
-            "data: \(String(decoding: try JSONEncoder().encode($0), as: UTF8.self))\n\n"
-        }.joined()
     }
 
     // MARK: - Responses

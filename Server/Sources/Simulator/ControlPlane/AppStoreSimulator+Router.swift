@@ -1,4 +1,5 @@
 import AppStoreFormats
+import HTTPBasics
 import HTTPTypes
 import Hummingbird
 
@@ -48,24 +49,16 @@ extension AppStoreSimulator {
         switch try await route.handler(self, call) {
         case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
         case .events(let stream):
-            context.onClose(stream.end)
-            return Response(stream)
-        case .json(let json): return try Self.response(to: request, json, only: query["only"])
+            return LiveStream(
+                UpdateSource(), stream.limits, tick: .tick, to: context.liveConnection
+            ) { (stream.events, stream.sink) }.response
+        case .json(let json): return try Response(json, only: query["only"], to: request)
         case .constant(let json, let body):
             guard query["only"] == nil, !request.asksForIndentation else {
-                return try Self.response(to: request, json, only: query["only"])
+                return try Response(json, only: query["only"], to: request)
             }
             return body.response(to: request)
         }
-    }
-
-    private static func response(
-        to request: Request, _ json: JSON, only field: String?
-    ) throws(SimulatorProblem) -> Response {
-        if let field { return try text(of: field, in: json) }
-        // A trailing newline, so that responses end with a line break in a terminal.
-        let line = json.bytes(isIndented: request.asksForIndentation) + [UInt8(ascii: "\n")]
-        return Response(.ok, line, type: "application/json; charset=utf-8")
     }
 
     /// A part of the path as it was before a client has percent-encoded it (RFC 3986).
@@ -87,19 +80,6 @@ extension AppStoreSimulator {
                 "body_too_large", status: 413, "The body could not be read, or is too large.",
                 remedy: "Send at most \(limit) bytes.")
         }
-    }
-
-    /// Responds with one field as plain text, so that a shell needs no JSON tool: `curl …
-    /// ?only=signed_transaction`.
-    private static func text(of field: String, in json: JSON) throws(SimulatorProblem) -> Response {
-        guard let value = json[field] else {
-            let fields = (json.members ?? []).map(\.key).joined(separator: ", ")
-            throw .badRequest(
-                "The response has no field \(field). The request itself has been carried out.",
-                remedy: "Available fields: \(fields).")
-        }
-        let text = value.string ?? value.text
-        return Response(.ok, Array(text.utf8), type: "text/plain; charset=utf-8")
     }
 }
 
@@ -157,26 +137,25 @@ extension Response {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// Streams events, and a comment after each silent interval, until the client disconnects.
-    fileprivate init(_ stream: UpdateStream) {
-        let body = ResponseBody { writer in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    while true {
-                        try await Task.sleep(for: stream.interval)
-                        stream.addComment()
-                    }
-                }
-                for await event in stream.events {
-                    try await writer.write(ByteBuffer(bytes: event.bytes))
-                }
-                group.cancelAll()
-            }
-            try await writer.finish(nil)
+    /// JSON, or one of its fields as plain text, so that a shell needs no JSON tool: `curl …
+    /// ?only=signed_transaction`.
+    fileprivate init(
+        _ json: JSON, only field: String?, to request: Request
+    ) throws(SimulatorProblem) {
+        guard let field else {
+            // A trailing newline, so that responses end with a line break in a terminal.
+            let line = json.bytes(isIndented: request.asksForIndentation) + [UInt8(ascii: "\n")]
+            self.init(.ok, line, type: "application/json; charset=utf-8")
+            return
         }
-        self.init(
-            status: .ok,
-            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+        guard let value = json[field] else {
+            let fields = (json.members ?? []).map(\.key).joined(separator: ", ")
+            throw .badRequest(
+                "The response has no field \(field). The request itself has been carried out.",
+                remedy: "Available fields: \(fields).")
+        }
+        let text = value.string ?? value.text
+        self.init(.ok, Array(text.utf8), type: "text/plain; charset=utf-8")
     }
 
     fileprivate init(_ problem: SimulatorProblem, isIndented: Bool) {

@@ -1,3 +1,4 @@
+import HTTPBasics
 import Hummingbird
 import NIOCore
 
@@ -11,8 +12,10 @@ package struct SimulatorContext: RequestContext {
         channel = source.channel
     }
 
-    /// Calls a function when the client's connection has ended.
-    func onClose(_ body: @escaping @Sendable () -> Void) {
-        channel.closeFuture.whenComplete { _ in body() }
+    /// The connection of the request, for a live stream.
+    var liveConnection: LiveConnection {
+        LiveConnection(channel) { [channel] body in
+            channel.closeFuture.whenComplete { _ in body() }
+        }
     }
 }

@@ -16,7 +16,7 @@ extension AppStoreSimulator {
         if let id = last.flatMap({ Int64($0) }),
             var stream = try listeners.resume(device, after: id, limit: limit)
         {
-            stream.interval = commentInterval
+            stream.limits = streamLimits
             record(delivered: stream.first, on: deviceID)
             return stream
         }
@@ -28,7 +28,7 @@ extension AppStoreSimulator {
         // `messages` lists the messages that already wait.
         phones[deviceID, default: Phone()].announcedMessages.formUnion(
             try world.messages(on: deviceID).map(\.id))
-        stream.interval = commentInterval
+        stream.limits = streamLimits
         for transaction in news.prefix(limit ?? .max) {
             phones[deviceID, default: Phone()].announced[transaction.id] = AnnouncedState(
                 transaction)

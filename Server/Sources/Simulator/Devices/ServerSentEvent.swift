@@ -1,4 +1,6 @@
 import AppStoreFormats
+import HTTPBasics
+import NIOCore
 
 /// One event of a stream (WHATWG HTML, "Server-sent events").
 struct ServerSentEvent: Sendable {
@@ -8,8 +10,9 @@ struct ServerSentEvent: Sendable {
         let state: AnnouncedState
     }
 
-    /// A comment, which clients skip. It shows that the connection is alive.
-    static let comment = Self(name: "", content: .null)
+    /// Sends nothing. It comes once a second, so that the stream checks how long it was silent.
+    static let tick = Self(name: "", content: .null)
+    var isTick: Bool { name.isEmpty }
 
     /// The event's number among those of the device. Nil until the event is appended to a stream.
     var id: Int64?
@@ -19,7 +22,6 @@ struct ServerSentEvent: Sendable {
 
     /// The encoded event. The simulator's JSON contains no line breaks.
     var bytes: [UInt8] {
-        if name.isEmpty { return Array(": keep-alive\n\n".utf8) }
         let number = id.map { "\nid: \($0)" } ?? ""
         return Array("event: \(name)\(number)\ndata: ".utf8) + content.bytes + Array("\n\n".utf8)
     }
@@ -27,28 +29,17 @@ struct ServerSentEvent: Sendable {
 
 /// An open stream of a device's events.
 struct UpdateStream: Sendable {
-    /// Real time between two comments, in seconds. Proxies close a connection that is silent for a
-    /// minute.
-    static let commentSeconds = 15
-
     let events: AsyncStream<ServerSentEvent>
+    /// Receives the events. Those that come after it is finished are announced again.
+    let sink: AsyncStream<ServerSentEvent>.Continuation
     /// The first events of the stream.
     let first: [ServerSentEvent]
-    /// Real time after which a comment is added.
-    var interval = Duration.seconds(Self.commentSeconds)
-    /// Adds a comment to the stream.
-    let addComment: @Sendable () -> Void
-    /// Ends the stream, because it has no reader any more. Its undelivered events are announced
-    /// again.
-    let end: @Sendable () -> Void
+    var limits = LiveStreamLimits()
+}
 
-    init(
-        events: AsyncStream<ServerSentEvent>, first: [ServerSentEvent],
-        addComment: @escaping @Sendable () -> Void, end: @escaping @Sendable () -> Void
-    ) {
-        self.events = events
-        self.first = first
-        self.addComment = addComment
-        self.end = end
+/// Writes each event of a device when it comes.
+struct UpdateSource: LiveSource {
+    func output(after event: ServerSentEvent) -> LiveOutput {
+        event.isTick ? .nothing : .events(ByteBuffer(bytes: event.bytes))
     }
 }

@@ -78,9 +78,7 @@ struct UpdateListeners: Sendable {
         } else {
             logs[index].listeners.append(Listener(continuation: continuation, left: left))
         }
-        return UpdateStream(
-            events: stream, first: first, addComment: { _ = continuation.yield(.comment) },
-            end: { continuation.finish() })
+        return UpdateStream(events: stream, sink: continuation, first: first)
     }
 
     /// The log of a device, which is created when it listens for the first time.

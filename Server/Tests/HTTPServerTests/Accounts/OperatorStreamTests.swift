@@ -1,5 +1,6 @@
 import Engine
 import Eventually
+import HTTPBasics
 import Ledger
 import Storage
 import Testing
@@ -42,16 +43,17 @@ import Testing
     }
 
     @Test func `one operator cannot use up all streams`() async throws {
-        let streams = EventStreams(EventStreamLimits())
-        let max = streams.limits.streamsOfOperatorMax
-        var places: [EventStreams.Place] = []
+        let limits = EventStreamLimits()
+        let streams = StreamPlaces(max: limits.streamsMax)
+        let max = limits.streamsOfOperatorMax
+        var places: [StreamPlaces.Place] = []
         for _ in 0..<max {
-            places.append(try streams.reserve(for: "ben", max: max))
+            places.append(try streams.place(for: "ben", max: max))
         }
-        #expect(throws: ProblemError.self) { try streams.reserve(for: "ben", max: max) }
-        places.append(try streams.reserve(for: "mira", max: max))
+        #expect(throws: ProblemError.self) { try streams.place(for: "ben", max: max) }
+        places.append(try streams.place(for: "mira", max: max))
         places[0].release()
-        _ = try streams.reserve(for: "ben", max: max)
+        _ = try streams.place(for: "ben", max: max)
         places = []
         #expect(streams.openCount == 0)
         try await OperatorServer.run(on: .live) { server in

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Foundation
+import HTTPBasics
 import Testing
 
 @testable import Simulator
@@ -61,6 +62,8 @@ import Testing
         }
         let updates = try section("## Listening").joined(separator: " ")
         #expect(updates.contains("the newest \(UpdateListeners.keptMax) events"))
-        #expect(updates.contains("for \(UpdateStream.commentSeconds) seconds"))
+        let limits = LiveStreamLimits()
+        #expect(updates.contains("happens for \(limits.commentPause.components.seconds) seconds"))
+        #expect(updates.contains("nothing for \(limits.writeMax.components.seconds) seconds"))
     }
 }

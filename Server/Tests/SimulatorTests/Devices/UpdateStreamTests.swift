@@ -120,7 +120,7 @@ import Testing
             try await Task.sleep(for: .seconds(3))
             await stage.simulator.appendEvent("last", [:], to: "anna-1")
             let received = try await text
-            #expect(received.contains(": keep-alive\n\n"))
+            #expect(received.contains(": nothing new\n\n"))
             #expect(Self.values("event", received) == ["last"])
         }
     }
@@ -217,5 +217,8 @@ extension AppStoreSimulator {
         listeners.append(ServerSentEvent(name: "probe", content: [:]), to: deviceID)
     }
 
-    fileprivate func addComments(every interval: Duration) { commentInterval = interval }
+    fileprivate func addComments(every interval: Duration) {
+        streamLimits.commentPause = interval
+        streamLimits.tickPause = interval
+    }
 }
