@@ -112,13 +112,10 @@ import Testing
         #expect(one.path.count == "/assets/a-.css".count + 16)
     }
 
-    @Test func `every template can be parsed, and inserts only finished markup`() {
-        for template in Template.allCases {
-            let rest = template.source.replacing("{{{", with: "").replacing("}}}", with: "")
-            for part in rest.split(separator: "{{").dropFirst() {
-                #expect("#^/".contains(part.prefix(1)), "\(template): {{\(part.prefix(12))")
-            }
-            _ = template.markup(Fields([:]))
-        }
+    @Test func `markup is put inside other markup only if it is not empty`() {
+        func item(_ markup: Markup) -> String { markup.inside { "<li>\($0)</li>" }.html }
+        #expect(item("") == "")
+        #expect(item("<b>1</b>") == "<li><b>1</b></li>")
+        #expect(item(Markup(text: "<")) == "<li>&lt;</li>")
     }
 }

@@ -59,7 +59,7 @@ enum Arrows {
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
             "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
         ]),
-        "Dashboard": foundation.union(["PerennialContract", "Mustache"]),
+        "Dashboard": foundation.union(["PerennialContract"]),
         // What the server and the simulator both need of HTTP. It knows neither of them.
         "HTTPBasics": web.union(locks).union(["Crypto", "ServiceLifecycle"]),
         // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.

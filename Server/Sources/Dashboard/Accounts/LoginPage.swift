@@ -46,21 +46,51 @@ package struct LoginPage: Sendable {
     }
 
     package func html() -> String {
-        let isWrong = if case .wrong = state { true } else { false }
-        let isFirstRun = if case .firstRun = state { true } else { false }
-        let fields = Fields([
-            "head": .html(Layout.head(title: "Sign in")),
-            "brand": .html(Icon.brand),
-            "host": .html(.bdi(host)),
-            "action": .html("\(DashboardPath.login.text)"),
-            "next": .html(.value(next)),
-            "name": .html(.value(name)),
-            "say": .html(say),
-            "isWrong": .flag(isWrong),
-            "isFirstRun": .flag(isFirstRun),
-            "command": .html("perennial operators link \(name.isEmpty ? "mira" : .bdi(name))"),
-        ])
-        return Template.login.markup(fields).html
+        let document: Markup = """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            \(Layout.head(title: "Sign in"))
+            </head>
+            <body>
+            <main class="login"><p class="brand">\(Icon.brand)Perennial</p>
+            <div class="panel"><h1>Sign in</h1><p class="lede">\(.bdi(host))</p>
+            \(isFirstRun ? Self.firstRun : form)</div>
+            \(isFirstRun ? "" : lostPassword)</main>
+            </body>
+            </html>
+
+            """
+        return document.html
+    }
+
+    private var isFirstRun: Bool { if case .firstRun = state { true } else { false } }
+    private var isWrong: Bool { if case .wrong = state { true } else { false } }
+
+    private static let firstRun: Markup = """
+        <p>There is no account yet. When the server started, it printed a link that works once and \
+        makes the first account. <code>perennial operators link</code> prints another.</p>
+
+        """
+
+    private var form: Markup {
+        """
+
+        <form method="post" action="\(DashboardPath.login.text)">\
+        <input type="hidden" name="next" value="\(.value(next))">\(say)
+        <div><label for="u">Name</label>\
+        <input id="u" name="name" autocomplete="username" required value="\(.value(name))"></div>
+        <div><label for="p">Password</label><input id="p" name="password" type="password" \
+        autocomplete="current-password" required\(isWrong ? " aria-invalid=\"true\"" : "")></div>
+        <button class="btn go" type="submit">Sign in</button></form>
+        """
+    }
+
+    private var lostPassword: Markup {
+        """
+        <p class="muted small">Lost your password? An admin makes a link that works once: \
+        <code>perennial operators link \(name.isEmpty ? "mira" : .bdi(name))</code></p>
+        """
     }
 
     private var say: Markup {

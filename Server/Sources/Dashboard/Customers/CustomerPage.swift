@@ -85,34 +85,58 @@ package struct CustomerPage: Sendable {
     var name: Markup { .id(id) }
 
     package func html(in frame: Frame) -> String {
-        let answer = Answer(customer, in: frame)
-        let hasTimeline = !timeline.lanes.isEmpty
-        let fields = Fields([
-            "look": .html(answer.look),
-            "line": .html(answer.markup),
-            "copy": .html(.value(answer.text)),
-            "asOf": .html("\(frame.longTime(customer.asOf))"),
-            "explanation": .html(why(in: frame)),
-            "warnings": .html(warnings(in: frame)),
-            "acts": .html(CustomerActs(page: self).markup(in: frame)),
-            "story": .html("\(story(in: frame))"),
-            "timeline": .html(timeline.markup(in: frame)),
-            "timelineTable": .html(hasTimeline ? timeline.table(in: frame) : ""),
-            "purchases": .html(purchaseTable(in: frame)),
-            "groups": .html(groupPanels(in: frame)),
-            "historyLinks": .html(historyLinks(in: frame)),
-            "history": .html(historyLines(in: frame)),
-            "earlier": .html(earlier(in: frame)),
-            "rights": .html(rights(in: frame)),
-            "wallets": .html(walletPanels(in: frame)),
-            "movements": .html(CustomerMovements(page: self).markup(in: frame)),
-            "ids": .html(ids),
-        ])
-        return Layout(
+        Layout(
             title: id, section: .customers, heading: name, lede: lede(in: frame),
             trail: "<a href=\"\(frame.link(.customers))\">Customers</a> / \(name)",
-            isLive: true, content: Template.customer.markup(fields)
+            isLive: true, content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        """
+        <div class="stack">
+        \(answerPanel(in: frame))
+        \(warnings(in: frame))
+        \(CustomerActs(page: self).markup(in: frame))
+        <div class="cols c21"><div class="stack">
+        <section class="panel" id="story"><header><h2>Timeline</h2></header>\
+        \(timelineFigure(in: frame))</section>
+        <section class="panel flush" id="purchases"><header><h2>Purchases</h2></header>\
+        \(purchaseTable(in: frame))</section>
+        \(groupPanels(in: frame))
+        <section class="panel" id="history"><header><h2>History</h2>\
+        <p>\(historyLinks(in: frame))</p></header>\(historyLines(in: frame))\
+        \(earlier(in: frame).inside { "<div class=\"row\">\($0)</div>" })</section>
+        </div><div class="stack">
+        <section class="panel" id="rights"><header><h2>Access</h2></header>\
+        \(rights(in: frame))</section>
+        \(walletPanels(in: frame))
+        \(CustomerMovements(page: self).markup(in: frame))
+        <section class="panel"><header><h2>Ids</h2></header>\(ids)</section>
+        </div></div>
+        </div>
+        """
+    }
+
+    private func answerPanel(in frame: Frame) -> Markup {
+        let answer = Answer(customer, in: frame)
+        return """
+            <section class="panel answer\(answer.look)" id="answer" aria-label="The answer">\
+            <p class="line" role="status">\(answer.markup)</p><p class="muted small">The app got \
+            this answer at \(frame.longTime(customer.asOf)). You can send this sentence to the \
+            customer. <button class="link" type="button" data-copy="\(.value(answer.text))">Copy\
+            </button></p>\(why(in: frame))</section>
+            """
+    }
+
+    private func timelineFigure(in frame: Frame) -> Markup {
+        let story: Markup = "\(story(in: frame))"
+        let table = timeline.lanes.isEmpty ? "" : timeline.table(in: frame)
+        return """
+            <figure>\(story.inside { "<figcaption>\($0)</figcaption>" })\
+            \(timeline.markup(in: frame))</figure>\
+            \(table.inside { "<details><summary>Show as a table</summary>\($0)</details>" })
+            """
     }
 
     private func lede(in frame: Frame) -> Markup {

@@ -71,20 +71,27 @@ package struct CustomersPage: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
-        let fields = Fields([
-            "action": .html(frame.link(.customers)),
-            "environment": .html(frame.environmentField),
-            "query": .html(.value(query)),
-            "states": .html(states),
-            "search": .html(trouble),
-            "list": .html(rows.isEmpty ? empty(in: frame) : table(in: frame)),
-            "count": .html(count),
-            "older": .html(older(in: frame)),
-        ])
-        return Layout(
+        Layout(
             title: "Customers", section: .customers, heading: "Customers", lede: lede(in: frame),
-            content: Template.customers.markup(fields)
+            content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        """
+        <div class="stack">
+        <form class="panel" method="get" action="\(frame.link(.customers))" role="search" \
+        data-auto>\(frame.environmentField)<div class="row"><div class="grow"><label for="q">Find \
+        by your id, an alias, an account token, a transaction, a claim on a seat, or the order \
+        number of Apple’s mail (M…)</label>\
+        <input id="q" name="query" type="search" value="\(.value(query))" \
+        placeholder="cleo, 2000000811204417, MLQ4X2…" autocomplete="off"></div>\(states)\
+        <button class="btn go" type="submit">Find</button></div></form>
+        \(trouble)
+        <section class="panel flush">\(rows.isEmpty ? empty(in: frame) : table(in: frame))</section>
+        <div class="row end"><span class="muted small">\(count)</span>\(older(in: frame))</div>
+        </div>
+        """
     }
 
     private func lede(in frame: Frame) -> Markup {

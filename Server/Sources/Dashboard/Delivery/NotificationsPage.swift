@@ -202,15 +202,12 @@ package struct NotificationsPage: Sendable {
             <form method="post" action="\(frame.link(.notificationTest))">\(frame.csrf)\
             <button class="btn" type="submit">Ask Apple for a test</button></form>
             """
-        let fields = Fields([
-            "tabs": .html(tabs(in: frame)),
-            "panels": .html(panels(in: frame)),
-        ])
         return Layout(
             title: "Notifications", section: .notifications, heading: "Notifications",
             lede: "What Apple sent, what was done with it, and where it was forwarded.",
             actions: frame.viewer.mayConfigure && !frame.isSimulated ? test : "",
-            isLive: isLive, content: Template.notifications.markup(fields)
+            isLive: isLive,
+            content: "\(tabs(in: frame))<div class=\"stack\">\(panels(in: frame))</div>"
         ).html(in: frame)
     }
 

@@ -33,28 +33,33 @@ package struct WebhookPage: Sendable {
     private var path: DashboardPath { .webhook(id) }
 
     package func html(in frame: Frame) -> String {
-        let card = WebhookCard(webhook: webhook, figures: figures)
-        let acts = card.acts(in: frame) + ownActs(in: frame)
-        let fields = Fields([
-            "secret": .html(secret(in: frame)),
-            "replayed": .html(replayed?.markup(of: id, in: frame) ?? ""),
-            "chip": .html(card.chip(in: frame).markup),
-            "strip": .html(card.strip),
-            "facts": .html(card.facts(in: frame)),
-            "buttons": .html(acts.map(\.buttonMarkup).joined()),
-            "dialogs": .html(acts.map { $0.dialogMarkup(in: frame) }.joined()),
-            "filter": .html(filter(in: frame)),
-            "deliveries": .html(table(in: frame)),
-            "older": .html(older(in: frame)),
-            "delivery": .html(delivery(in: frame)),
-            "replay": .html(replay(in: frame)),
-        ])
-        return Layout(
+        Layout(
             title: webhook.url, section: .webhooks, heading: name,
             lede: "Since \(CivilTime(webhook.createdAt).longDate).",
             trail: "<a href=\"\(frame.link(.webhooks))\">Webhooks</a> / \(name)", isLive: true,
-            content: Template.webhook.markup(fields)
+            content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        let card = WebhookCard(webhook: webhook, figures: figures)
+        let acts = card.acts(in: frame) + ownActs(in: frame)
+        let buttons = acts.map(\.buttonMarkup).joined()
+        return """
+            <div class="stack">
+            \(secret(in: frame))
+            \(replayed?.markup(of: id, in: frame))
+            <section class="panel" id="webhook"><header><h2>Endpoint</h2>\
+            \(card.chip(in: frame).markup)</header>\(card.strip)\(card.facts(in: frame))\
+            \(buttons.inside { "<div class=\"row\">\($0)</div>" })\
+            \(acts.map { $0.dialogMarkup(in: frame) }.joined())</section>
+            <section class="panel flush"><header><h2>Deliveries</h2>\(filter(in: frame))</header>\
+            \(table(in: frame))</section>
+            \(older(in: frame).inside { "<div class=\"row end\"><span></span>\($0)</div>" })
+            <div class="cols c2"><section class="panel" id="delivery"><header>\
+            <h2>One delivery</h2></header>\(delivery(in: frame))</section>\(replay(in: frame))</div>
+            </div>
+            """
     }
 
     // MARK: - Acts

@@ -52,28 +52,38 @@ package struct WebhooksPage: Sendable {
 
     package func html(in frame: Frame) -> String {
         let add = frame.viewer.mayConfigure ? addition : nil
-        let fields = Fields([
-            "draft": .html(draft.map { form($0, in: frame) } ?? ""),
-            "cards": .html(cards(in: frame)),
-            "isEmpty": .flag(webhooks.isEmpty),
-            "empty": .html(
-                Empty(
-                    title: "No endpoint",
-                    text: """
-                        Events are stored without one, too, and can be read. A new endpoint gets \
-                        the events from now on, or from a day that you choose.
-                        """, actions: add?.buttonMarkup ?? ""
-                ).markup),
-            "dialogs": .html(add?.dialogMarkup(in: frame) ?? ""),
-        ])
         return Layout(
             title: "Webhooks", section: .webhooks, heading: "Webhooks",
             lede: """
                 Events, sent to your servers: signed, in order for each customer, tried for three \
                 days.
                 """, actions: webhooks.isEmpty ? "" : add?.buttonMarkup ?? "", isLive: true,
-            content: Template.webhooks.markup(fields)
+            content: body(adding: add, in: frame)
         ).html(in: frame)
+    }
+
+    private func body(adding add: Dialog?, in frame: Frame) -> Markup {
+        let list: Markup =
+            webhooks.isEmpty
+            ? "<section class=\"panel\">\(empty(adding: add))</section>"
+            : "<div class=\"cols c2\">\(cards(in: frame))</div>"
+        return """
+            <div class="stack">
+            \(draft.map { form($0, in: frame) })
+            \(list)
+            \(add?.dialogMarkup(in: frame))
+            </div>
+            """
+    }
+
+    private func empty(adding add: Dialog?) -> Markup {
+        Empty(
+            title: "No endpoint",
+            text: """
+                Events are stored without one, too, and can be read. A new endpoint gets \
+                the events from now on, or from a day that you choose.
+                """, actions: add?.buttonMarkup ?? ""
+        ).markup
     }
 
     private func cards(in frame: Frame) -> Markup {

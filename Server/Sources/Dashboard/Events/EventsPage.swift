@@ -87,26 +87,7 @@ package struct EventsPage: Sendable {
     static let lateMilliseconds: Int64 = 3_600_000
 
     package func html(in frame: Frame) -> String {
-        let fields = Fields([
-            "action": .html(frame.link(.events)),
-            "environment": .html(frame.environmentField),
-            "customer": .html(.value(filter.customerID)),
-            "what": .html(
-                Choice(
-                    id: "ty", name: "what", label: "What",
-                    options: What.allCases.map { ($0.rawValue, $0.label) },
-                    selected: filter.what.rawValue
-                ).markup),
-            "from": .html(.value(filter.from)),
-            "to": .html(.value(filter.to)),
-            "stats": .html(day.map { stats($0) } ?? ""),
-            "table": .html(content(in: frame)),
-            "remark": .html(
-                isLive && !events.isEmpty
-                    ? "New events come in on top while this page is open." : ""),
-            "older": .html(older(in: frame)),
-        ])
-        return Layout(
+        Layout(
             title: "Events", section: .events, heading: "Events",
             lede: """
                 Everything that changed, in one order, without gaps. Written in the transaction \
@@ -117,8 +98,37 @@ package struct EventsPage: Sendable {
                 <button class="btn" type="button" data-more id="more" hidden>0 new</button>\
                 <button class="btn" type="button" data-pause>Pause</button>
                 """ : "", isLive: isLive,
-            content: Template.events.markup(fields)
+            content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        """
+        <div class="stack">
+        <form class="panel" method="get" action="\(frame.link(.events))" data-auto>\
+        \(frame.environmentField)<div class="fields"><div><label for="c">Customer</label>\
+        <input id="c" name="customer_id" value="\(.value(filter.customerID))" \
+        placeholder="any"></div>\(whatChoice)<div><label for="fr">From</label>\
+        <input id="fr" name="from" type="date" value="\(.value(filter.from))"></div><div>\
+        <label for="to">To</label>\
+        <input id="to" name="to" type="date" value="\(.value(filter.to))"></div><div>\
+        <button class="btn go" type="submit">Show</button></div></div></form>
+        \(day.map { stats($0) })
+        <div aria-live="off"><section class="panel flush">\(content(in: frame))</section></div>
+        <div class="row end"><span class="muted small">\(remark)</span>\(older(in: frame))</div>
+        </div>
+        """
+    }
+
+    private var whatChoice: Markup {
+        Choice(
+            id: "ty", name: "what", label: "What",
+            options: What.allCases.map { ($0.rawValue, $0.label) }, selected: filter.what.rawValue
+        ).markup
+    }
+
+    private var remark: Markup {
+        isLive && !events.isEmpty ? "New events come in on top while this page is open." : ""
     }
 
     private var isLive: Bool { filter.isEmpty && isFirstPage }

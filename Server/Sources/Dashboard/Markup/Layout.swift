@@ -51,26 +51,44 @@ package struct Layout: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
-        let fields = Fields([
-            "head": .html(Self.head(title: "\(title) · \(frame.app)", scripts: scripts)),
-            "theme": .html(frame.theme.map { " data-theme=\"\($0.rawValue)\"" } ?? ""),
-            "live": .html(bodyAttribute(in: frame)),
-            "brand": .html(Icon.brand),
-            "home": .html(frame.link(.overview)),
-            "menu": .html(Icon.menu.markup),
-            "navigation": .html(navigation(in: frame)),
-            "app": .html(app(in: frame)),
-            "environments": .html(environments(in: frame)),
-            "session": .html(session(in: frame)),
-            "isWide": .flag(isWide),
-            "trail": .html(trail),
-            "heading": .html(heading),
-            "lede": .html(lede),
-            "actions": .html(actions),
-            "notices": .html(news(in: frame)),
-            "content": .html(content),
-        ])
-        return Template.layout.markup(fields).html
+        let document: Markup = """
+            <!doctype html>
+            <html lang="en"\(frame.theme.map { " data-theme=\"\($0.rawValue)\"" as Markup })>
+            <head>
+            \(Self.head(title: "\(title) · \(frame.app)", scripts: scripts))
+            </head>
+            <body class="app"\(bodyAttribute(in: frame))>
+            <a class="skip" href="#main">Skip to content</a>
+            <header class="side">
+            <a class="brand" href="\(frame.link(.overview))">\(Icon.brand)Perennial</a>
+            <button class="btn s" type="button" popovertarget="nav">\(Icon.menu.markup)Menu</button>
+            <nav class="main" id="nav" popover aria-label="Pages">\(navigation(in: frame))</nav>
+            </header>
+            <div>
+            <section class="top" aria-label="App and session">\(app(in: frame))\
+            \(environments(in: frame))<div class="end">\(session(in: frame))</div></section>
+            <main id="main"\(isWide ? " class=\"wide\"" : "")>
+            \(trail.inside { "<p class=\"small\">\($0)</p>" })\(head)\
+            <div class="stack" id="news">\(news(in: frame))</div>
+            \(content)
+            </main>
+            </div>
+            </body>
+            </html>
+
+            """
+        return document.html
+    }
+
+    /// The heading, with what stands below and beside it.
+    private var head: Markup {
+        heading.inside { heading in
+            """
+            <div class="head"><div><h1>\(heading)</h1>\
+            \(lede.inside { "<p class=\"lede\">\($0)</p>" })</div>\
+            \(actions.inside { "<div class=\"row\">\($0)</div>" })</div>
+            """
+        }
     }
 
     /// The attribute by which the script knows whether the page has a stream, or waits to be

@@ -1,11 +1,10 @@
-import Mustache
 import PerennialContract
 
 /// HTML that is safe to send.
 ///
-/// A value is made from literals in our source, from templates, and from text that is escaped when
-/// it is inserted. A text from outside cannot become markup unescaped: literals are
-/// `StaticString`s, which cannot be made at run time.
+/// A value is made from literals in our source, and from text that is escaped when it is inserted.
+/// A text from outside cannot become markup unescaped: literals are `StaticString`s, which cannot
+/// be made at run time.
 package struct Markup: Hashable, Sendable {
     package private(set) var html: String
 
@@ -35,6 +34,9 @@ package struct Markup: Hashable, Sendable {
     package static func id(_ id: String) -> Markup {
         Markup(trusted: "<bdi>\(escaped(VisibleText.encoded(id)))</bdi>")
     }
+
+    /// This markup within other markup. Nothing if this is empty.
+    package func inside(_ outer: (Markup) -> Markup) -> Markup { isEmpty ? .empty : outer(self) }
 
     package static func + (one: Markup, other: Markup) -> Markup {
         Markup(trusted: one.html + other.html)
@@ -111,57 +113,4 @@ extension Markup {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
-}
-
-// MARK: - Templates
-
-extension Markup: MustacheCustomRenderable {
-    package var renderText: String { html }
-    /// So that a section of a template is left out.
-    package var isNull: Bool { isEmpty }
-}
-
-extension Markup: MustacheParent {
-    package func child(named: String) -> Any? { nil }
-}
-
-extension Markup {
-    /// The markup that a template produces.
-    init(rendered template: MustacheTemplate, _ fields: Fields, library: MustacheLibrary) {
-        html = template.render(fields, library: library)
-    }
-}
-
-/// The fields that a template may show. They consist only of markup, flags and lists of fields, so
-/// that no template can show unescaped text.
-package struct Fields: MustacheParent, Sendable {
-    private var children: [String: Field]
-
-    package init(_ children: [String: Field]) { self.children = children }
-
-    package func child(named name: String) -> Any? { children[name]?.content }
-
-    package subscript(name: String) -> Field? {
-        get { children[name] }
-        set { children[name] = newValue }
-    }
-}
-
-/// One name of a template.
-package indirect enum Field: Sendable {
-    case html(Markup)
-    case flag(Bool)
-    case list([Fields])
-
-    fileprivate var content: Any {
-        switch self {
-        case .html(let markup): markup
-        case .flag(let flag): flag
-        case .list(let list): list
-        }
-    }
-}
-
-extension Field: ExpressibleByBooleanLiteral {
-    package init(booleanLiteral value: Bool) { self = .flag(value) }
 }

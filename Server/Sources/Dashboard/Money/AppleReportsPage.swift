@@ -172,21 +172,24 @@ package struct AppleReportsPage: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
-        let isEmpty = comparison == nil && files.isEmpty && trouble == nil
-        let fields = Fields([
-            "action": .html(frame.link(.reports)),
-            "environment": .html(frame.environmentField),
-            "filters": .html(filters.enumerated().map { $1.markup(number: $0) }.joined()),
-            "trouble": .html(trouble?.markup(in: frame) ?? ""),
-            "comparison": .html(comparison.map { panels($0) } ?? (isEmpty ? empty : "")),
-            "residuals": .html(comparison.map { days($0) } ?? ""),
-            "files": .html(filePanel(in: frame)),
-        ])
-        return Layout(
+        Layout(
             title: "Apple’s reports", section: .reports, heading: "Apple’s reports",
             lede: "Apple’s files, compared with our ledger line by line.",
-            content: Template.reports.markup(fields)
+            content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        let isEmpty = comparison == nil && files.isEmpty && trouble == nil
+        let filters = filters.enumerated().map { $1.markup(number: $0) }.joined()
+        return """
+            <div class="stack">
+            \(filters.inside { ChartFilter.form($0, to: .reports, in: frame) })
+            \(trouble?.markup(in: frame))
+            \(comparison.map { panels($0) } ?? (isEmpty ? empty : ""))
+            <div class="cols c2">\(comparison.map { days($0) })\(filePanel(in: frame))</div>
+            </div>
+            """
     }
 
     private var empty: Markup {

@@ -84,6 +84,15 @@ package struct ChartFilter: Sendable {
         self.selected = selected
     }
 
+    /// A form that contains filters, and shows a page with them.
+    static func form(_ filters: Markup, to path: DashboardPath, in frame: Frame) -> Markup {
+        """
+        <form class="panel" method="get" action="\(frame.link(path))" data-auto>\
+        \(frame.environmentField)<div class="fields">\(filters)<div>\
+        <button class="btn go" type="submit">Show</button></div></div></form>
+        """
+    }
+
     func markup(number: Int) -> Markup {
         Choice(
             id: "f\(number)", name: .value(name), label: .bdi(label),

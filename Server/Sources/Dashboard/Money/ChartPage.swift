@@ -62,21 +62,24 @@ package struct ChartPage: Sendable {
     package static let pictureHeight = 300.0
 
     package func html(in frame: Frame) -> String {
-        let fields = Fields([
-            "menu": .html(menu.markup(current: name, in: frame)),
-            "action": .html(frame.link(.chart(name))),
-            "environment": .html(frame.environmentField),
-            "filters": .html(filterFields),
-            "gaps": .html(gaps.map { $0.markup(in: frame) }.joined()),
-            "panels": .html(panels(in: frame)),
-            "definition": .html(definition?.markup ?? ""),
-            "table": .html(table(in: frame)),
-            "breakdowns": .html(breakdowns.map { $0.markup(in: frame) }.joined()),
-        ])
-        return Layout(
+        Layout(
             title: title, section: .charts, heading: .bdi(title), lede: .bdi(lede),
-            actions: downloads(in: frame), content: Template.chart.markup(fields)
+            actions: downloads(in: frame), content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        let breakdowns = breakdowns.map { $0.markup(in: frame) }.joined()
+        return """
+            <div class="cols list">\(menu.markup(current: name, in: frame))<div class="stack">
+            \(filterFields.inside { ChartFilter.form($0, to: .chart(name), in: frame) })
+            \(gaps.map { $0.markup(in: frame) }.joined())
+            \(panels(in: frame))
+            \(definition?.markup)
+            \(table(in: frame))
+            \(breakdowns.inside { "<div class=\"cols c2\">\($0)</div>" })
+            </div></div>
+            """
     }
 
     private var filterFields: Markup {

@@ -62,21 +62,24 @@ package struct ProductsPage: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
-        let fields = Fields([
-            "warnings": .html(unlisted.map { warning($0, in: frame) }.joined()),
-            "sold": .html(sold),
-            "opens": .html(opens),
-            "placements": .html(placements),
-            "wallets": .html(wallets),
-            "preview": .html(takesConfiguration ? ConfigurationPage.form(in: frame) : ""),
-        ])
-        return Layout(
+        Layout(
             title: "Products", section: .products, heading: "Products",
             lede: """
                 The products, the entitlements they give, and the offerings in the app. They come \
                 from perennial.yaml, and are changed there.
-                """, content: Template.products.markup(fields)
+                """, content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        """
+        <div class="stack">
+        \(unlisted.map { warning($0, in: frame) }.joined())
+        <section class="panel flush"><header><h2>Sold</h2></header>\(sold)</section>
+        <div class="cols c2">\(opens)\(placements)\(wallets)</div>
+        \(takesConfiguration ? ConfigurationPage.form(in: frame) : "")
+        </div>
+        """
     }
 
     private func warning(_ product: Unlisted, in frame: Frame) -> Markup {

@@ -65,20 +65,26 @@ package struct ChecksPage: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
-        let fields = Fields([
-            "at": .html(
-                "\(frame.time(frame.now))\(frame.isLive ? ", again every second" : "")"),
-            "checks": .html(checks.map { Self.line($0, in: frame) }.joined()),
-            "isEmpty": .flag(checks.isEmpty),
-            "bones": .html(Bones.markup("The checks are being made")),
-            "requests": .html(requests.map(Self.panel) ?? ""),
-            "log": .html(frame.viewer.mayConfigure ? logPanel(in: frame) : ""),
-        ])
-        return Layout(
+        Layout(
             title: "Health", section: .checks, heading: "Health", lede: lede,
             actions: "<a class=\"btn\" href=\"\(Paths.metrics)\">\(Paths.metrics)</a>",
-            isLive: true, content: Template.checks.markup(fields)
+            isLive: true, content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        let list: Markup =
+            checks.isEmpty
+            ? Bones.markup("The checks are being made")
+            : "<ul class=\"feed checks\">\(checks.map { Self.line($0, in: frame) }.joined())</ul>"
+        return """
+            <div class="stack">
+            <section class="panel" id="checks"><header><h2>Checks</h2><p>\(frame.time(frame.now))\
+            \(frame.isLive ? ", again every second" : "")</p></header>\(list)</section>
+            <div class="cols c2">\(requests.map(Self.panel))\
+            \(frame.viewer.mayConfigure ? logPanel(in: frame) : "")</div>
+            </div>
+            """
     }
 
     private var lede: Markup {

@@ -82,20 +82,24 @@ package struct OverviewPage: Sendable {
 
     package func html(in frame: Frame) -> String {
         let today = CivilTime(frame.now)
-        let fields = Fields([
-            "warnings": .html(
-                warnings.prefix(Self.warningsMax).map { $0.markup(in: frame) }.joined()),
-            "tiles": .html(tilesMarkup(in: frame)),
-            "panels": .html(isEmpty ? empty(in: frame) : panels(in: frame)),
-        ])
         return Layout(
             title: "Overview", section: .overview, heading: "Overview",
             lede: """
                 \(today.weekdayName), \(today.longDate), \(today.clock) UTC. \(.bdi(conversion))
                 """,
             actions: "<a class=\"btn\" href=\"\(frame.link(.chart("mrr")))\">All charts</a>",
-            isLive: true, isWide: false, content: Template.overview.markup(fields)
+            isLive: true, isWide: false, content: body(in: frame)
         ).html(in: frame)
+    }
+
+    private func body(in frame: Frame) -> Markup {
+        """
+        <div class="stack">
+        \(warnings.prefix(Self.warningsMax).map { $0.markup(in: frame) }.joined())
+        \(tilesMarkup(in: frame))
+        \(isEmpty ? empty(in: frame) : panels(in: frame))
+        </div>
+        """
     }
 
     private var isEmpty: Bool { events.isEmpty && chart == nil }
