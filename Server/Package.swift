@@ -102,6 +102,7 @@ let package = Package(
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Reports", ["Ledger"]),
         library("RevenueCatWebhooks", ["Ledger", contract]),
+        library("RevenueCatWire", ["Ledger", "RevenueCatWebhooks"]),
         .target(
             name: "Dashboard", dependencies: [contract],
             resources: [.embedInCode("Resources")], swiftSettings: strict),
@@ -128,7 +129,7 @@ let package = Package(
             "HTTPServer",
             [
                 "Dashboard", "Engine", "HTTPBasics", "Ledger", "Reports", "RevenueCatWebhooks",
-                "Storage", contract,
+                "RevenueCatWire", "Storage", contract,
                 asn1, hummingbird, logging, nioCore, nioHTTP1, nioSSL, nioTLS,
                 serviceLifecycle, x509,
             ]),
@@ -198,6 +199,7 @@ let package = Package(
                 serviceLifecycle,
             ]),
         tests("RevenueCatWebhooksTests", ["RevenueCatWebhooks", "Ledger", contract]),
+        tests("RevenueCatWireTests", ["RevenueCatWire", "RevenueCatWebhooks", "Ledger", contract]),
         .target(
             name: "PostgresCluster",
             dependencies: ["Storage", "StoragePostgres", "CLibPQ", "Eventually"],

@@ -3,8 +3,6 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// The number of new documents about one purchase that devices may submit per hour.
-
 /// The settings of one app, as configured.
 package struct AppSettings: Hashable, Sendable {
     /// The app's name in the configuration, such as `birds`.
@@ -68,6 +66,8 @@ package struct AppSettings: Hashable, Sendable {
     package var seatReports: Set<Environment> = seatReportsDefault
     /// The limit of new documents about one purchase that devices may submit.
     package var documentBudget: DocumentBudget
+    /// How the app is served if it contains RevenueCat's SDK.
+    package var revenueCat = RevenueCatSettings()
     /// The rule for customers who bought the app itself. Nil if the app was never sold.
     package var paidApp: PaidAppRule?
 

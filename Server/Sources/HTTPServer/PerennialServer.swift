@@ -86,6 +86,7 @@ package struct PerennialServer: Sendable {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: requestMiddleware)
         if let refreshClock { router.add(middleware: SimulatedClockMiddleware(ask: refreshClock)) }
+        let routes = routes + routesOfRevenueCat
         for route in routes { add(route, to: router) }
         for (path, methods) in Dictionary(grouping: routes, by: \.path).mapValues({
             $0.map(\.method)

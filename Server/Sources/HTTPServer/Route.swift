@@ -32,6 +32,14 @@ extension PerennialServer {
         ].flatMap(\.self)
     }
 
+    /// The routes that RevenueCat's SDK calls. They are RevenueCat's, so `/openapi.json` does not
+    /// describe them. If no app is served to it, only receipts have a route, which asks the SDK to
+    /// post them again later: after a 404 it would finish the transaction.
+    var routesOfRevenueCat: [Route] {
+        guard engine.context.servesRevenueCat else { return [revenueCatReceiptRoutes.posting] }
+        return revenueCatRoutes.all + revenueCatReceiptRoutes.all + revenueCatOfferRoutes.all
+    }
+
     /// A route that needs no key.
     func open(_ operation: OpenAPIOperation, _ answer: @escaping Route.Handler) -> Route {
         Route(operation: operation, answer: answer)

@@ -33,6 +33,9 @@ extension PerennialServer {
     var pingRoutes: PingRoutes { PingRoutes(server: self) }
     var purchaseRoutes: PurchaseRoutes { PurchaseRoutes(server: self) }
     var reportRoutes: ReportRoutes { ReportRoutes(server: self) }
+    var revenueCatOfferRoutes: RevenueCatOfferRoutes { RevenueCatOfferRoutes(server: self) }
+    var revenueCatReceiptRoutes: RevenueCatReceiptRoutes { RevenueCatReceiptRoutes(server: self) }
+    var revenueCatRoutes: RevenueCatRoutes { RevenueCatRoutes(server: self) }
     var seatRoutes: SeatRoutes { SeatRoutes(server: self) }
     var tokenRoutes: TokenRoutes { TokenRoutes(server: self) }
     var verifyReceiptRoutes: VerifyReceiptRoutes { VerifyReceiptRoutes(server: self) }

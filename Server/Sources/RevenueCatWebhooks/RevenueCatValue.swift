@@ -12,12 +12,18 @@ package indirect enum RevenueCatValue: Hashable, Sendable {
         package var key: String
         package var value: RevenueCatValue
 
-        init(_ key: String, _ value: RevenueCatValue) { (self.key, self.value) = (key, value) }
+        package init(_ key: String, _ value: RevenueCatValue) {
+            (self.key, self.value) = (key, value)
+        }
     }
 
-    static func text(_ text: String?) -> Self { text.map { .string($0) } ?? .null }
-    static func texts(_ texts: [String]) -> Self { .list(texts.map { .string($0) }) }
-    static func milliseconds(_ count: Int64?) -> Self { count.map { .integer($0) } ?? .null }
+    package static func text(_ text: String?) -> Self { text.map { .string($0) } ?? .null }
+    package static func texts(_ texts: [String]) -> Self {
+        .list(texts.map { .string($0) })
+    }
+    package static func milliseconds(_ count: Int64?) -> Self {
+        count.map { .integer($0) } ?? .null
+    }
 }
 
 extension RevenueCatValue: Encodable {

@@ -1,12 +1,12 @@
 /// A UUID that is derived from words: the same words give the same UUID on every server. It is an
 /// id and not a secret, so a short hash without a key is enough.
-enum StableUUID {
+package enum StableUUID {
     /// FNV-1a with 128 bits.
     private static let offset: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
     private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
 
     /// As RFC 9562 writes it, of version 8.
-    static func text(of words: [String]) -> String {
+    package static func text(of words: [String]) -> String {
         var hash = offset
         for word in words {
             // The ends of words are hashed too, so that ["ab", "c"] differs from ["a", "bc"].

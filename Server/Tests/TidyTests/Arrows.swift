@@ -39,6 +39,8 @@ enum Arrows {
         "Reports": ["Ledger"],
         // Pure. Converts our events to RevenueCat's webhooks.
         "RevenueCatWebhooks": ["Ledger", "PerennialContract"],
+        // Our values as the answers to RevenueCat's SDK, in the JSON of the webhooks: pure.
+        "RevenueCatWire": ["Ledger", "RevenueCatWebhooks"],
         "AppStoreFormats": foundation,
         // Receipts are signed with RSA, which is in the extras of Crypto.
         "AppStoreTrust": foundation.union(certificates).union(locks).union([
@@ -68,7 +70,7 @@ enum Arrows {
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
             "ServiceLifecycle", "Engine", "HTTPBasics", "Ledger", "PerennialContract", "Dashboard",
-            "Reports", "RevenueCatWebhooks", "Storage",
+            "Reports", "RevenueCatWebhooks", "RevenueCatWire", "Storage",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "HTTPBasics", "_CryptoExtras",
@@ -91,7 +93,7 @@ enum Arrows {
     private static let everything: Set<String> =
         foundation.union(locks).union(system).union(web).union(certificates).union([
             "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
-            "AppStoreFormats", "AppStoreTrust",
+            "RevenueCatWire", "AppStoreFormats", "AppStoreTrust",
             "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
             "StoragePostgres", "Engine", "Dashboard", "HTTPBasics", "HTTPServer", "Simulator",
             "AsyncHTTPClient",
@@ -133,6 +135,9 @@ enum Arrows {
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         "ReportsTests": testing(["Reports", "Ledger", "Dice"]),
         "RevenueCatWebhooksTests": testing(["RevenueCatWebhooks", "Ledger", "PerennialContract"]),
+        "RevenueCatWireTests": testing([
+            "RevenueCatWire", "RevenueCatWebhooks", "Ledger", "PerennialContract",
+        ]),
         "AppStoreFormatsTests": testing(["AppStoreFormats", "Dice"]),
         // Signs as Apple does, but under its own root.
         "Signing": foundation.union(certificates).union(["AppStoreFormats"]),

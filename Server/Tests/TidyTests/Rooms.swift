@@ -19,7 +19,9 @@ enum Rooms {
         "AppStoreTrust": ["Certificates", "Documents"],
         "Convergence": ["Faults", "Oracles", "Population", "Scripts", "Trial"],
         "Dashboard": ["Charts", "Markup", "Phone"],
-        "HTTPServer": ["Connections", "Dashboard", "OpenAPI", "Problems", "Requests"],
+        "HTTPServer": [
+            "Connections", "Dashboard", "OpenAPI", "Problems", "Requests", "RevenueCat",
+        ],
         "Ledger": ["Time"],
         "Program": ["Commands", "Composition", "Configuration", "Development", "Workers"],
         "Simulator": [

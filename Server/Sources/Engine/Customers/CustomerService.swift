@@ -92,6 +92,11 @@ package struct CustomerService: Sendable {
         return state
     }
 
+    /// Whether an id identifies a customer of whom anything is stored.
+    package func isKnown(_ id: CustomerID, app appID: AppID) async throws(EngineFailure) -> Bool {
+        try await context.read { tx in try tx.customers.find(known: id, in: appID) != nil }
+    }
+
     /// Makes another id an alias of the customer. If both ids are customers, they are merged.
     /// Idempotent.
     ///

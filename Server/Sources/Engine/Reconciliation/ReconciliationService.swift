@@ -144,6 +144,25 @@ extension ReconciliationService {
         }
     }
 
+    /// Checks one purchase for a waiting client, unless it was checked a moment ago or queries to
+    /// the App Store are paused.
+    ///
+    /// - Returns: whether the App Store has responded about the purchase within the last minute.
+    package func reconcileIfDue(
+        about purchase: PurchaseID, in app: AppID
+    ) async throws(EngineFailure) -> Bool {
+        let now = context.now()
+        let wish = UrgentChecks.Entry(app: app, purchase: purchase)
+        let isDue = try await context.read { tx in
+            try ReconciliationDecisions(tx).isDue(wish, at: now)
+        }
+        if isDue { try await reconcileAndWait(about: purchase, in: app) }
+        guard let history = try await checkHistory(of: purchase, in: app),
+            let askedAt = history.askedAt, history.failedAt == nil
+        else { return false }
+        return askedAt + Self.urgentCheckInterval > now
+    }
+
     /// Checks unconfirmed purchases before a client learns that their state is unknown. Skips
     /// those that were checked a moment ago.
     func reconcileAndWait(aboutUnconfirmed purchases: [PurchaseID], in app: AppID)

@@ -60,8 +60,11 @@ extension Request {
 
     /// Decodes the body for a route for apps. Ignores unknown members. No media type is required,
     /// because a body that does not parse is rejected anyway.
+    ///
+    /// - Parameter names: how the names of members become those of properties.
     func lenientValue<Value: Decodable>(
-        _ type: Value.Type, max bytesMax: Int
+        _ type: Value.Type, max bytesMax: Int,
+        names: JSONDecoder.KeyDecodingStrategy = .useDefaultKeys
     ) async throws -> Value {
         let buffer = try await bytes(max: bytesMax)
         let (hasNUL, commas) = buffer.withUnsafeReadableBytes { bytes in
@@ -72,8 +75,10 @@ extension Request {
             throw ProblemError(.tooManyJSONValues(max: Self.valuesMax))
         }
         let json = Data(buffer.readableBytesView)
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = names
         do {
-            return try JSONDecoder().decode(type, from: json)
+            return try decoder.decode(type, from: json)
         } catch let error as DecodingError {
             throw ProblemError(error, of: json)
         }

@@ -332,7 +332,7 @@ extension Payment {
     /// Whether an upgrade has replaced the payment. False if family sharing has ended: then access
     /// ends even if the buyer upgraded, because the higher product is not shared, or is reported by
     /// a separate payment.
-    var isReplacedByUpgrade: Bool {
+    package var isReplacedByUpgrade: Bool {
         isUpgraded && revocation?.kind != .sharingEnded
     }
 }

@@ -49,6 +49,8 @@ extension ConfigurationReader {
         Key("identity") { $0.read(identity: $1, into: &$2.settings) }
             .compared { $0.identityLines },
         Key("tokens") { $2.settings.tokens = $0.tokens($1) }.compared { [$0.tokenLine] },
+        Key("revenuecat") { $0.read(revenueCat: $1, into: &$2.settings) }
+            .compared { $0.revenueCatLines },
         Key("consumption", \.settings.consumption, consumptionKeys)
             .compared { $0.consumptionLines },
         Key("seats", \.settings.seatReports, seatKeys).compared { $0.seatLines },

@@ -76,6 +76,12 @@ struct ConfigurationReader {
                     key, "\(app.settings.id) has the same bundle_id as another app.",
                     "Merge them into one app.")
             }
+            if let other = apps.first(where: { $0.settings.sharesRevenueCatKey(app.settings) }) {
+                complain(
+                    key,
+                    "\(app.settings.id) has a key of revenuecat that \(other.settings.id) has.",
+                    "Write each key at one app: it decides which app a request is for.")
+            }
             apps.append(app)
         }
         return apps
@@ -111,6 +117,7 @@ struct ConfigurationReader {
 
     /// Checks keys that depend on each other.
     private mutating func check(_ app: AppConfiguration, _ found: [String: Node]) {
+        checkRevenueCat(app.settings, at: found["revenuecat"])
         if let policy = found["forward_policy"], found["forward"] == nil {
             complain(
                 policy, "There is a forward_policy but no forwarding address.",

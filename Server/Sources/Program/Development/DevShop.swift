@@ -33,6 +33,7 @@ struct DevShop {
             settings.offerings = OfferingRules(
                 placements: Self.placements, familyShareable: shop.familyShareable)
             settings.money.rules.lengths = shop.lengths
+            settings.revenueCat = Self.revenueCat
             return AppConfiguration(settings: settings, storeKit: shop, extraRoots: [])
         }
     }
@@ -79,6 +80,12 @@ struct DevShop {
             id: "paywall", products: ["pro.yearly", "pro.monthly"],
             metadata: ["title": .text("See every bird"), "highlighted": .integer(1)])
     ]
+
+    /// The key is public, like the other keys of `perennial dev`.
+    static let revenueCat = RevenueCatSettings(
+        keys: ["appl_dev_birds"],
+        packages: ["pro.monthly": "$rc_monthly", "pro.yearly": "$rc_annual"],
+        supportEmail: "help@example.com")
 
     /// A product gives the entitlement whose name stands before the dot: `pro.monthly` gives `pro`.
     /// Consumables give none.

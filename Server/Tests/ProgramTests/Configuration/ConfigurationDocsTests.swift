@@ -26,6 +26,10 @@ import Testing
         ("forward.….", "forwarding.md", ConfigurationReader.forwardKeys),
         ("webhooks.", "webhooks.md", ConfigurationReader.webhookKeys),
         ("webhooks.endpoints.….", "webhooks.md", ConfigurationReader.endpointKeys),
+        (
+            "revenuecat.", "revenuecat-sdk.md",
+            ConfigurationReader.revenueCatKeys.map(\.name)
+        ),
     ]
 
     /// Mappings that a page explains without a table.
@@ -62,6 +66,7 @@ import Testing
         Table(page: "offerings.md", head: "key of a placement", paths: ["placements.…."]),
         Table(page: "forwarding.md", head: "key", paths: ["", "forward.…."]),
         Table(page: "webhooks.md", head: "key of `webhooks`", paths: ["webhooks."]),
+        Table(page: "revenuecat-sdk.md", head: "key of `revenuecat`", paths: ["revenuecat."]),
     ]
 
     @Test(arguments: tables)

@@ -1,0 +1,58 @@
+import AppStoreTrust
+import Ledger
+
+/// How an app is served that still contains RevenueCat's SDK.
+package struct RevenueCatSettings: Hashable, Sendable {
+    /// The public keys of the app at RevenueCat, which are in its code. Each has exactly the rights
+    /// of an app key.
+    package var keys: Set<String>
+    /// RevenueCat's package of a product, such as `$rc_monthly`.
+    package var packages: [ProductID: String]
+    /// The mail address that the customer center shows. Nil if it is not served.
+    package var supportEmail: String?
+
+    package init(
+        keys: Set<String> = [], packages: [ProductID: String] = [:], supportEmail: String? = nil
+    ) {
+        self.keys = keys
+        self.packages = packages
+        self.supportEmail = supportEmail
+    }
+}
+
+extension Context {
+    /// The app that has a public key of RevenueCat. Returns nil if no app has it.
+    package func app(ofRevenueCatKey key: String) -> AppID? {
+        apps.values.first { $0.revenueCat.keys.contains(key) }?.id
+    }
+
+    /// Whether any app is served to RevenueCat's SDK.
+    package var servesRevenueCat: Bool { apps.values.contains { !$0.revenueCat.keys.isEmpty } }
+}
+
+extension EngineFailure {
+    /// Whether the same document will never be accepted for this customer, whatever an operator or
+    /// a later version changes. It is not final if a document is for another app or has an unknown
+    /// root, because the configuration may be wrong, or this version too old.
+    package var isFinalForDocument: Bool {
+        switch self {
+        case .notTrusted(let refusal): refusal.reason.isFinal
+        case .belongsToAnotherCustomer, .invalidCustomerID, .unreadable: true
+        default: false
+        }
+    }
+}
+
+extension Refusal.Reason {
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .notAJWS, .headerUnreadable, .algorithm, .certificateCount, .certificateUnreadable,
+            .missingMarker, .wrongKeyUsage, .badSignature, .payloadUnreadable, .receiptUnreadable,
+            .wrongDevice, .environmentNeverTrusted:
+            true
+        case .tooLong, .criticalHeader, .untrustedChain, .notValidAtSigning, .fieldMissing,
+            .wrongBundle, .wrongAppAppleID, .wrongSecret, .wrongEnvironment:
+            false
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import PerennialContract
+import RevenueCatWebhooks
+import RevenueCatWire
+import Storage
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension HTTPField.Name {
+    fileprivate static let isSandbox = wellFormed("X-Is-Sandbox")
+    fileprivate static let revenueCatTag = wellFormed("X-RevenueCat-ETag")
+    fileprivate static let requestTime = wellFormed("X-RevenueCat-Request-Time")
+}
+
+/// What all routes for RevenueCat's SDK have in common: the key, the environment, the customer's
+/// answer, and the form of errors.
+struct RevenueCatGate: RouteGroup {
+    let server: PerennialServer
+
+    /// A route that requires one of the app's public keys of RevenueCat. The holder has the rights
+    /// of an app key.
+    ///
+    /// - Parameter isReceipt: whether the request posts a purchase. An unknown key is then no final
+    ///   answer, because the SDK would finish the transaction.
+    func keyed(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, isReceipt: Bool = false,
+        _ answer: @escaping Route.KeyedHandler
+    ) -> Route {
+        route(method, path, id, isReceipt: isReceipt) { request, context in
+            let holder = try holder(of: request)
+            let author = context.author.record(holder, actor: nil)
+            context.bodyShare?.use(.withKey)
+            return try await EventAuthor.$current.withValue(author) {
+                try await answer(request, context, holder)
+            }
+        }
+    }
+
+    /// A route without a key.
+    func open(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String,
+        _ answer: @escaping Route.Handler
+    ) -> Route {
+        route(method, path, id, isReceipt: false, answer)
+    }
+
+    private func route(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, isReceipt: Bool,
+        _ answer: @escaping Route.Handler
+    ) -> Route {
+        var operation = OpenAPIOperation(
+            method, path, id, "For RevenueCat's SDK", output: .object("RevenueCat's."))
+        operation.isIndentable = false
+        return Route(operation: operation) { request, context in
+            var response: Response
+            do { response = try await answer(request, context) } catch {
+                response = try Self.problem(error, isReceipt: isReceipt, context).response()
+            }
+            response.headers[.requestTime] = String(engine.context.serverTime.milliseconds)
+            return response
+        }
+    }
+
+    private static func problem(
+        _ error: any Error, isReceipt: Bool, _ context: ServerContext
+    ) -> RevenueCatProblem {
+        if let problem = error as? RevenueCatProblem { return problem }
+        let failure = error as? EngineFailure
+        let problem =
+            failure.map { ProblemError($0, subject: .customer) } ?? ProblemError(anything: error)
+        problem.log(requestID: context.requestID, to: context.logger)
+        let isFinal =
+            isReceipt
+            ? failure?.isFinalForDocument ?? finalForReceipts.contains(problem.problem.code)
+            : isFinal(problem)
+        return RevenueCatProblem(problem, isFinal: isFinal)
+    }
+
+    /// What is wrong with the request itself, however the server is configured.
+    private static let finalForReceipts: Set<ProblemCode> = [
+        .bodyNotJSON, .bodyNotUnderstood, .customerIDNotValid,
+    ]
+
+    private static func isFinal(_ problem: ProblemError) -> Bool {
+        let later: Set<HTTPResponse.Status> = [.tooManyRequests, .requestTimeout]
+        let status = HTTPResponse.Status(code: problem.problem.status)
+        return status.code < 500 && !later.contains(status)
+    }
+
+    private func holder(of request: Request) throws -> StoredKey {
+        guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
+        guard let app = engine.context.app(ofRevenueCatKey: key) else {
+            throw ProblemError(.keyUnknown)
+        }
+        return StoredKey(
+            app: app, hash: [], kind: .app, name: "revenuecat",
+            createdAt: Instant(milliseconds: 0))
+    }
+
+    // MARK: - Requests
+
+    /// Decodes a body of the SDK's. `app_user_id` becomes the property `appUserId`, and so on.
+    static func value<Value: Decodable>(
+        _ type: Value.Type, of request: Request, max bytesMax: Int
+    ) async throws -> Value {
+        try await request.lenientValue(type, max: bytesMax, names: .convertFromSnakeCase)
+    }
+
+    /// The environment that the app says it is in. Sandbox purchases never open production access.
+    static func environment(of request: Request) -> Ledger.Environment {
+        request.headers[.isSandbox] == "true" ? .sandbox : .production
+    }
+
+    /// A customer's state, after the proof of identity that the app may require.
+    func state(
+        of id: CustomerID, _ request: Request, _ holder: StoredKey
+    ) async throws -> CustomerState {
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        return try await engine.customers.find(
+            id, app: holder.app, environment: Self.environment(of: request))
+    }
+
+    // MARK: - Responses
+
+    /// Responds with a customer, as the SDK reads them.
+    func respond(_ state: CustomerState) throws -> Response {
+        try JSONResponse.ok(RevenueCatSubscriber(state).value)
+    }
+
+    /// Responds with a value, or with 304 if the SDK has it already. A tag covers the content and
+    /// not the request; a request without a tag is never answered with 304.
+    func respond(
+        _ value: RevenueCatValue, taggedBy content: RevenueCatValue, to request: Request
+    ) throws -> Response {
+        let tag = ContentTag.text(of: try ContractEncoder().encode(content))
+        var response =
+            request.headers[.revenueCatTag] == tag
+            ? Response(status: .notModified) : try JSONResponse.ok(value)
+        response.headers[.revenueCatTag] = tag
+        return response
+    }
+
+    /// Accepts a request whose content is not stored.
+    @Sendable func accept(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        _ = try await request.bytes(max: BodyLimit.events)
+        return try JSONResponse.ok(RevenueCatValue.object([]))
+    }
+}
+
+extension RevenueCatSubscriber {
+    init(_ state: CustomerState) {
+        self.init(
+            of: state.id, at: state.asOf,
+            purchases: state.purchases.map { Purchase($0.timeline, $0.access) },
+            grants: state.grants, entitlements: state.entitlements)
+    }
+}

@@ -1,0 +1,63 @@
+import Engine
+import Hummingbird
+import PerennialContract
+import RevenueCatWire
+
+/// A request of RevenueCat's SDK that failed, in the form that the SDK reads.
+///
+/// To the SDK, a 4xx status is final: after one, it finishes the transaction that it posted. So 4xx
+/// is only for answers that never change, and everything else is 503.
+struct RevenueCatProblem: Error {
+    let status: HTTPResponse.Status
+    let error: RevenueCatError
+    let message: String
+    /// Seconds.
+    private let retryAfter: Int?
+
+    init(
+        _ status: HTTPResponse.Status, _ error: RevenueCatError, _ message: String,
+        retryAfter: Int? = nil
+    ) {
+        self.status = status
+        self.error = error
+        self.message = message
+        self.retryAfter =
+            retryAfter ?? (status.code >= 500 ? ProblemCatalogue.retryAfterSeconds : nil)
+    }
+
+    /// - Parameter isFinal: whether the same request can never succeed.
+    init(_ problem: ProblemError, isFinal: Bool) {
+        let found = problem.problem
+        let message = [found.title, found.detail].compactMap(\.self).joined(separator: " ")
+        guard isFinal else {
+            self.init(
+                .serviceUnavailable, .internalFailure, message,
+                retryAfter: problem.headers[.retryAfter].flatMap(Int.init))
+            return
+        }
+        let (status, error) = Self.final[found.code] ?? (.badRequest, .badRequest)
+        self.init(status, error, message)
+    }
+
+    /// The status and number of problems that have another than ``RevenueCatError/badRequest``.
+    private static let final: [ProblemCode: (HTTPResponse.Status, RevenueCatError)] = [
+        .keyMissing: (.unauthorized, .keyMissing), .keyUnknown: (.unauthorized, .keyUnknown),
+        .customerProofMissing: (.unauthorized, .keyMissing),
+        .customerProofNotValid: (.unauthorized, .keyMissing),
+        .customerIDNotValid: (.badRequest, .invalidCustomerID),
+        .purchaseBelongsToAnotherCustomer: (.badRequest, .cannotTransfer),
+        .purchaseNotTrusted: (.badRequest, .invalidReceipt),
+        .purchaseFromXcode: (.badRequest, .invalidReceipt),
+        .offerNotForCustomer: (.badRequest, .ineligible),
+        .offerUnknown: (.badRequest, .ineligible),
+        .sandboxNotAllowed: (.badRequest, .ineligible),
+        .offersKeyMissing: (.badRequest, .offerKeyMissing),
+    ]
+
+    func response() throws -> Response {
+        var response = try JSONResponse.ok(error.value(message))
+        response.status = status
+        if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
+        return response
+    }
+}

@@ -1,0 +1,162 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import RevenueCatWebhooks
+import RevenueCatWire
+import Storage
+
+extension HTTPField.Name {
+    fileprivate static let sdkVersion = wellFormed("X-Version")
+}
+
+/// The routes by which RevenueCat's SDK posts purchases.
+///
+/// The SDK finishes a transaction after any 2xx and any 4xx. So a 2xx means that the document is
+/// stored, and a 4xx that it will never be accepted.
+struct RevenueCatReceiptRoutes: RouteGroup {
+    /// How long the App Store is asked before a restore is answered. The SDK waits for 30 seconds.
+    static let checkSecondsMax = 15
+    /// How many purchases of a restore the App Store is asked about.
+    static let checksMax = 3
+
+    let server: PerennialServer
+
+    private var gate: RevenueCatGate { RevenueCatGate(server: server) }
+
+    var posting: Route {
+        gate.keyed(.post, "/v1/receipts", "revenueCatReceipt", isReceipt: true, post)
+    }
+
+    var all: [Route] {
+        [
+            posting,
+            gate.keyed(
+                .post, "/v1/subscribers/{id}/restore/eligibility", "revenueCatRestore", preview),
+        ]
+    }
+
+    @Sendable func post(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let posted = try await RevenueCatGate.value(
+            RevenueCatReceipt.self, of: request, max: BodyLimit.purchases)
+        let id = CustomerID(rawValue: posted.appUserId)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let evidence = try posted.evidence
+        guard !evidence.isEmpty else { return try await respond(to: id, request, holder) }
+        let origin = PurchaseOrigin(
+            placement: posted.presentedOfferingIdentifier?.text,
+            sdk: request.headers[.sdkVersion].map { "revenuecat/\($0)" },
+            storefront: posted.storeCountry?.text)
+        let posting = try await record(evidence, of: id, posted.intent, origin, holder)
+        if let failure = posting.failureOfPurchase { throw failure }
+        if let refusal = posting.refusal(for: posted.intent) { throw refusal }
+        guard var state = posting.state else { throw ProblemError(.serverFailed) }
+        if posted.intent == .restore { state = try await checked(state, posting, holder.app) }
+        return try gate.respond(state)
+    }
+
+    /// A device without any purchase, of which the SDK has no app transaction either.
+    private func respond(
+        to id: CustomerID, _ request: Request, _ holder: StoredKey
+    ) async throws -> Response {
+        try gate.respond(try await gate.state(of: id, request, holder))
+    }
+
+    /// Records a posting as our own route does. An app transaction of another environment than the
+    /// purchase is left out.
+    private func record(
+        _ evidence: PurchaseEvidence, of id: CustomerID, _ intent: OwnershipClaim.Intent,
+        _ origin: PurchaseOrigin, _ holder: StoredKey
+    ) async throws -> PostingResult {
+        do {
+            return try await engine.recording.post(
+                evidence, of: id, intent: intent, boughtAt: origin, app: holder.app, isByApp: true)
+        } catch {
+            guard case .mixedEnvironments = error else { throw error }
+            var purchase = evidence
+            purchase.signedAppTransaction = nil
+            return try await engine.recording.post(
+                purchase, of: id, intent: intent, boughtAt: origin, app: holder.app, isByApp: true)
+        }
+    }
+
+    // MARK: - Restores
+
+    /// The state after the App Store was asked about restored purchases that give no access: the
+    /// SDK shows only one transaction of a purchase, and perhaps an old one.
+    ///
+    /// - Throws: ``RevenueCatProblem`` if the App Store did not respond, so that the SDK tries
+    ///   again.
+    private func checked(
+        _ state: CustomerState, _ posting: PostingResult, _ app: AppID
+    ) async throws -> CustomerState {
+        guard engine.reconciliation.canQueryAppStore(app) else { return state }
+        let posted = Set(posting.ownerships.map(\.purchase))
+        let shut = state.purchases.filter {
+            posted.contains($0.timeline.purchase) && $0.isOwn && $0.access?.isOpen == false
+        }.map(\.timeline.purchase).prefix(Self.checksMax)
+        guard !shut.isEmpty else { return state }
+        guard try await check(Array(shut), of: app) else {
+            throw RevenueCatProblem(
+                .serviceUnavailable, .internalFailure,
+                "The App Store does not respond. Restore again later.")
+        }
+        return try await engine.customers.find(
+            state.id, app: app, environment: state.environment)
+    }
+
+    /// Whether the App Store has responded about all of these purchases in time.
+    private func check(_ purchases: [PurchaseID], of app: AppID) async throws -> Bool {
+        let engine = engine
+        return try await withThrowingTaskGroup(of: Bool.self) { tasks in
+            tasks.addTask {
+                for purchase in purchases {
+                    guard try await engine.reconciliation.reconcileIfDue(about: purchase, in: app)
+                    else { return false }
+                }
+                return true
+            }
+            tasks.addTask {
+                try await Task.sleep(for: .seconds(Self.checkSecondsMax))
+                return false
+            }
+            defer { tasks.cancelAll() }
+            return try await tasks.next() ?? false
+        }
+    }
+
+    /// Whether restoring would give a purchase to the customer.
+    @Sendable func preview(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let posted = try await RevenueCatGate.value(
+            RevenueCatReceipt.Token.self, of: request, max: BodyLimit.purchases)
+        let preview = try await engine.recording.preview(
+            try RevenueCatReceipt.evidence(of: posted.fetchToken, nil), of: id, buying: nil,
+            intent: .restore, app: holder.app,
+            environment: RevenueCatGate.environment(of: request))
+        let isRefused = preview.purchases.contains {
+            if case .refuse = $0.verdict { !$0.belongsToClaimant } else { false }
+        }
+        return try JSONResponse.ok(
+            RevenueCatValue.object([
+                .init("is_purchase_allowed_by_restore_behavior", .bool(!isRefused))
+            ]))
+    }
+}
+
+extension PostingResult {
+    /// Why the purchase itself was not accepted. An app transaction that comes with it does not
+    /// count: the SDK would finish the transaction of a purchase that is not stored.
+    fileprivate var failureOfPurchase: EngineFailure? {
+        let purchases = documents.filter { $0.place.member != .signedAppTransaction }
+        let failures = (purchases.isEmpty ? documents : purchases).compactMap { document in
+            if case .refused(let failure) = document.result { failure } else { nil }
+        }
+        return failures.first { !$0.isFinalForDocument } ?? failures.first
+    }
+}

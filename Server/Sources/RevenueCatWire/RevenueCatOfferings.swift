@@ -1,0 +1,108 @@
+import Ledger
+import RevenueCatWebhooks
+
+/// What an app sells, and what each product gives, as RevenueCat's SDK reads it.
+package enum RevenueCatOfferings {
+    /// The member of a placement's metadata that becomes the description of its offering.
+    private static let descriptionKey = "description"
+
+    /// `offerings`: one for each placement. The first is the current one.
+    ///
+    /// - Parameter packages: the package of each product that has one. Another product is a package
+    ///   of its own name.
+    package static func value(
+        of placements: [Placement], packages: [ProductID: String]
+    ) -> RevenueCatValue {
+        let current = RevenueCatValue.text(placements.first?.id.rawValue)
+        let names = placements.map {
+            RevenueCatValue.Member($0.id.rawValue, .string($0.id.rawValue))
+        }
+        return .object([
+            .init("current_offering_id", current),
+            .init("offerings", .list(placements.map { offering($0, packages) })),
+            .init(
+                "placements",
+                .object([
+                    .init("fallback_offering_id", current),
+                    .init("offering_ids_by_placement", .object(names)),
+                ])),
+        ])
+    }
+
+    private static func offering(
+        _ placement: Placement, _ packages: [ProductID: String]
+    ) -> RevenueCatValue {
+        let description: String? =
+            if case .text(let text)? = placement.metadata[descriptionKey] { text } else { nil }
+        return .object([
+            .init("description", .string(description ?? "")),
+            .init("identifier", .string(placement.id.rawValue)),
+            .init("metadata", RevenueCatValue(.members(placement.metadata))),
+            .init(
+                "packages",
+                .list(
+                    placement.products.map { product in
+                        .object([
+                            .init("identifier", .string(packages[product] ?? product.rawValue)),
+                            .init("platform_product_identifier", .string(product.rawValue)),
+                        ])
+                    })),
+        ])
+    }
+
+    /// `product_entitlement_mapping`, by which the SDK computes access while it does not reach the
+    /// server.
+    package static func mapping(
+        of entitlements: [EntitlementID: Set<ProductID>]
+    ) -> RevenueCatValue {
+        var products: [ProductID: [EntitlementID]] = [:]
+        for (entitlement, given) in entitlements {
+            for product in given { products[product, default: []].append(entitlement) }
+        }
+        let members = products.sorted { $0.key < $1.key }.map { product, entitlements in
+            RevenueCatValue.Member(
+                product.rawValue,
+                .object([
+                    .init("base_plan_id", .null),
+                    .init("entitlements", .texts(entitlements.sorted().map(\.rawValue))),
+                    .init("product_identifier", .string(product.rawValue)),
+                ]))
+        }
+        return .object([.init("product_entitlement_mapping", .object(members))])
+    }
+
+    /// `virtual_currencies`: the balance of each currency.
+    package static func currencies(_ balances: [CurrencyID: Int64]) -> RevenueCatValue {
+        let members = balances.sorted { $0.key < $1.key }.map { currency, balance in
+            RevenueCatValue.Member(
+                currency.rawValue,
+                .object([
+                    .init("balance", .integer(balance)),
+                    .init("code", .string(currency.rawValue)), .init("description", .null),
+                    .init("name", .string(currency.rawValue)),
+                ]))
+        }
+        return .object([.init("virtual_currencies", .object(members))])
+    }
+}
+
+extension RevenueCatValue {
+    /// A placement's metadata, unchanged.
+    fileprivate init(_ metadata: Placement.Metadata) {
+        self =
+            switch metadata {
+            case .null: .null
+            case .flag(let flag): .bool(flag)
+            case .integer(let number): .integer(number)
+            case .number(let number): .number(number)
+            case .text(let text): .string(text)
+            case .list(let values): .list(values.map { RevenueCatValue($0) })
+            case .members(let members):
+                .object(
+                    members.sorted { $0.key < $1.key }.map {
+                        .init($0.key, RevenueCatValue($0.value))
+                    }
+                )
+            }
+    }
+}
