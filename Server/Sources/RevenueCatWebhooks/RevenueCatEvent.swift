@@ -103,6 +103,9 @@ package struct RevenueCatContext: Sendable {
     package var remaining: [Remaining] = []
     /// The account token of a purchase without an owner, if tokens are ids of customers.
     package var accountToken: String?
+    /// The id that stands for the owner of the event's purchase while it has none. It is always the
+    /// same, and nobody else can guess it. Nil if the event is about no purchase.
+    package var anonymousID: String?
     /// The facts of the event's purchase.
     package var timeline: Timeline?
     /// The entitlements that the event's product gives.

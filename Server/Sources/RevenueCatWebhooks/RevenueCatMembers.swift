@@ -45,11 +45,12 @@ struct RevenueCatMembers {
     }
 
     /// For RevenueCat every purchase has a customer. So a purchase without an owner gets an
-    /// anonymous id, which is always the same.
+    /// anonymous id. An event that is about no purchase, such as a test, gets an id that stands for
+    /// nothing, so it may be guessed.
     private var nobody: String {
-        let digits = StableUUID.text(of: [context.app, event.purchaseID ?? event.id])
-            .filter { $0 != "-" }
-        return "$RCAnonymousID:\(digits.lowercased())"
+        if let id = context.anonymousID { return id }
+        let digits = StableUUID.text(of: [context.app, event.id]).filter { $0 != "-" }
+        return CustomerID.revenueCatAnonymousPrefix + digits.lowercased()
     }
 
     private var purchase: [RevenueCatValue.Member] {

@@ -31,27 +31,29 @@ extension Context {
 }
 
 extension EngineFailure {
-    /// Whether the same document will never be accepted for this customer, whatever an operator or
-    /// a later version changes. It is not final if a document is for another app or has an unknown
-    /// root, because the configuration may be wrong, or this version too old.
+    /// Whether the same document will never be accepted for this customer, whatever the app, an
+    /// operator or a later version changes: it is not genuine, or the purchase stays with another
+    /// customer. Anything else may change: the customer's id, the configuration, or the forms that
+    /// this version knows.
     package var isFinalForDocument: Bool {
         switch self {
         case .notTrusted(let refusal): refusal.reason.isFinal
-        case .belongsToAnotherCustomer, .invalidCustomerID, .unreadable: true
+        case .belongsToAnotherCustomer: true
         default: false
         }
     }
 }
 
 extension Refusal.Reason {
+    /// A genuine document in a form that Apple introduces later may have another algorithm, other
+    /// certificates, or another payload. So these reasons are not final.
     fileprivate var isFinal: Bool {
         switch self {
-        case .notAJWS, .headerUnreadable, .algorithm, .certificateCount, .certificateUnreadable,
-            .missingMarker, .wrongKeyUsage, .badSignature, .payloadUnreadable, .receiptUnreadable,
-            .wrongDevice, .environmentNeverTrusted:
-            true
-        case .tooLong, .criticalHeader, .untrustedChain, .notValidAtSigning, .fieldMissing,
-            .wrongBundle, .wrongAppAppleID, .wrongSecret, .wrongEnvironment:
+        case .notAJWS, .headerUnreadable, .badSignature, .environmentNeverTrusted: true
+        case .tooLong, .criticalHeader, .algorithm, .certificateCount, .certificateUnreadable,
+            .untrustedChain, .missingMarker, .wrongKeyUsage, .payloadUnreadable,
+            .receiptUnreadable, .notValidAtSigning, .fieldMissing, .wrongBundle, .wrongAppAppleID,
+            .wrongDevice, .wrongSecret, .wrongEnvironment:
             false
         }
     }

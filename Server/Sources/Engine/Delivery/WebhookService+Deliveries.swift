@@ -107,6 +107,7 @@ extension WebhookService {
     ) async throws(EngineFailure) -> [NewDelivery] {
         let (settings, _) = try context.app(webhook.app)
         let now = context.now()
+        try await prepareAnonymousIDs(for: webhook)
         let subjects = try await context.read { tx in
             try events.flatMap { event in
                 try WebhookSubjects(tx).subjects(of: event, epochs, webhook, settings, at: now)
@@ -231,6 +232,7 @@ extension WebhookService {
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [NewDelivery] {
         guard webhook.settings.format == .revenueCat else { return [] }
+        try await prepareAnonymousIDs(for: webhook)
         let (settings, _) = try context.app(webhook.app)
         let now = context.now()
         let found = try await context.read { tx -> (LoggedEvent, LogEpochs, WebhookSubject)? in
@@ -257,6 +259,7 @@ extension WebhookService {
     ) async throws(EngineFailure) -> [NewDelivery] {
         let (settings, _) = try context.app(webhook.app)
         let now = context.now()
+        try await prepareAnonymousIDs(for: webhook)
         let found = try await context.read { tx -> (LoggedEvent, LogEpochs, WebhookSubject)? in
             guard let event = try tx.events.find(lease.sequence, of: webhook.app) else {
                 return nil

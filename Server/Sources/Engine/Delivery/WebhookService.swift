@@ -306,6 +306,7 @@ package struct WebhookService: Sendable {
         }
         let now = context.now()
         let (app, _) = try context.app(appID)
+        try await prepareAnonymousIDs(for: webhook)
         let count = try await context.transaction { tx in
             // The events are read in this transaction, so that a concurrent erasure takes effect
             // before or after all of it.

@@ -50,6 +50,8 @@ package struct EventContext: Sendable {
     /// The account token of a purchase without an owner. Nil if it is not a customer's id, or
     /// belonged to an erased person.
     package var accountToken: String?
+    /// The id of the event's purchase while it has no owner. Nil if the event is about none.
+    package var anonymousID: CustomerID?
     /// For a purchase that moved, its former owner. For a purchase that was linked, the account
     /// token under which earlier events were delivered, if it is one of the customer's ids.
     package var former: People?

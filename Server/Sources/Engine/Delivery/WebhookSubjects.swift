@@ -22,6 +22,9 @@ struct WebhookSubjects {
             return WebhookSubject(app: app.id, .perennial(event, epochs, state))
         case .revenueCat:
             var context = try context(of: event, in: app, for: holder, at: now)
+            context.anonymousID = try event.entry.purchase.map {
+                try AnonymousIDs(tx).id(of: $0, in: app.id)
+            }
             if event.entry.change.kind == .linked {
                 try setTold(of: event, toldTo: webhook, epochs, &context)
             } else {

@@ -25,6 +25,27 @@ struct ReconciliationDecisions {
         }
     }
 
+    /// Whether the App Store may soon say about a purchase what it has not said within the last
+    /// minute: its failure passes, queries are paused for a short time, or another server waits for
+    /// its response.
+    func mayRespondSoon(
+        about wish: UrgentChecks.Entry, at now: Instant
+    ) throws(StorageFailure) -> Bool {
+        guard let known = try tx.checks.history(of: wish.purchase, in: wish.app)?.history else {
+            return false
+        }
+        func isRecent(_ moment: Instant?) -> Bool {
+            moment.map { $0 + ReconciliationService.urgentCheckInterval > now } ?? false
+        }
+        if known.failedAt == nil, isRecent(known.askedAt) { return false }
+        let standing = try tx.appStore.health(of: wish.app, in: wish.purchase.environment)
+        guard standing.failures == 0 else {
+            return ReconciliationService.isBriefOutage(after: standing.failures)
+        }
+        // The App Store responds, so a failure is about this purchase.
+        return !isRecent(known.failedAt)
+    }
+
     func recordAppStoreFailure(
         of app: AppID, in environment: Ledger.Environment, at now: Instant
     ) throws(StorageFailure) {

@@ -41,4 +41,10 @@ extension ReconciliationService {
     static func appStorePause(after failures: Int) -> Duration {
         appStoreBackoff.delay(after: failures - failuresWithoutPause)
     }
+
+    /// Whether an outage may end while a client waits: the pauses have not reached their longest,
+    /// as they do after about a quarter of an hour.
+    static func isBriefOutage(after failures: Int) -> Bool {
+        appStorePause(after: failures) < appStoreBackoff.longest
+    }
 }

@@ -147,7 +147,9 @@ extension ReconciliationService {
     /// Checks one purchase for a waiting client, unless it was checked a moment ago or queries to
     /// the App Store are paused.
     ///
-    /// - Returns: whether the App Store has responded about the purchase within the last minute.
+    /// - Returns: whether the App Store may soon say what it has not said within the last minute.
+    ///   False after a definite failure, such as a transaction that it does not know, and in a long
+    ///   outage.
     package func reconcileIfDue(
         about purchase: PurchaseID, in app: AppID
     ) async throws(EngineFailure) -> Bool {
@@ -157,10 +159,9 @@ extension ReconciliationService {
             try ReconciliationDecisions(tx).isDue(wish, at: now)
         }
         if isDue { try await reconcileAndWait(about: purchase, in: app) }
-        guard let history = try await checkHistory(of: purchase, in: app),
-            let askedAt = history.askedAt, history.failedAt == nil
-        else { return false }
-        return askedAt + Self.urgentCheckInterval > now
+        return try await context.read { tx in
+            try ReconciliationDecisions(tx).mayRespondSoon(about: wish, at: now)
+        }
     }
 
     /// Checks unconfirmed purchases before a client learns that their state is unknown. Skips

@@ -52,6 +52,7 @@ extension RevenueCatContext {
             formerCustomer: context.former.map(CustomerIDs.init),
             accountToken: context.accountToken, timeline: context.timeline,
             entitlements: context.entitlements.map(\.rawValue), offering: context.placement)
+        anonymousID = context.anonymousID?.rawValue
         movements = context.movements.map { $0.map { WalletMovement($0) } }
         let money = context.money
         dollars = { amount, moment in money.dollars(for: amount, at: moment) }

@@ -27,8 +27,8 @@ struct RevenueCatGate: RouteGroup {
     /// A route that requires one of the app's public keys of RevenueCat. The holder has the rights
     /// of an app key.
     ///
-    /// - Parameter isReceipt: whether the request posts a purchase. An unknown key is then no final
-    ///   answer, because the SDK would finish the transaction.
+    /// - Parameter isReceipt: whether the request posts a purchase. Only a verdict about the
+    ///   document is then a final answer, because the SDK would finish the transaction.
     func keyed(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, isReceipt: Bool = false,
         _ answer: @escaping Route.KeyedHandler
@@ -76,17 +76,11 @@ struct RevenueCatGate: RouteGroup {
         let problem =
             failure.map { ProblemError($0, subject: .customer) } ?? ProblemError(anything: error)
         problem.log(requestID: context.requestID, to: context.logger)
-        let isFinal =
-            isReceipt
-            ? failure?.isFinalForDocument ?? finalForReceipts.contains(problem.problem.code)
-            : isFinal(problem)
+        // No defect of a receipt's request itself is final: the bytes may have been damaged on
+        // their way, or a later version of the SDK may send another form.
+        let isFinal = isReceipt ? failure?.isFinalForDocument ?? false : isFinal(problem)
         return RevenueCatProblem(problem, isFinal: isFinal)
     }
-
-    /// What is wrong with the request itself, however the server is configured.
-    private static let finalForReceipts: Set<ProblemCode> = [
-        .bodyNotJSON, .bodyNotUnderstood, .customerIDNotValid,
-    ]
 
     private static func isFinal(_ problem: ProblemError) -> Bool {
         let later: Set<HTTPResponse.Status> = [.tooManyRequests, .requestTimeout]

@@ -1,6 +1,12 @@
 import Engine
 import Ledger
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// A purchase, as RevenueCat's SDK posts it. Its other members are context that nobody has signed;
 /// a form of them that is not known must not make the server refuse a purchase.
 struct RevenueCatReceipt: Decodable {
@@ -8,6 +14,8 @@ struct RevenueCatReceipt: Decodable {
     private var fetchToken: String?
     private var appTransaction: String?
     private var initiationSource: Context?
+    private var transactionId: Context?
+    private var productId: Context?
     /// The offering that the customer bought from.
     private(set) var presentedOfferingIdentifier: Context?
     private(set) var storeCountry: Context?
@@ -36,27 +44,64 @@ struct RevenueCatReceipt: Decodable {
         }
     }
 
+    /// Empty if the device has no purchase.
+    ///
+    /// - Throws: ``RevenueCatProblem`` if the post is about a transaction and does not contain it:
+    ///   the SDK would finish the transaction after a successful answer.
     var evidence: PurchaseEvidence {
-        get throws(EngineFailure) { try Self.evidence(of: fetchToken, appTransaction) }
+        get throws(RevenueCatProblem) {
+            let evidence = try Self.evidence(of: fetchToken, appTransaction)
+            let isAboutTransaction =
+                intent == .purchase || transactionId?.text != nil || productId?.text != nil
+            guard !isAboutTransaction || evidence.isAboutTransactions else {
+                throw RevenueCatProblem(
+                    .serviceUnavailable, .internalFailure,
+                    "The post is about a transaction. Post it as fetch_token.")
+            }
+            return evidence
+        }
     }
 
-    /// Base64 of `{\n` and of `{"`.
-    private static let beginningsOfXcode = ["ewog", "eyJ"]
+    /// What the SDK posts in Xcode's local testing: JSON in Base64.
+    private struct LocalToken: Decodable {
+        var environment: String
+
+        init?(_ token: String) {
+            guard let json = Data(base64Encoded: token),
+                let found = try? JSONDecoder().decode(Self.self, from: json)
+            else { return nil }
+            self = found
+        }
+
+        var isFromXcode: Bool { environment.lowercased() == "xcode" }
+    }
 
     /// - Parameter token: a signed transaction (StoreKit 2), or an app receipt (StoreKit 1).
+    /// - Throws: ``RevenueCatProblem`` if the token says that it is from Xcode.
     static func evidence(
         of token: String?, _ appTransaction: String?
-    ) throws(EngineFailure) -> PurchaseEvidence {
+    ) throws(RevenueCatProblem) -> PurchaseEvidence {
         var evidence = PurchaseEvidence(
             signedAppTransaction: appTransaction.flatMap { $0.isEmpty ? nil : $0 })
         guard let token, !token.isEmpty else { return evidence }
         if token.utf8.contains(UInt8(ascii: ".")) {
             evidence.signedTransactions = [token]
-        } else if beginningsOfXcode.contains(where: token.hasPrefix) {
-            throw .unreadable("Purchases from Xcode are not accepted: anybody can sign them.")
+        } else if LocalToken(token)?.isFromXcode == true {
+            throw RevenueCatProblem(
+                .badRequest, .invalidReceipt,
+                "Purchases from Xcode are not accepted: anybody can sign them. Use the sandbox.")
         } else {
             evidence.appReceipt = token
         }
         return evidence
+    }
+}
+
+extension PurchaseEvidence {
+    /// Whether it can prove more than that a device has the app.
+    fileprivate var isAboutTransactions: Bool {
+        var other = self
+        other.signedAppTransaction = nil
+        return !other.isEmpty
     }
 }

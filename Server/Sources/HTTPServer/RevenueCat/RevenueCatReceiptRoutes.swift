@@ -15,7 +15,8 @@ extension HTTPField.Name {
 /// The SDK finishes a transaction after any 2xx and any 4xx. So a 2xx means that the document is
 /// stored, and a 4xx that it will never be accepted.
 struct RevenueCatReceiptRoutes: RouteGroup {
-    /// How long the App Store is asked before a restore is answered. The SDK waits for 30 seconds.
+    /// How long the App Store is asked before a restore is answered. The SDK sends nothing else
+    /// until it has the answer, or has waited for 60 seconds.
     static let checkSecondsMax = 15
     /// How many purchases of a restore the App Store is asked about.
     static let checksMax = 3
@@ -87,8 +88,9 @@ struct RevenueCatReceiptRoutes: RouteGroup {
     /// The state after the App Store was asked about restored purchases that give no access: the
     /// SDK shows only one transaction of a purchase, and perhaps an old one.
     ///
-    /// - Throws: ``RevenueCatProblem`` if the App Store did not respond, so that the SDK tries
-    ///   again.
+    /// - Throws: ``RevenueCatProblem`` if the App Store did not respond for a reason that passes,
+    ///   so that the SDK tries again. Otherwise no restore could ever succeed, and the answer is
+    ///   what the server knows.
     private func checked(
         _ state: CustomerState, _ posting: PostingResult, _ app: AppID
     ) async throws -> CustomerState {
@@ -98,7 +100,7 @@ struct RevenueCatReceiptRoutes: RouteGroup {
             posted.contains($0.timeline.purchase) && $0.isOwn && $0.access?.isOpen == false
         }.map(\.timeline.purchase).prefix(Self.checksMax)
         guard !shut.isEmpty else { return state }
-        guard try await check(Array(shut), of: app) else {
+        guard try await !mayRespondSoon(about: Array(shut), of: app) else {
             throw RevenueCatProblem(
                 .serviceUnavailable, .internalFailure,
                 "The App Store does not respond. Restore again later.")
@@ -107,20 +109,23 @@ struct RevenueCatReceiptRoutes: RouteGroup {
             state.id, app: app, environment: state.environment)
     }
 
-    /// Whether the App Store has responded about all of these purchases in time.
-    private func check(_ purchases: [PurchaseID], of app: AppID) async throws -> Bool {
+    /// Asks the App Store about purchases. Returns whether it may soon say what it has not said in
+    /// time about one of them.
+    private func mayRespondSoon(
+        about purchases: [PurchaseID], of app: AppID
+    ) async throws -> Bool {
         let engine = engine
         return try await withThrowingTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
-                for purchase in purchases {
-                    guard try await engine.reconciliation.reconcileIfDue(about: purchase, in: app)
-                    else { return false }
+                for purchase in purchases
+                where try await engine.reconciliation.reconcileIfDue(about: purchase, in: app) {
+                    return true
                 }
-                return true
+                return false
             }
             tasks.addTask {
                 try await Task.sleep(for: .seconds(Self.checkSecondsMax))
-                return false
+                return true
             }
             defer { tasks.cancelAll() }
             return try await tasks.next() ?? false

@@ -124,7 +124,13 @@ struct RevenueCatRoutes: RouteGroup {
 
     /// A device on which nobody had signed in brings its purchases along, by the rules of our own
     /// route for aliases. From one person to another, and where those rules refuse, the device only
-    /// becomes the other customer.
+    /// becomes the other customer: the purchases of the anonymous id stay with it, and a restore
+    /// still finds them, as at RevenueCat.
+    ///
+    /// A used-up growth limit must not fail the log-in, because anybody who has the app's key can
+    /// use it up. It stops only ids without purchases. If nothing is stored of the anonymous id,
+    /// nothing is left behind without the alias. Otherwise it may have a grant or a balance, which
+    /// no restore would find: then the log-in fails, and can be repeated.
     private func join(
         _ current: CustomerID, to wanted: CustomerID, _ request: Request, _ holder: StoredKey
     ) async throws -> CustomerState {
@@ -138,10 +144,14 @@ struct RevenueCatRoutes: RouteGroup {
                 proofs: RequestAuthorization.proofs(in: request.headers, of: holder))
         } catch {
             switch error {
-            case .aliasJoinsTwoPeople, .aliasNotProven:
-                return try await gate.state(of: wanted, request, holder)
+            case .aliasJoinsTwoPeople, .aliasNotProven, .tooManyIDs: break
+            case .growthBudgetExhausted:
+                guard try await !engine.customers.isKnown(current, app: holder.app) else {
+                    throw error
+                }
             default: throw error
             }
+            return try await gate.state(of: wanted, request, holder)
         }
     }
 }

@@ -84,8 +84,6 @@ struct ImportColumns: Sendable {
 
     /// RevenueCat's names for Apple's stores.
     private static let stores: Set = ["app_store", "mac_app_store"]
-    /// The prefix of the ids that RevenueCat makes for customers without an id from the app.
-    private static let anonymousPrefix = "$RCAnonymousID:"
 
     /// - Parameter first: the file's first row; nil for JSON, which names each value.
     /// - Throws: ``UnusableRow`` if a required column is missing.
@@ -188,7 +186,7 @@ struct ImportColumns: Sendable {
         }
         guard let number else { throw UnusableRow(reason: "no original_store_transaction_id") }
         let ids = [customer, original].compactMap { $0 }
-        let own = ids.filter { !$0.hasPrefix(Self.anonymousPrefix) }
+        let own = ids.filter { !$0.hasPrefix(CustomerID.revenueCatAnonymousPrefix) }
         guard let first = own.first ?? ids.first else {
             throw UnusableRow(reason: "no app user id")
         }

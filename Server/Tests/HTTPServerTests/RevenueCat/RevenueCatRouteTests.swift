@@ -1,3 +1,4 @@
+import AppStoreTrust
 import Engine
 import Foundation
 import HTTPTypes
@@ -41,6 +42,10 @@ import Testing
 
     private static let id = "/v1/subscribers/anna"
 
+    private static func receipt(_ body: String, _ status: Int, _ code: Int = 7110) -> Row {
+        Row(.post, "/v1/receipts", body, status, code)
+    }
+
     private static let rows = [
         Row(.get, id, nil, 200), Row(.get, id + "/offerings", nil, 200),
         Row(.get, "/v1/subscribers/$RCAnonymousID%3A0a1b2c3d4e5f60718293a4b5c6d7e8f9", nil, 200),
@@ -56,13 +61,24 @@ import Testing
             .post, "/v1/subscribers/identify",
             #"{"app_user_id": "anna", "new_app_user_id": "null"}"#, 400, 7256),
         Row(.post, "/v1/receipts", #"{"app_user_id": "anna"}"#, 200),
-        Row(.post, "/v1/receipts", #"{"app_user_id": "guest", "fetch_token": "a.b.c"}"#, 400, 7256),
-        Row(.post, "/v1/receipts", #"{"app_user_id": "anna", "fetch_token": "a.b.c"}"#, 400, 7103),
-        Row(.post, "/v1/receipts", #"{"fetch_token": "a.b.c"}"#, 400, 7226),
-        Row(.post, "/v1/receipts", "{", 400, 7226),
-        Row(
-            .post, "/v1/receipts",
-            #"{"app_user_id": "anna", "fetch_token": "\u0000"}"#, 503, 7110),
+        receipt(#"{"app_user_id": "anna", "fetch_token": "a.b.c"}"#, 400, 7103),
+        // Base64 of {"environment": "Xcode"}.
+        receipt(
+            #"{"app_user_id": "anna", "fetch_token": "eyJlbnZpcm9ubWVudCI6ICJYY29kZSJ9"}"#, 400,
+            7103),
+        // Base64 of {"environment": "moon"}.
+        receipt(
+            #"{"app_user_id": "anna", "fetch_token": "eyJlbnZpcm9ubWVudCI6ICJtb29uIn0="}"#, 503),
+        receipt(#"{"app_user_id": "anna", "fetch_token": "MIIB"}"#, 503),
+        receipt(#"{"app_user_id": "anna", "fetch_token": "?"}"#, 503),
+        receipt(#"{"app_user_id": "guest", "fetch_token": "a.b.c"}"#, 503),
+        receipt(#"{"app_user_id": "anna", "fetch_token": 1}"#, 503),
+        receipt(#"{"app_user_id": "anna", "fetch_token": "\u0000"}"#, 503),
+        // The SDK would finish a transaction that the server has not seen.
+        receipt(#"{"app_user_id": "anna", "transaction_id": "7"}"#, 503),
+        receipt(#"{"app_user_id": "anna", "product_id": "p", "fetch_token": ""}"#, 503),
+        receipt(#"{"app_user_id": "anna", "initiation_source": "purchase"}"#, 503),
+        receipt(#"{"fetch_token": "a.b.c"}"#, 503), receipt("{", 503), receipt("", 503),
         Row(.post, id + "/attributes", #"{"attributes": {}}"#, 200),
         Row(.post, id + "/attribution", "{}", 200),
         Row(.post, id + "/adservices_attribution", "{}", 200),
@@ -93,6 +109,23 @@ import Testing
                 #expect((answer.status == 503) == (answer.headers[.retryAfter] != nil))
             }
         }
+    }
+
+    @Test func `nothing but a verdict that can never change finishes a transaction`() {
+        let final: Set<Refusal.Reason> = [
+            .notAJWS, .headerUnreadable, .badSignature, .environmentNeverTrusted,
+        ]
+        for reason in Refusal.Reason.allCases {
+            let failure = EngineFailure.notTrusted(Refusal(reason, expected: "", found: ""))
+            #expect(failure.isFinalForDocument == final.contains(reason), "\(reason)")
+        }
+        let later: [EngineFailure] = [
+            .invalidCustomerID("guest"), .unreadable("no Base64"), .busy, .storage("away"),
+            .limitExceeded(what: "items", limit: 1), .notForAnyApp(found: nil, known: []),
+            .legacyDisabled("birds"), .tooManyIDs(limit: 1),
+            .growthBudgetExhausted(wait: .seconds(1)), .identityNotProven(.missing),
+        ]
+        for failure in later { #expect(!failure.isFinalForDocument, "\(failure)") }
     }
 
     @Test func `an unknown key is final for every call but a receipt`() async throws {

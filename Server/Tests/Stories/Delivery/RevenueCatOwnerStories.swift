@@ -2,6 +2,7 @@ import AppStoreFormats
 import Engine
 import Ledger
 import Storage
+import Synchronization
 import Testing
 
 @testable import Program
@@ -165,6 +166,49 @@ import Testing
             let began = receiver.webhooks.filter { $0["type"] == "INITIAL_PURCHASE" }
             #expect(began.count == 1)
         }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `the id of a purchase without an owner is always the same, and cannot be computed`(
+        database: StoryDatabase
+    ) async throws {
+        // Two servers with the same purchase.
+        let (first, second) = (try Receiver(), try Receiver())
+        let ids = [
+            try await Self.idWithoutOwner(database, first),
+            try await Self.idWithoutOwner(database, second),
+        ]
+        #expect(ids[0].purchase == ids[1].purchase)
+        #expect(ids[0].id != ids[1].id)
+        for (id, _) in ids {
+            #expect(id.wholeMatch(of: /\$RCAnonymousID:[0-9a-f]{32}/) != nil, "\(id)")
+        }
+    }
+
+    /// The id to which a purchase goes when its transfer is undone, and the purchase.
+    private static func idWithoutOwner(
+        _ database: StoryDatabase, _ receiver: Receiver
+    ) async throws -> (id: String, purchase: String) {
+        let found = Mutex<String?>(nil)
+        try await withShop(on: database, app: app(receiver)) { shop in
+            let bought = try await shop.buyMonth("anna")
+            try await shop.advance("PT1M")
+            let purchase = try bought.text("original_transaction_id")
+            found.withLock { $0 = purchase }
+            for customer in ["ben", "cleo"] {
+                let path = "/v1/customers/\(customer)/transfers"
+                let moved = try await shop.support.post(
+                    path, ["original_transaction_id": .string(purchase), "reason": "ticket"])
+                try await shop.advance("PT1M")
+                _ = try await shop.support.send(
+                    "DELETE", "\(path)/\(try moved.text("transfer_id"))")
+                try await shop.advance("PT1M")
+            }
+        }
+        let transfers = receiver.transfers
+        let ids = Set(transfers.filter { $0.from == ["ben"] || $0.from == ["cleo"] }.map(\.to))
+        #expect(ids.count == 1, "\(transfers)")
+        return (try #require(ids.first?.first), try #require(found.withLock { $0 }))
     }
 
     @Test(arguments: StoryDatabase.allCases)

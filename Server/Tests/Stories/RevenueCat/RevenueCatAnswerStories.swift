@@ -9,16 +9,18 @@ import Testing
 @Suite(.serialized) struct RevenueCatAnswerStories {
     private typealias Phone = RevenueCatPhone
 
-    /// Both answers about a customer in one environment, at one time.
+    /// Both answers about a customer in one environment, at one time: also the answer that the SDK
+    /// has stored, if the server says that it still holds.
     private static func compare(
-        _ user: String, in shop: Shop, sandbox isSandbox: Bool = false, _ place: String
+        _ user: String, in shop: Shop, sandbox isSandbox: Bool = false, _ cache: TagCache,
+        _ place: String
     ) async throws {
         var phone = Phone(shop.server, as: user)
         phone.isSandbox = isSandbox
-        let info = try await phone.info()
+        let info = try await cache.info(of: phone)
         let own = try await shop.server.get(
             "/v1/customers/\(user)" + (isSandbox ? "?environment=sandbox" : ""))
-        for (name, right) in RevenueCatInfo.members(own["entitlements"]) {
+        for (name, right) in RevenueCatAnswer.members(own["entitlements"]) {
             let isActive = right["active"]?.bool == true
             #expect(
                 info.rights[name]?.isActive ?? false == isActive, "\(user), \(name): \(place)")
@@ -29,13 +31,13 @@ import Testing
                 #expect(shown.product == right["product_id"]?.string, "\(user): \(place)")
             }
         }
-        let known = Set(RevenueCatInfo.members(own["entitlements"]).map(\.0))
+        let known = Set(RevenueCatAnswer.members(own["entitlements"]).map(\.0))
         #expect(Set(info.rights.keys).isSubset(of: known), "\(user): \(place)")
         try compareSubscriptions(info, own, place)
     }
 
     private static func compareSubscriptions(
-        _ info: RevenueCatInfo, _ own: JSON, _ place: String
+        _ info: RevenueCatAnswer, _ own: JSON, _ place: String
     ) throws {
         let all = own["subscriptions"]?.array ?? []
         for subscription in all {
@@ -59,9 +61,10 @@ import Testing
         try await withShop(on: .sqlite, app: Phone.app()) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
+            let cache = TagCache()
             for (number, act) in life.acts.enumerated() {
                 try await stage.play(act) { _ in
-                    try await Self.compare(Stage.account, in: shop, "act \(number) \(act)")
+                    try await Self.compare(Stage.account, in: shop, cache, "act \(number) \(act)")
                 }
             }
         }
@@ -79,6 +82,7 @@ import Testing
             let names = (made["accounts"]?.array ?? []).compactMap(\.string)
             #expect(names.count == Int(Self.accounts))
             var posted: Set<String> = []
+            let cache = TagCache()
             for sample in 1...Self.samples {
                 let hours = Int.random(in: 400...620, using: &dice)
                 try await CopiedDocumentStories.pass("PT\(hours)H", in: shop)
@@ -86,10 +90,11 @@ import Testing
                 for name in names {
                     try await Self.post(name, in: shop, &posted, place)
                     for isSandbox in [false, true] {
-                        try await Self.compare(name, in: shop, sandbox: isSandbox, place)
+                        try await Self.compare(name, in: shop, sandbox: isSandbox, cache, place)
                     }
                 }
             }
+            #expect(await cache.hits > 0, "seed \(seed)")
             #expect(posted.count > Int(Self.accounts))
         }
     }
@@ -111,11 +116,34 @@ import Testing
                 #expect(try answer.json["code"] == 7102, "\(name): \(place)")
                 continue
             }
-            let info = try RevenueCatInfo(try answer.json)
+            let info = try RevenueCatAnswer(try answer.json)
             // Without this the SDK would never finish a consumable.
             if payload["type"] == "Consumable", payload["revocationDate"] == nil {
                 #expect(info.oneTimeTransactions.contains(number), "\(name): \(place)")
             }
         }
+    }
+}
+
+/// What the SDK has stored of its last answers, with their tags.
+private actor TagCache {
+    private var answers: [String: (tag: String, info: RevenueCatAnswer)] = [:]
+    /// How often a stored answer was used.
+    private(set) var hits = 0
+
+    /// The customer as the SDK reads them: the stored answer if the response is 304.
+    func info(of phone: RevenueCatPhone) async throws -> RevenueCatAnswer {
+        let known = answers[phone.user]
+        let path = RevenueCatPhone.path(phone.user)
+        let answer = try await phone.send(
+            "GET", path, nil, ["X-RevenueCat-ETag": known?.tag ?? ""])
+        if let known, answer.status == 304 {
+            hits += 1
+            return known.info
+        }
+        #expect(answer.status == 200)
+        let info = try RevenueCatAnswer(try answer.json)
+        answers[phone.user] = (try #require(answer.revenueCatTag), info)
+        return info
     }
 }

@@ -66,10 +66,10 @@ struct RevenueCatPhone: Sendable {
     }
 
     /// Reads the customer at a launch.
-    func info() async throws -> RevenueCatInfo {
+    func info() async throws -> RevenueCatAnswer {
         let answer = try await send("GET", Self.path(user))
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
-        return try RevenueCatInfo(try answer.json)
+        return try RevenueCatAnswer(try answer.json)
     }
 
     /// Posts a transaction, or with nil only the app transaction.
@@ -99,7 +99,7 @@ struct RevenueCatPhone: Sendable {
             ["app_user_id": .string(user), "new_app_user_id": .string(wanted)])
         #expect([200, 201].contains(answer.status))
         user = wanted
-        _ = try RevenueCatInfo(try answer.json)
+        _ = try RevenueCatAnswer(try answer.json)
         return answer.status == 201
     }
 
@@ -109,7 +109,7 @@ struct RevenueCatPhone: Sendable {
 
 /// A customer as RevenueCat's SDK decodes it: a missing required member, or a member of a wrong
 /// type, makes the whole answer unreadable.
-struct RevenueCatInfo {
+struct RevenueCatAnswer {
     struct Unreadable: Error, CustomStringConvertible {
         var description: String
     }
@@ -236,6 +236,6 @@ struct RevenueCatInfo {
     }
 }
 
-extension RevenueCatInfo.Unreadable {
+extension RevenueCatAnswer.Unreadable {
     fileprivate init(_ what: String) { self.init(description: what) }
 }

@@ -34,7 +34,7 @@ import Testing
             let signed = try await Self.buy("pro.monthly", in: shop)
             let bought = try await phone.post(signed)
             #expect(bought.status == 200)
-            let info = try RevenueCatInfo(try bought.json)
+            let info = try RevenueCatAnswer(try bought.json)
             #expect(info.active == ["pro", "plus"] && info.rights["pro"]?.willRenew == true)
             for _ in 0..<3 {
                 try await CopiedDocumentStories.pass("P20D", in: shop)
@@ -70,9 +70,8 @@ import Testing
             #expect(try await phone.info().active.isEmpty)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
             let owner = try await shop.support.get("/v1/customers/anna")
-            #expect(
-                owner["aliases"]?.array?.compactMap(\.string)
-                    == [Phone.anonymous("phone"), Phone.anonymous("again")])
+            let aliases = (owner["aliases"]?.array ?? []).compactMap(\.string)
+            #expect(Set(aliases) == [Phone.anonymous("phone"), Phone.anonymous("again")])
             try await CopiedDocumentStories.expectClean(shop)
         }
     }
@@ -90,7 +89,7 @@ import Testing
             for _ in 0..<2 {
                 let answer = try await phone.post(signed)
                 #expect(
-                    try RevenueCatInfo(try answer.json).oneTimeTransactions == [number])
+                    try RevenueCatAnswer(try answer.json).oneTimeTransactions == [number])
             }
             let path = Phone.path("mia", "/virtual_currencies")
             #expect(
@@ -127,13 +126,13 @@ import Testing
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
             let answer = try await phone.post(try bought.text("app_receipt"), "queue")
             #expect(answer.status == 200)
-            #expect(try RevenueCatInfo(try answer.json).active == ["pro", "plus"])
+            #expect(try RevenueCatAnswer(try answer.json).active == ["pro", "plus"])
             let appOnly = try await phone.post(
                 nil, "restore",
                 appTransaction: try await shop.simulator.get(
                     "/_sim/devices/anna-1/app-transaction"
                 ).text("signed_app_transaction"))
-            let info = try RevenueCatInfo(try appOnly.json)
+            let info = try RevenueCatAnswer(try appOnly.json)
             #expect(info.json["subscriber"]?["original_application_version"]?.string != nil)
             #expect(info.active == ["pro", "plus"])
         }
@@ -152,7 +151,7 @@ import Testing
             let phone = Phone(shop.server, as: "anna")
             let answer = try await phone.post(first, "restore")
             #expect(answer.status == 200)
-            #expect(try RevenueCatInfo(try answer.json).active == ["pro", "plus"])
+            #expect(try RevenueCatAnswer(try answer.json).active == ["pro", "plus"])
         }
     }
 
@@ -174,7 +173,7 @@ import Testing
             // What the app finds by itself is no request of a person.
             let found = try await ben.post(signed, "queue", isRestore: true)
             #expect(found.status == 200)
-            #expect(try RevenueCatInfo(try found.json).active.isEmpty)
+            #expect(try RevenueCatAnswer(try found.json).active.isEmpty)
             #expect(try await Phone(shop.server, as: "anna").info().active == ["pro", "plus"])
         }
     }

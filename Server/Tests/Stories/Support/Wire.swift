@@ -34,6 +34,7 @@ struct Wire: Sendable {
         var status: Int
         var body: [UInt8]
         var retryAfter: String?
+        var revenueCatTag: String?
         var etag: String?
 
         var json: JSON {
@@ -62,6 +63,7 @@ struct Wire: Sendable {
             return Answer(
                 status: Int(response.status.code), body: Array(bytes.readableBytesView),
                 retryAfter: response.headers.first(name: "Retry-After"),
+                revenueCatTag: response.headers.first(name: "X-RevenueCat-ETag"),
                 etag: response.headers.first(name: "ETag"))
         } catch let error as HTTPClientError where error == .deadlineExceeded {
             throw NeverCame("the answer to \(method) \(base)\(path)", within: patience)
