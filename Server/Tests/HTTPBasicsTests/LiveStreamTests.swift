@@ -117,7 +117,9 @@ import Testing
         let states = Mutex<[String]>([])
         let stream = OpenStream([.nothing, .last("end")]) {
             states.withLock { $0.append("began") }
-            try? await Task.sleep(for: .seconds(3600))
+            let (pause, sink) = AsyncStream.makeStream(of: Void.self)
+            for await _ in pause {}
+            sink.finish()
             states.withLock { $0.append("cancelled") }
         }
         async let done: Void = stream.read()

@@ -95,7 +95,7 @@ package struct CustomerPage: Sendable {
     private func body(in frame: Frame) -> Markup {
         """
         <div class="stack">
-        \(answerPanel(in: frame))
+        \(currentAnswer(in: frame))
         \(warnings(in: frame))
         \(CustomerActs(page: self).markup(in: frame))
         <div class="cols c21"><div class="stack">
@@ -118,7 +118,7 @@ package struct CustomerPage: Sendable {
         """
     }
 
-    private func answerPanel(in frame: Frame) -> Markup {
+    private func currentAnswer(in frame: Frame) -> Markup {
         let answer = Answer(customer, in: frame)
         return """
             <section class="panel answer\(answer.look)" id="answer" aria-label="The answer">\

@@ -15,8 +15,10 @@ enum OpenAPI {
                     [
                         "key": [
                             "type": "http", "scheme": "bearer",
-                            "description":
-                                "An app key (pk_…) or a secret key (sk_…); each belongs to one app.",
+                            "description": """
+                            An app key (pk_…) or a secret key (sk_…); each belongs to one \
+                            app.
+                            """,
                         ]
                     ]),
                 .init("responses", ["problem": problem.value]),

@@ -4,7 +4,8 @@ import HTTPBasics
 import NIOCore
 import Synchronization
 
-/// The phone's pages that are open in browsers. Each page gets the pieces that it does not show yet.
+/// The phone's pages that are open in browsers. Each page gets the pieces that it does not show
+/// yet.
 final class PhonePages: Sendable {
     /// The maximum number of pages that are open at a time.
     static let countMax = 50
