@@ -48,7 +48,8 @@ extension ConfigurationFile {
                 complaints: [
                     ConfigurationProblem(
                         message: "The file cannot be read.",
-                        remedy: "Write one as docs/configuration.md shows, or name another.")
+                        remedy: "Write a file as docs/configuration.md shows, or name another file."
+                    )
                 ], file: path)
         }
         guard bytes.count <= Self.bytesMax, let text = String(data: bytes, encoding: .utf8) else {
@@ -56,7 +57,7 @@ extension ConfigurationFile {
                 complaints: [
                     ConfigurationProblem(
                         message: "The file is not UTF-8 text of at most \(Self.bytesMax) bytes.",
-                        remedy: "Write it again.")
+                        remedy: "Save it as UTF-8 text of at most that size.")
                 ], file: path)
         }
         let folder = ConfigurationFolder(of: file)

@@ -58,13 +58,13 @@ extension ConfigurationReader {
         case (nil, let node?):
             if let pem = textOfVariable(node) { return (node, pem) }
             complain(
-                node, "There is no variable \(text(node) ?? "private_key_env").",
-                "Set it to the text of Apple's .p8 file.")
+                node, "There is no environment variable \(text(node) ?? "private_key_env").",
+                "Set this variable to the text of Apple's .p8 file.")
         default:
             complain(
                 members["private_key_env"] ?? place,
                 "\(section) needs either private_key_file or private_key_env.",
-                "Name one of them.")
+                "Set exactly one of the two keys.")
         }
         return nil
     }

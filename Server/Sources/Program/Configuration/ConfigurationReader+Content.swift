@@ -104,7 +104,7 @@ extension ConfigurationReader {
         }
         complain(
             node, "“\(path)” is not a path below the folder.",
-            "Write it relative to the folder, with no name that begins with a dot.")
+            "Write it relative to the folder. No part of it may begin with a dot.")
         return nil
     }
 
@@ -115,7 +115,7 @@ extension ConfigurationReader {
             guard let name = text(node), let path = folder(name) else {
                 complain(
                     node, "\(text(node) ?? "folder") is not a folder.",
-                    "Name one relative to this file's folder, and make it readable.")
+                    "Name a folder relative to this file's folder, and make it readable.")
                 return nil
             }
             return .folder(path)
@@ -126,8 +126,9 @@ extension ConfigurationReader {
             }
             guard let secret = textOfVariable(variable), !secret.isEmpty else {
                 complain(
-                    variable, "There is no variable \(text(variable) ?? "redirect_secret_env").",
-                    "Set it to the secret with which your storage verifies links.")
+                    variable,
+                    "There is no environment variable \(text(variable) ?? "redirect_secret_env").",
+                    "Set this variable to the secret with which your storage verifies links.")
                 return nil
             }
             return .elsewhere(url: url, secret: Array(secret.utf8))

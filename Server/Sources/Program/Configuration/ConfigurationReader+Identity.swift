@@ -106,9 +106,9 @@ extension ConfigurationReader {
         }
         guard let node = members["endless"] else {
             warn(
-                place, "Proofs by hmac are accepted with an expiry only: SECONDS.CODE.",
-                "Set `endless: true` below identity while your backend makes them without one, "
-                    + "or else `endless: false`.")
+                place, "A proof by hmac is accepted only if it has an expiry: SECONDS.CODE.",
+                "Set `endless: true` below identity while your backend makes proofs without an "
+                    + "expiry, or else `endless: false`.")
             return false
         }
         return bool(node) ?? false
@@ -142,7 +142,7 @@ extension ConfigurationReader {
         guard secret.count >= Self.proofSecretCharactersMin else {
             complain(
                 node, "There is no valid secret for verifying proofs.",
-                "Use secret_env or secret_file to name one of at least "
+                "Use secret_env or secret_file to name a secret of at least "
                     + "\(Self.proofSecretCharactersMin) characters, such as `openssl rand -hex 32`."
             )
             return nil
@@ -172,7 +172,7 @@ extension AppSettings {
 
     var identityLines: [String] {
         [proofLine] + (accountTokens == .other ? ["account tokens name no customers"] : [])
-            + (joinsPeople ? ["app keys join people"] : [])
+            + (joinsPeople ? ["app keys may make one customer of two persons"] : [])
             + (growthPerHour == Self.growthPerHourDefault
                 ? [] : ["growth_per_hour \(growthPerHour)"])
     }
@@ -180,14 +180,16 @@ extension AppSettings {
     private var proofLine: String {
         switch proof {
         case nil: "identity without proof"
-        case .hmac(_, let endless)?: "identity by hmac" + (endless ? ", also without an end" : "")
+        case .hmac(_, let endless)?:
+            "identity by hmac" + (endless ? ", also without an expiry" : "")
         case .token(_, let claims)?: "identity by jwt with a secret" + Self.words(claims)
         case .signedToken(_, let claims)?: "identity by jwt with a public key" + Self.words(claims)
         }
     }
 
     private static func words(_ claims: IdentityProof.Claims) -> String {
-        (claims.audience.map { ", for \($0)" } ?? "") + (claims.issuer.map { ", by \($0)" } ?? "")
+        (claims.audience.map { ", for the audience \($0)" } ?? "")
+            + (claims.issuer.map { ", by the issuer \($0)" } ?? "")
     }
 
     var tokenLine: String {

@@ -37,12 +37,15 @@ extension ConfigurationReader {
         if node.scalar != nil { return day(node).map { MoneyRules.Membership(from: $0) } }
         let members = members(of: node, known: ["from", "until"], in: "small_business")
         guard let from = members["from"].flatMap({ day($0) }) else {
-            complain(node, "A membership has no from.", "Write `{from: 2026-01-01}`.")
+            complain(
+                node, "An entry of small_business has no from.", "Write `{from: 2026-01-01}`.")
             return nil
         }
         let until = members["until"].flatMap { day($0) }
         if let until, until <= from {
-            complain(node, "A membership ends before it begins.", "Let until be after from.")
+            complain(
+                node, "An entry of small_business ends before it begins.",
+                "Set until to a date after from.")
             return nil
         }
         return MoneyRules.Membership(from: from, until: until)
@@ -133,7 +136,7 @@ extension AppSettings {
         let taxes = rules.taxes.sorted { $0.key < $1.key }.map { country, rate in
             "tax of \(country) \(Percentage.percent(rate)) %"
         }
-        return ["money by the days of \(rules.clock.name)"] + memberships + taxes
+        return ["money by days in the time zone \(rules.clock.name)"] + memberships + taxes
             + (money.rates.isEmpty ? [] : ["exchange rates"])
             + (money.displayCurrency.map { ["pages show amounts in \($0)"] } ?? [])
     }

@@ -88,7 +88,7 @@ extension ConfigurationReader {
         guard days <= Self.termDaysMax, product.term != nil else {
             return complain(
                 bonus, "bonus_days is not valid for \(product.id).",
-                "Use it with `term`, with at most \(Self.termDaysMax).")
+                "Use bonus_days together with `term`, and at most \(Self.termDaysMax) days.")
         }
         product.term?.days += days
         product.bonusDays = days
@@ -203,7 +203,7 @@ extension ConfigurationReader {
                 product.node, "\(path) has no product \(product.id).",
                 Spelling.remedy(
                     for: product.id, among: known,
-                    else: "It has \(known.joined(separator: ", "))."))
+                    else: "The file has \(known.joined(separator: ", "))."))
         }
     }
 }
@@ -231,6 +231,6 @@ extension AppSettings {
             "term of \(product): \(Self.length(term.length)), "
                 + "chain \(term.chain)"
                 + (term.reminders.isEmpty ? "" : ", reminders \(term.reminders) days ahead")
-        } + ["terms by the clock of \(terms.clock.name), \(terms.overlap.rawValue)"]
+        } + ["terms by the clock of \(terms.clock.name), overlap \(terms.overlap.rawValue)"]
     }
 }

@@ -24,8 +24,9 @@ extension ConfigurationReader {
         }
         if found.contains(.production) {
             warn(
-                node, "Apple takes reports about seats in the sandbox only.",
-                "Leave out production until Apple accepts them there. Claims work without reports.")
+                node, "Apple accepts reports about seats in the sandbox only.",
+                "Leave out production until Apple accepts reports there. "
+                    + "Claims work without reports.")
         }
         return found
     }

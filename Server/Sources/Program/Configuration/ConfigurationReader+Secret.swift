@@ -35,7 +35,7 @@ extension ConfigurationReader {
         case (let node?, nil):
             return secret(
                 textOfFile(node), named: node,
-                "Name a file that contains it, relative to this file's folder.")
+                "Name a file that contains the secret, relative to this file's folder.")
         case (nil, let node?):
             return secret(
                 textOfVariable(node), named: node,

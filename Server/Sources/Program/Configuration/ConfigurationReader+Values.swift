@@ -61,7 +61,8 @@ extension ConfigurationReader {
         case "true": return true
         case "false": return false
         default:
-            complain(node, "“\(text(node) ?? "…")” is neither true nor false.", "Use one of them.")
+            complain(
+                node, "“\(text(node) ?? "…")” is neither true nor false.", "Write true or false.")
             return nil
         }
     }

@@ -57,7 +57,7 @@ extension ConfigurationReader {
     ) {
         if currency.spender == .server, let most = found["max_offline"] {
             complain(
-                most, "\(name) has max_offline, but apps may not spend it.",
+                most, "Wallet \(name) has max_offline, but apps may not debit the wallet.",
                 "Add `spend: app`, or leave out max_offline.")
         }
         if currency.spender == .app, currency.allowsDebt {

@@ -32,7 +32,7 @@ extension ConfigurationReader {
         for node in nodes {
             guard let webhook = webhook(node, app.webhooks) else { continue }
             if app.webhooks.endpoints.contains(where: { $0.id == webhook.id }) {
-                complain(node, "The name \(webhook.id) is used twice.", "Use another one.")
+                complain(node, "The name \(webhook.id) is used twice.", "Use another name.")
             } else {
                 app.webhooks.endpoints.append(webhook)
             }
@@ -121,8 +121,8 @@ extension ConfigurationReader {
             complain(
                 members["secret_file"] ?? members["secret_env"] ?? node,
                 "The webhook \(name) has no valid secret.",
-                "Set secret_file or secret_env to one that contains whsec_ and base64 of 24 to 64 "
-                    + "bytes: echo whsec_$(openssl rand -base64 32).")
+                "Let secret_file or secret_env name a secret: whsec_ and base64 of 24 to 64 "
+                    + "bytes, such as echo whsec_$(openssl rand -base64 32) prints.")
             return nil
         }
         return secrets
@@ -139,7 +139,7 @@ extension ConfigurationReader {
         let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
         guard isPlain, (1...WebhookService.authorizationBytesMax).contains(value.utf8.count) else {
             complain(
-                node, "“\(text(node) ?? "…")” contains no value of a header.",
+                node, "“\(text(node) ?? "…")” contains no valid value of the header Authorization.",
                 "Name a file or variable that contains one line.")
             return nil
         }

@@ -64,7 +64,7 @@ struct ConfigurationReader {
 
     private mutating func apps(_ node: Node) -> [AppConfiguration] {
         guard let mapping = node.mapping, !mapping.isEmpty else {
-            complain(node, "apps is empty.", "Add one, with a name of your choice.")
+            complain(node, "apps is empty.", "Add an app, with a name of your choice.")
             return []
         }
         var apps: [AppConfiguration] = []
@@ -125,7 +125,7 @@ struct ConfigurationReader {
         }
         if !app.settings.acceptsLegacy, hasSecret(found) {
             complain(
-                found["legacy"], "There is a shared secret, but `legacy: false` does not use it.",
+                found["legacy"], "There is a shared secret, but `legacy: false` makes it useless.",
                 "Leave out one of them.")
         }
     }

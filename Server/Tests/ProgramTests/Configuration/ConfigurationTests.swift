@@ -131,7 +131,7 @@ import Testing
             says: "“never” is neither true nor false."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    legacy: false\n    shared_secret_env: SECRET",
-            line: 4, says: "There is a shared secret, but `legacy: false` does not use it."),
+            line: 4, says: "There is a shared secret, but `legacy: false` makes it useless."),
         Row(
             text: "apps:\n  a:\n    bundle_id: x\n    app_apple_id: twelve", line: 4,
             says: "“twelve” is not a whole number."),
@@ -180,7 +180,10 @@ import Testing
             "needs either private_key_file or private_key_env."
         ),
         ("key_id: K, issuer_id: I, private_key_file: no.p8", false, "no.p8 cannot be read."),
-        ("key_id: K, issuer_id: I, private_key_env: NONE", false, "There is no variable NONE."),
+        (
+            "key_id: K, issuer_id: I, private_key_env: NONE", false,
+            "There is no environment variable NONE."
+        ),
         (
             "key_id: K, issuer_id: I, private_key_env: EMPTY", false,
             "EMPTY contains no private key."

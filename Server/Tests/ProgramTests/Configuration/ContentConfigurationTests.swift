@@ -84,7 +84,7 @@ import Testing
         ("redirect: files\n" + item + "}}", "“files” is not a URL."),
         (
             "redirect: https://a.example\nredirect_secret_env: NONE\n" + item + "}}",
-            "There is no variable NONE."
+            "There is no environment variable NONE."
         ),
         ("after_lapse: burn\n" + item + "}}", "Use one of close, keep."),
         ("sandbox: perhaps\n" + item + "}}", "“perhaps” is neither true nor false."),

@@ -56,7 +56,7 @@ import Testing
         #expect(try settings("products: {p: [pro]}")?.joinsPeople == false)
         let app = try #require(try settings("identity: {join_people: true}"))
         #expect(app.joinsPeople && app.proof == nil)
-        #expect(app.identityLines.contains("app keys join people"))
+        #expect(app.identityLines.contains("app keys may make one customer of two persons"))
         let other = try settings("identity: {join_people: false, account_tokens: other}")
         #expect(other?.joinsPeople == false)
         #expect(other?.growthPerHour == AppSettings.growthPerHourDefault)

@@ -80,7 +80,7 @@ import Testing
         ("name: crm, url: https://a.example, secret_env: SECRET, format: xml", "format"),
         (
             "name: crm, url: https://a.example, secret_env: SECRET, authorization_env: NONE",
-            "no value of a header"
+            "no valid value of the header Authorization"
         ),
         ("name: crm, url: https://a.example, secret_env: SECRET, environments: [x]", "unknown"),
         ("name: crm, url: https://a.example, secret: whsec_x", "“secret” is unknown"),
