@@ -236,7 +236,7 @@ let package = Package(
             "ProgramTests",
             [
                 "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Dashboard", "Engine",
-                "Eventually", "Ledger", "Storage", argumentParser, crypto, logging,
+                "Dice", "Eventually", "Ledger", "Storage", argumentParser, crypto, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(

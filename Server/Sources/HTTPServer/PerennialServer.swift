@@ -28,6 +28,8 @@ package struct PerennialServer: Sendable {
     package var dashboard: DashboardAccess?
     /// Reads configurations that are not in force; nil if the server has no configuration file.
     package var readsConfiguration: ProposedConfiguration.Reading?
+    /// Returns the state of the backups; nil if this server makes none.
+    package var readsBackups: (@Sendable () -> BackupState)?
     let keys: KeyCache
     let counts = RequestCounts()
     let bodies: BodyBudget

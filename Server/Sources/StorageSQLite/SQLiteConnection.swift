@@ -43,9 +43,10 @@ final class SQLiteConnection: @unchecked Sendable {
     /// - Parameters:
     ///   - mayCreate: whether to create the file if it does not exist.
     ///   - statementSecondsMax: the limit after which a statement is interrupted; nil for no limit.
+    ///   - cancellation: interrupts the running statement, and all later ones.
     init(
         path: String, settings: [String], mayCreate: Bool = true,
-        statementSecondsMax: Double? = nil
+        statementSecondsMax: Double? = nil, cancellation: Cancellation? = nil
     ) throws(StorageFailure) {
         _ = Self.configured
         var opened: OpaquePointer?
@@ -59,7 +60,7 @@ final class SQLiteConnection: @unchecked Sendable {
             throw failure
         }
         connection = opened
-        limit = statementSecondsMax.map { StatementLimit(seconds: $0, of: opened) }
+        limit = StatementLimit(seconds: statementSecondsMax, cancellation, of: opened)
         sqlite3_extended_result_codes(connection, 1)
         try set(settings)
     }

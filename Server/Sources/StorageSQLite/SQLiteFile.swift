@@ -2,7 +2,8 @@ import CSQLite
 import Dispatch
 import Storage
 
-/// Operations on a whole database file: copy, check and close. They do not change rows.
+/// Operations on a whole database file: copy, check and close. They do not change rows. If the task
+/// is cancelled, copies and reads end soon, with an error.
 package struct SQLiteFile: Sendable {
     package let path: String
 
@@ -20,9 +21,9 @@ package struct SQLiteFile: Sendable {
     /// - Throws: ``StorageFailure``; the target may then contain an incomplete copy.
     package func copy(into target: String) async throws {
         let path = path
-        try await onDedicatedThread {
+        try await onDedicatedThread { cancellation in
             let session = try SQLiteConnection(
-                path: path, settings: Self.settings, mayCreate: false)
+                path: path, settings: Self.settings, mayCreate: false, cancellation: cancellation)
             _ = try session.rows("VACUUM INTO $1", [.text(target)])
         }
     }
@@ -32,9 +33,10 @@ package struct SQLiteFile: Sendable {
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         let path = path
-        return try await onDedicatedThread {
+        return try await onDedicatedThread { cancellation in
             let session = try SQLiteConnection(
-                path: path, settings: Self.settings + ["query_only = ON"], mayCreate: false)
+                path: path, settings: Self.settings + ["query_only = ON"], mayCreate: false,
+                cancellation: cancellation)
             return try session.transaction(for: .reading, body)
         }
     }
@@ -50,7 +52,7 @@ package struct SQLiteFile: Sendable {
     /// unless another process has the database open.
     package func checkpoint() async throws {
         let path = path
-        try await onDedicatedThread {
+        try await onDedicatedThread { _ in
             let session = try SQLiteConnection(
                 path: path, settings: Self.settings, mayCreate: false)
             // A read makes SQLite recover from an interrupted write.
@@ -62,7 +64,7 @@ package struct SQLiteFile: Sendable {
     /// Makes the database a single file without a write-ahead log, until a server opens it.
     package func close() async throws {
         let path = path
-        try await onDedicatedThread {
+        try await onDedicatedThread { _ in
             let session = try SQLiteConnection(
                 path: path, settings: Self.settings, mayCreate: false)
             let mode = try session.firstText("PRAGMA journal_mode = DELETE", [])
@@ -76,12 +78,17 @@ package struct SQLiteFile: Sendable {
     /// Runs a closure on a separate thread, because the work may take minutes and must not block
     /// the threads of Swift concurrency.
     private func onDedicatedThread<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
+        _ body: @escaping @Sendable (Cancellation) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "perennial.file").async {
-                continuation.resume(with: Result { try body() })
+        let cancellation = Cancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue(label: "perennial.file").async {
+                    continuation.resume(with: Result { try body(cancellation) })
+                }
             }
+        } onCancel: {
+            cancellation.request()
         }
     }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import Synchronization
 
 /// Interrupts statements of a connection that take too long. By then no request waits for the
 /// result, and the server must be able to stop.
@@ -9,13 +10,18 @@ final class StatementLimit: @unchecked Sendable {
     /// instructions take some milliseconds.
     private static let instructions: Int32 = 100_000
 
-    private let longest: Duration
+    /// The time after which a statement is interrupted. Nil for no limit of time.
+    private let longest: Duration?
+    private let cancellation: Cancellation?
     /// When the running statement began. Nil until the clock is read for the statement. Most
     /// statements end before that.
     private var beganAt: ContinuousClock.Instant?
 
-    init(seconds: Double, of connection: OpaquePointer) {
-        longest = .seconds(seconds)
+    /// Returns nil if nothing limits the statements of the connection.
+    init?(seconds: Double?, _ cancellation: Cancellation?, of connection: OpaquePointer) {
+        guard seconds != nil || cancellation != nil else { return nil }
+        longest = seconds.map { .seconds($0) }
+        self.cancellation = cancellation
         sqlite3_progress_handler(
             connection, Self.instructions,
             { pointer in
@@ -28,6 +34,8 @@ final class StatementLimit: @unchecked Sendable {
     func beginStatement() { beganAt = nil }
 
     private var isOver: Bool {
+        if cancellation?.isRequested == true { return true }
+        guard let longest else { return false }
         let now = ContinuousClock.now
         guard let beganAt else {
             beganAt = now
@@ -35,4 +43,13 @@ final class StatementLimit: @unchecked Sendable {
         }
         return now - beganAt > longest
     }
+}
+
+/// Asks a statement that runs on another thread to end.
+final class Cancellation: Sendable {
+    private let requested = Atomic<Bool>(false)
+
+    var isRequested: Bool { requested.load(ordering: .relaxed) }
+
+    func request() { requested.store(true, ordering: .relaxed) }
 }

@@ -44,7 +44,7 @@ import Testing
         try await TestServer.run { server in
             let metrics = Metrics(
                 engine: server.engine.counts, checks: [], forwarding: [], webhooks: [],
-                requests: [],
+                backup: BackupState(), requests: [],
                 bodies: .init(), eventStreams: 0,
                 logLinesDropped: 0, uptimeSeconds: 0)
             var documented: Set<String> = []
@@ -87,6 +87,39 @@ import Testing
         let samples = lines.filter { $0.hasPrefix("perennial_clock_ahead_seconds") }
         let seconds = ahead.map { "\($0.components.seconds)" }
         #expect(samples == (seconds.map { ["perennial_clock_ahead_seconds \($0)"] } ?? []))
+    }
+
+    @Test func `backups have samples only where the server makes them`() async throws {
+        let engine = Engine(
+            database: try SQLiteDriver.inMemory(), apps: [], verifiers: [:],
+            now: { TestServer.now }, logger: Logger(label: "test"))
+        func samples(_ backup: BackupState?) -> [String] {
+            Metrics.backups.flatMap { metric in
+                metric.lines(
+                    from: Metrics(
+                        engine: engine.counts, checks: [], forwarding: [], webhooks: [],
+                        backup: backup, requests: [], bodies: .init(), eventStreams: 0,
+                        logLinesDropped: 0, uptimeSeconds: 0)
+                ).filter { !$0.hasPrefix("#") }
+            }
+        }
+        #expect(samples(nil) == [])
+        var state = BackupState()
+        (state.overdue, state.failed) = (.seconds(90), 2)
+        #expect(
+            samples(state) == [
+                #"perennial_backups_total{result="made"} 0"#,
+                #"perennial_backups_total{result="failed"} 2"#,
+                "perennial_backup_overdue_seconds 90", "perennial_backup_files 0",
+            ])
+        (state.newestAt, state.age, state.bytes) = (TestServer.now, .seconds(7), 4096)
+        (state.files, state.duration) = (3, .milliseconds(2900))
+        #expect(
+            samples(state).suffix(5) == [
+                "perennial_backup_age_seconds 7", "perennial_backup_overdue_seconds 90",
+                "perennial_backup_bytes 4096", "perennial_backup_duration_seconds 2",
+                "perennial_backup_files 3",
+            ])
     }
 
     @Test func `an unknown method in a request does not become the value of a label`() async throws

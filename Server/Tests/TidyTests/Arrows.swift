@@ -180,7 +180,7 @@ enum Arrows {
             "NIOPosix",
         ]).union(web).union(certificates),
         "ConvergenceTests": testing(["Convergence", "Simulator", "AppStoreFormats"]),
-        "ProgramTests": testing(["Program", "Eventually"]).union(
+        "ProgramTests": testing(["Program", "Dice", "Eventually"]).union(
             everything.subtracting(["Simulator"])),
         "Stories": testing([
             "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing", "Eventually",

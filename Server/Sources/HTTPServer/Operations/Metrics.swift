@@ -7,6 +7,8 @@ struct Metrics: Sendable {
     var clockAhead: Duration?
     var forwarding: [ForwardingState]
     var webhooks: [WebhookState]
+    /// Nil if the server makes no backups.
+    var backup: BackupState?
     var requests: [(label: RequestCounts.Label, count: Int)]
     var bodies: BodyBudget.Usage
     var eventStreams: Int
@@ -19,7 +21,7 @@ struct Metrics: Sendable {
     }
 
     static let all: [Metric] =
-        intake + http + checks + forwards + webhooks + [
+        intake + http + checks + forwards + webhooks + backups + [
             Metric(
                 "perennial_uptime_seconds", "Seconds since the process started to serve.", .gauge
             ) { Int($0.uptimeSeconds) }

@@ -120,7 +120,7 @@ struct OperationPages: PageGroup {
 
     /// The checks that need no request.
     var cachedChecks: [ChecksPage.Check] {
-        [webhookCheck, forwardCheck] + appStoreChecks + seatChecks + [
+        [webhookCheck, forwardCheck] + appStoreChecks + seatChecks + backupChecks + [
             clockCheck, configurationCheck, productCheck, logCheck,
         ]
     }

@@ -58,7 +58,8 @@ struct OperatorRoutes: RouteGroup {
             engine: engine.counts, checks: engine.reconciliation.states,
             clockAhead: engine.reconciliation.clockAhead,
             forwarding: engine.forwarding.states, webhooks: engine.webhooks.states,
-            requests: server.counts.all, bodies: server.bodies.usage,
+            backup: server.readsBackups?(), requests: server.counts.all,
+            bodies: server.bodies.usage,
             eventStreams: server.streams.openCount,
             logLinesDropped: server.logLinesDropped(),
             uptimeSeconds: (ContinuousClock.now - server.startedAt).components.seconds

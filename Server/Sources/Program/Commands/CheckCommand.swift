@@ -38,6 +38,7 @@ struct CheckReport {
             let settings = try options.settings(file)
             reportServing(of: file)
             reportTLS(of: file)
+            reportBackups(of: file, settings, ConfigurationFolder(of: path))
             try checkRoots(of: file)
             reportForwards(of: file)
             try await checkAppStores(of: file)
@@ -70,6 +71,35 @@ struct CheckReport {
         if certificate.end - .machine <= CertificateReload.warningBefore {
             lines.append("note  \(tls.files.certificate) expires soon. Renew it.")
         }
+    }
+
+    /// Whether the server can write its backups, and how old the newest one is.
+    private mutating func reportBackups(
+        of file: ConfigurationFile, _ settings: ProcessSettings, _ place: ConfigurationFolder
+    ) {
+        guard let backup = file.backup else { return }
+        do throws(StartFailure) { try ServeRules.check(backup, of: settings.database) } catch {
+            lines.append("note  `perennial serve` does not start with this configuration. \(error)")
+            return
+        }
+        let folder = BackupFolder(path: place.path(backup.folder))
+        do throws(StartFailure) {
+            try folder.requireWritable()
+            let backups = try folder.backups()
+            let hours = backup.every.components.seconds / 3600
+            let newest = backups.last.map { ", the newest from \($0.at.minute)" } ?? ""
+            lines.append(
+                "ok    backups every \(hours.counted("hour")) in \(folder.path): "
+                    + "\(backups.count)\(newest)")
+        } catch {
+            return fail("backups: \(error)")
+        }
+        guard let one = FileStatus(path: folder.path),
+            let other = FileStatus(path: settings.database), one.isOnSameDisk(as: other)
+        else { return }
+        lines.append(
+            "note  backups in \(folder.path) are on the same disk as the database. Copy them to "
+                + "another machine, or name a folder on another disk.")
     }
 
     private mutating func checkRoots(of file: ConfigurationFile) throws {

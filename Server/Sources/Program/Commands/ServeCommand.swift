@@ -31,6 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
         Outcome.warn(file.servingWarnings, at: options.configPath)
         let settings = try options.settings(file, flags: ["host": host, "port": port])
         try ServeRules.check(file.apps, clockFrom: clockFrom)
+        try ServeRules.check(file.backup, of: settings.database)
         try await ServerAddresses(settings).requireFree()
         let lock = try ServerLock.acquire(for: settings.database)
         defer { lock?.release() }
@@ -75,6 +76,8 @@ struct ServeCommand: AsyncParsableCommand {
             server.readsConfiguration = ConfigurationProposal.reading(
                 inPlaceOf: options.configPath)
             try server.encodeDescription()
+            let backups = backups(of: file, settings, logger)
+            if let backups { server.readsBackups = { backups.state } }
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
             if let dashboard = file.dashboard {
                 try await FirstOperator.printLink(dashboard, assembly.engine)
@@ -82,7 +85,8 @@ struct ServeCommand: AsyncParsableCommand {
             let certificate = certificate(of: file, now, logger)
             let reload = ConfigurationReload(
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
-                certificate: certificate, stores: stores, clockFrom: clockFrom, roots: roots,
+                backup: file.backup, certificate: certificate, stores: stores, clockFrom: clockFrom,
+                roots: roots,
                 logger: logger, read: readAgain)
             var services = services(of: live, logger)
             services.append(ReloadOnSignal(reload: reload, signals: signals))
@@ -91,6 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
                     LogPlaceWorker(
                         file: places, engine: { live.current.engine }, logger: logger))
             }
+            if let backups { services.append(backups) }
             if let certificate { services.append(CertificateWatch(reload: certificate)) }
             services.insert(
                 contentsOf: addresses.services(of: live, certificate?.live, logger), at: 0)
@@ -108,6 +113,15 @@ struct ServeCommand: AsyncParsableCommand {
             engine: assembly.engine, logger: logger,
             logLinesDropped: { LineLog.standardError.droppedCount }, refreshClock: refreshClock,
             refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)))
+    }
+
+    private func backups(
+        of file: ConfigurationFile, _ settings: ProcessSettings, _ logger: Logger
+    ) -> BackupWorker? {
+        file.backup.map { backup in
+            let folder = ConfigurationFolder(of: options.configPath).path(backup.folder)
+            return BackupWorker(backup, in: folder, of: settings.database, logger: logger)
+        }
     }
 
     private func certificate(
@@ -164,6 +178,20 @@ enum ServeRules {
                     + "clock.",
                 remedy: "Leave out --clock-from, or serve simulated apps only.")
         }
+    }
+
+    /// Only a SQLite file is backed up by its server.
+    static func check(
+        _ backup: BackupSettings?, of database: String
+    ) throws(StartFailure) {
+        guard backup != nil, !DatabaseAddress.isFile(database) || database == ":memory:" else {
+            return
+        }
+        throw StartFailure(
+            "`backup:` is only for a database in a SQLite file, and "
+                + "\(DatabaseAddress.withoutPassword(database)) is none.",
+            remedy: "Leave out `backup:`, and back up PostgreSQL with its own tools: pg_dump from "
+                + "a timer, or pg_basebackup with an archive of its log.")
     }
 
     static func checkKeys(of assembly: Assembly) async throws {

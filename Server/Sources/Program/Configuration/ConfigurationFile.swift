@@ -13,6 +13,8 @@ package struct ConfigurationFile: Sendable {
     package var dashboard: DashboardConfiguration?
     /// The settings of TLS. Nil if the server uses plain HTTP.
     package var tls: TLSSettings?
+    /// Nil if the server makes no backups.
+    package var backup: BackupSettings?
     /// Oddities that do not prevent a start.
     package var warnings: [ConfigurationProblem]
     /// Oddities that matter only to a server.
@@ -131,7 +133,8 @@ struct ConfigurationFolder {
         FileManager.default.contents(atPath: path(name)).map(Array.init)
     }
 
-    private func path(_ name: String) -> String {
+    /// The full path of a file or folder, whether it exists or not.
+    func path(_ name: String) -> String {
         URL(fileURLWithPath: name, relativeTo: url).path
     }
 }

@@ -34,7 +34,8 @@ struct ConfigurationReader {
         var result = ConfigurationFile(apps: [], settings: [:], warnings: [])
         guard let root = node(of: text) else { return result }
         let members = members(
-            of: root, known: ["apps", "settings", "dashboard", "tls"], in: "the configuration")
+            of: root, known: ["apps", "settings", "dashboard", "tls", "backup"],
+            in: "the configuration")
         if let apps = members["apps"] {
             result.apps = self.apps(apps)
         } else {
@@ -45,6 +46,9 @@ struct ConfigurationReader {
             result.dashboard = self.dashboard(dashboard, hasTLS: members["tls"] != nil)
         }
         if let tls = members["tls"] { result.tls = self.tls(tls) }
+        if let backup = members["backup"] {
+            result.backup = BackupSettings(backup, by: &self)
+        }
         result.warnings = warnings.inFileOrder
         result.servingWarnings = servingWarnings.inFileOrder
         return result

@@ -16,6 +16,10 @@ struct BackupCopy {
 
     /// The time between two reports.
     private static let reportPause = Duration.seconds(2)
+    /// The end of the name of an unfinished copy.
+    static let partSuffix = ".part"
+    /// The ends of the names of a database file and of the files that SQLite makes beside it.
+    static let sidecars = ["", "-journal", "-wal", "-shm"]
 
     /// Makes the copy at a path where no file exists, and verifies it. Until then the file has
     /// another name, so that a partial copy is never mistaken for a backup.
@@ -27,7 +31,7 @@ struct BackupCopy {
         guard !Disk.exists(path) else { throw Disk.failure(path, EEXIST) }
         let use = try DatabaseUse.shared(of: source.path)
         defer { use?.release() }
-        let part = path + ".part"
+        let part = path + Self.partSuffix
         let contents = try await makePart(part, progress: progress)
         do {
             try Disk.renameExclusively(part, path)
@@ -62,7 +66,7 @@ struct BackupCopy {
     }
 
     static func remove(_ path: String) {
-        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
+        for suffix in sidecars { unlink(path + suffix) }
     }
 
     /// Counts the contents of a database file.
@@ -129,7 +133,8 @@ struct BackupCopy {
         }
     }
 
-    private static func size(_ path: String) -> Int64 {
+    /// The bytes of a file; 0 if there is none.
+    static func size(_ path: String) -> Int64 {
         var found = stat()
         return stat(path, &found) == 0 ? Int64(found.st_size) : 0
     }

@@ -19,6 +19,7 @@ final class ConfigurationReload: Sendable {
     /// The settings that the process was started with.
     private let settings: ProcessSettings
     private let dashboard: DashboardConfiguration?
+    private let backup: BackupSettings?
     /// Nil if the process was started without a certificate.
     private let certificate: CertificateReload?
     private let clockFrom: String?
@@ -35,14 +36,15 @@ final class ConfigurationReload: Sendable {
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(
         of live: LiveServer, apps: [AppConfiguration], settings: ProcessSettings,
-        dashboard: DashboardConfiguration? = nil, certificate: CertificateReload? = nil,
-        stores: AppStores, clockFrom: String? = nil,
+        dashboard: DashboardConfiguration? = nil, backup: BackupSettings? = nil,
+        certificate: CertificateReload? = nil, stores: AppStores, clockFrom: String? = nil,
         roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
         read: @escaping @Sendable () throws -> (ConfigurationFile, ProcessSettings)
     ) {
         self.live = live
         self.settings = settings
         self.dashboard = dashboard
+        self.backup = backup
         self.certificate = certificate
         self.clockFrom = clockFrom
         self.roots = roots
@@ -82,6 +84,7 @@ final class ConfigurationReload: Sendable {
     private func replace() async throws {
         let (file, new) = try read()
         try ServeRules.check(file.apps, clockFrom: clockFrom)
+        try ServeRules.check(file.backup, of: new.database)
         let stores = stores.withLock { $0.replacing(file.apps) }
         let apps = file.apps.map(\.settings)
         let engine = live.current.engine.replacing(
@@ -93,6 +96,7 @@ final class ConfigurationReload: Sendable {
         self.stores.withLock { $0 = stores }
         var waiting = settings.names(differingFrom: new)
         if file.dashboard != dashboard { waiting.append("dashboard") }
+        if file.backup != backup { waiting.append("backup") }
         if let certificate, let tls = file.tls { certificate.replace(tls) }
         if (certificate == nil) != (file.tls == nil) { waiting.append("tls") }
         report(file.apps, waiting, file.warnings + file.servingWarnings)

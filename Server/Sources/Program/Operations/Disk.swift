@@ -59,6 +59,12 @@ enum Disk {
         return "\(resolved(folder) ?? folder)/\(URL(fileURLWithPath: path).lastPathComponent)"
     }
 
+    /// The bytes that this user may still write on the disk of a file or folder. Nil if unknown.
+    static func freeBytes(at path: String) -> Int64? {
+        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
+        return (attributes?[.systemFreeSize] as? NSNumber)?.int64Value
+    }
+
     static func exists(_ path: String) -> Bool {
         var found = stat()
         return lstat(path, &found) == 0

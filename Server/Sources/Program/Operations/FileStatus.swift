@@ -24,6 +24,9 @@ struct FileStatus {
     func isSameFile(as other: FileStatus) -> Bool {
         device == other.device && number == other.number
     }
+
+    /// Whether two files are on the same file system.
+    func isOnSameDisk(as other: FileStatus) -> Bool { device == other.device }
 }
 
 extension FileStatus {

@@ -105,7 +105,7 @@ struct LogPlaceFile: Sendable {
             "The database \(address) is older than what a server has recorded in it: its log of "
                 + "app \(app) ends before event \(place). An older copy was put in its place.",
             remedy: "If that is meant, run `perennial restore --mark --database \(address)`: see "
-                + "docs/operations.md, Restore. If not, put the right file back.")
+                + "docs/backups.md, Restore. If not, put the right file back.")
     }
 
     private var missing: StartFailure {

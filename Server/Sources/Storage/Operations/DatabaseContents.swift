@@ -7,6 +7,15 @@ package struct DatabaseContents: Hashable, Sendable {
     package var events: Int64
     /// The number of events according to the logs' counters.
     package var loggedEvents: Int64
+
+    /// When the tables of the database behind a connection were first made, in milliseconds since
+    /// 1970. Copies of the database have the same time.
+    package static func madeAt(
+        _ connection: any Connection
+    ) throws(StorageFailure) -> Int64 {
+        try connection.firstNumber(
+            "SELECT applied_at_ms FROM schema_versions ORDER BY version LIMIT 1", []) ?? 0
+    }
 }
 
 extension Database {

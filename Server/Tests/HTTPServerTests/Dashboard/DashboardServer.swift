@@ -30,13 +30,15 @@ struct DashboardServer {
         .developer(random: (UInt64(1).byteSwapped, UInt64(2).byteSwapped))
     }
 
-    /// - Parameter access: who may use the dashboard. - Parameter webhooks: the function that
-    ///   posts webhooks. - Parameter reading: the function that reads pasted configurations.
+    /// - Parameter access: who may use the dashboard.
+    /// - Parameter webhooks: the function that posts webhooks.
+    /// - Parameter reading: the function that reads pasted configurations.
+    /// - Parameter backup: the state of the backups; nil if the server makes none.
     static func run(
         as access: DashboardAccess = developer, on setup: TestingSetup = .router,
         streams limits: EventStreamLimits = EventStreamLimits(),
         webhooks: WebhookTransport = .disabled, reading: ProposedConfiguration.Reading? = nil,
-        with change: (inout AppSettings) -> Void = { _ in },
+        backup: BackupState? = nil, with change: (inout AppSettings) -> Void = { _ in },
         _ body: @escaping @Sendable (DashboardServer) async throws -> Void
     ) async throws {
         let authority = try Authority()
@@ -57,6 +59,7 @@ struct DashboardServer {
         var server = PerennialServer(engine: engine, logger: logger, streamLimits: limits)
         server.dashboard = access
         server.readsConfiguration = reading
+        if let backup { server.readsBackups = { backup } }
         try await server.application(host: "127.0.0.1", port: 0).test(setup) { client in
             try await body(DashboardServer(client: client, engine: engine, signer: signer))
         }

@@ -18,6 +18,8 @@ import Testing
         ("dashboard.", "configuration.md", ConfigurationReader.dashboardKeys.map(\.name)),
         ("dashboard.trusted_proxy.", "configuration.md", ConfigurationReader.proxyKeys),
         ("tls.", "configuration.md", ConfigurationReader.tlsKeys),
+        ("backup.", "backups.md", BackupSettings.keys.map(\.name)),
+        ("backup.keep.", "backups.md", BackupRetention.keys.map(\.name)),
         ("terms.", "terms.md", ConfigurationReader.termKeys.map(\.name)),
         ("wallets.….", "wallets.md", ConfigurationReader.walletKeys.map(\.name)),
         ("placements.….", "offerings.md", ConfigurationReader.placementKeys.map(\.name)),
@@ -60,6 +62,7 @@ import Testing
         Table(
             page: "configuration.md", head: "key of `reports`", paths: ["app_store.reports."]),
         Table(page: "configuration.md", head: "flag", column: 2, paths: ["settings."]),
+        Table(page: "backups.md", head: "key of `backup`", paths: ["backup."]),
         Table(page: "terms.md", head: "key", paths: ["", "products.…."]),
         Table(page: "wallets.md", head: "key", paths: ["", "products.…."]),
         Table(page: "content.md", head: "key", paths: ["content."]),

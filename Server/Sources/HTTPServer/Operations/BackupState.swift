@@ -1,0 +1,98 @@
+import Dashboard
+import Ledger
+
+/// The backups that a server makes, at one moment.
+package struct BackupState: Hashable, Sendable {
+    /// When the newest backup was begun. Nil if there is none, and if the folder cannot be read.
+    package var newestAt: Instant?
+    /// How long ago that was.
+    package var age: Duration?
+    /// How long a backup has been due; zero if none is due.
+    package var overdue = Duration.zero
+    /// The size of the newest backup, in bytes.
+    package var bytes: Int64 = 0
+    /// The number of backups in the folder.
+    package var files = 0
+    /// How long the last backup of this process took, with its verification.
+    package var duration: Duration?
+    /// The number of backups that this process has made.
+    package var made = 0
+    /// The number of attempts of this process that failed.
+    package var failed = 0
+    /// Why the last attempt failed, and what to do. Nil if it did not fail.
+    package var problem: Problem?
+
+    package struct Problem: Hashable, Sendable {
+        package var message: String
+        package var remedy: String
+
+        package init(_ message: String, remedy: String) {
+            self.message = message
+            self.remedy = remedy
+        }
+    }
+
+    /// A backup that has been due for this long needs attention.
+    static let lateAfter = Duration.hours(1)
+
+    package init() {}
+
+    var isLate: Bool { overdue >= Self.lateAfter }
+
+    /// The newest backup and the number of backups, as a sentence.
+    var sentence: String {
+        guard let newestAt else { return "There is no backup yet." }
+        let mebibytes = (bytes + 1_048_575) >> 20
+        return "The newest is from \(newestAt.minute), with \(mebibytes) MiB. "
+            + "\(files.counted("backup is", "backups are")) kept."
+    }
+}
+
+extension Metrics {
+    /// Without `backup:` in the configuration, these metrics have no samples.
+    static let backups = [
+        Metric("perennial_backups_total", "Attempts to back up the database.", by: ["result"]) {
+            $0.backup.map { [(["made"], $0.made), (["failed"], $0.failed)] } ?? []
+        },
+        backup("perennial_backup_age_seconds", "How long ago the newest backup was begun.") {
+            $0.age.map { Int($0.components.seconds) }
+        },
+        backup(
+            "perennial_backup_overdue_seconds", "How long a backup has been due; 0 if none is due."
+        ) { Int($0.overdue.components.seconds) },
+        backup("perennial_backup_bytes", "Bytes of the newest backup.") {
+            $0.newestAt == nil ? nil : Int($0.bytes)
+        },
+        backup(
+            "perennial_backup_duration_seconds",
+            "Seconds that the last backup took, with its verification."
+        ) { $0.duration.map { Int($0.components.seconds) } },
+        backup("perennial_backup_files", "Backups in the folder.") { $0.files },
+    ]
+
+    private static func backup(
+        _ name: String, _ help: String, value: @escaping @Sendable (BackupState) -> Int?
+    ) -> Metric {
+        Metric(name, help, .gauge) { $0.backup.flatMap(value) }
+    }
+}
+
+extension OperationPages {
+    /// The check of the backups, if this server makes them.
+    var backupChecks: [ChecksPage.Check] {
+        guard let state = server.readsBackups?() else { return [] }
+        if let problem = state.problem {
+            return [
+                .init(
+                    "Backups", .needsYou, "\(problem.message) \(state.sentence)",
+                    remedy: problem.remedy)
+            ]
+        }
+        guard state.isLate else { return [.init("Backups", .well, state.sentence)] }
+        return [
+            .init(
+                "Backups", .needsYou, "One has been due for an hour or longer. \(state.sentence)",
+                remedy: "Look at the log of this server.")
+        ]
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Ledger
+import Storage
+import StorageSQLite
+
+/// The folder in which a server keeps the backups of one database.
+///
+/// A backup has the time at which it was begun in its name. Files with other names, links and
+/// folders belong to others, and are neither counted nor deleted.
+struct BackupFolder: Sendable {
+    /// One verified backup.
+    struct Backup: Hashable, Sendable {
+        /// When it was begun, to the second.
+        var at: Instant
+        var path: String
+        var bytes: Int64
+    }
+
+    let path: String
+
+    private static let prefix = "perennial-"
+    private static let suffix = ".sqlite"
+    /// The file that says whose backups the folder contains.
+    static let ownerName = "perennial-backups.owner"
+    private static let ownerBytesMax = 100
+    /// What must stay free on the disk of the folder: it may also be the disk of the database.
+    static let freeBytesMin: Int64 = 67_108_864
+
+    // MARK: - Names
+
+    /// For example `perennial-2026-11-30T083751Z.sqlite`.
+    static func name(at moment: Instant) -> String {
+        let second = moment.description.prefix("2026-11-30T08:37:51".count)
+        return "\(prefix)\(second.replacing(":", with: ""))Z\(suffix)"
+    }
+
+    /// The time in the name of a backup; nil for any other name.
+    static func moment(of name: String) -> Instant? {
+        guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
+        var digits = Array(name.dropFirst(prefix.count).dropLast(suffix.count))
+        guard digits.count == "2026-11-30T083751Z".count, digits.last == "Z" else { return nil }
+        digits.insert(":", at: 13)
+        digits.insert(":", at: 16)
+        guard let moment = Instant(String(digits.dropLast()) + ".000Z"),
+            moment.milliseconds >= 0
+        else { return nil }
+        return moment
+    }
+
+    func file(at moment: Instant) -> String { "\(path)/\(Self.name(at: moment))" }
+
+    // MARK: - Files
+
+    /// All backups, earliest first.
+    ///
+    /// - Throws: ``StartFailure`` if the folder cannot be read.
+    func backups() throws(StartFailure) -> [Backup] {
+        try names().compactMap { name in
+            guard let moment = Self.moment(of: name) else { return nil }
+            let file = "\(path)/\(name)"
+            var status = stat()
+            guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+            return Backup(at: moment, path: file, bytes: Int64(status.st_size))
+        }.sorted { $0.at < $1.at }
+    }
+
+    /// Deletes what a backup left behind whose server was killed. Call it while the folder is
+    /// claimed, so that no backup is in progress.
+    func removeUnfinished() throws(StartFailure) {
+        let part = Self.suffix + BackupCopy.partSuffix
+        for name in try names() {
+            guard let end = name.range(of: part) else { continue }
+            let isOwn = Self.moment(of: String(name[..<end.lowerBound]) + Self.suffix) != nil
+            let isSidecar = BackupCopy.sidecars.contains(String(name[end.upperBound...]))
+            if isOwn, isSidecar { unlink("\(path)/\(name)") }
+        }
+    }
+
+    private func names() throws(StartFailure) -> [String] {
+        do { return try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+            throw Self.unusable(path)
+        }
+    }
+
+    // MARK: - Conditions
+
+    /// - Throws: ``StartFailure`` if this user cannot make files in the folder.
+    func requireWritable() throws(StartFailure) {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+            isFolder.boolValue, access(path, R_OK | W_OK | X_OK) == 0
+        else { throw Self.unusable(path) }
+    }
+
+    /// - Throws: ``StartFailure`` if a copy of the database does not fit on the disk. A copy that
+    ///   fills the disk could stop the server if the database is on the same one.
+    func requireRoom(for database: String) throws(StartFailure) {
+        let needed = BackupCopy.size(database) + Self.freeBytesMin
+        guard let free = Disk.freeBytes(at: path), free < needed else { return }
+        throw StartFailure(
+            "The disk of \(path) has \(free >> 20) MiB free, and a backup needs "
+                + "\(needed >> 20) MiB.",
+            remedy: "Make room there, keep fewer backups (`keep:`), or name a folder on another "
+                + "disk.")
+    }
+
+    /// Takes the folder for one run on a database. Other servers cannot take it until the returned
+    /// file is closed.
+    ///
+    /// - Parameter madeAt: when the tables of the database were made, which identifies it.
+    /// - Throws: ``StartFailure`` if the folder cannot be used, or belongs to another database:
+    ///   each would delete the other's backups.
+    func claim(forDatabaseMade madeAt: Instant) throws(StartFailure) -> FileHandle {
+        try requireWritable()
+        let owner = "\(path)/\(Self.ownerName)"
+        let file = open(owner, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, Disk.permissions)
+        guard file >= 0 else { throw Self.unusable(path) }
+        let lock = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+        // On a file system without locks, only the server's lock on the database protects it.
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
+            throw StartFailure(
+                "Another server is making a backup in \(path).",
+                remedy: "Give each server a folder of its own.")
+        }
+        let text = [UInt8](
+            "The backups in this folder are of the database made at \(madeAt).\n".utf8)
+        var found = [UInt8](repeating: 0, count: Self.ownerBytesMax)
+        let count = pread(file, &found, found.count, 0)
+        // After a crash the file may be empty.
+        guard count > 0 else {
+            guard pwrite(file, text, text.count, 0) == text.count, fsync(file) == 0 else {
+                throw Disk.failure(owner)
+            }
+            return lock
+        }
+        guard found.prefix(count) == text[...] else {
+            throw StartFailure(
+                "The folder \(path) has the backups of another database.",
+                remedy: "Name another folder under `backup:`. If the other database is no longer "
+                    + "used, move its backups away, together with \(Self.ownerName).")
+        }
+        return lock
+    }
+
+    private static func unusable(_ path: String) -> StartFailure {
+        StartFailure(
+            "The folder of the backups, \(path), does not exist or cannot be written.",
+            remedy: "Make it for the server's user: `install -d -o perennial -m 0700 \(path)`. "
+                + "Under systemd, also allow it with ReadWritePaths: see docs/backups.md.")
+    }
+}

@@ -1,0 +1,55 @@
+import Ledger
+
+/// Which backups are kept: the last one of each of the latest days, weeks and months that have one.
+/// Days are those of UTC; a week begins on Monday.
+///
+/// Days without a backup do not count. So a server that was off for a month, or whose clock is
+/// wrong, does not delete all earlier backups.
+package struct BackupRetention: Hashable, Sendable {
+    package var days = 7
+    package var weeks = 5
+    package var months = 12
+
+    private static let dayMilliseconds: Int64 = 86_400_000
+
+    /// The backups to delete. The last one is always kept. Those from after `now`, which were made
+    /// while the clock was ahead, are kept, too, and take no place of another one.
+    ///
+    /// - Parameter backups: the moments of all backups, in any order.
+    func expired(among backups: [Instant], at now: Instant) -> [Instant] {
+        let past = backups.filter { $0 <= now }.sorted(by: >)
+        var kept = Set(past.prefix(1))
+        kept.formUnion(Self.last(of: past, units: days, by: Self.day))
+        kept.formUnion(Self.last(of: past, units: weeks, by: Self.week))
+        kept.formUnion(Self.last(of: past, units: months, by: Self.month))
+        return past.filter { !kept.contains($0) }
+    }
+
+    /// The last moment of each of the latest units that have one.
+    ///
+    /// - Parameter past: latest first.
+    private static func last(
+        of past: [Instant], units: Int, by unit: (Instant) -> Int64
+    ) -> [Instant] {
+        var last: [Instant] = []
+        var seen: Int64?
+        for moment in past where unit(moment) != seen {
+            guard last.count < units else { break }
+            last.append(moment)
+            seen = unit(moment)
+        }
+        return last
+    }
+
+    private static func day(_ moment: Instant) -> Int64 {
+        moment.milliseconds / dayMilliseconds
+    }
+
+    /// 1970-01-01 was a Thursday.
+    private static func week(_ moment: Instant) -> Int64 { (day(moment) + 3) / 7 }
+
+    private static func month(_ moment: Instant) -> Int64 {
+        let date = CivilDate(dayNumber: day(moment))
+        return date.year * 12 + date.month
+    }
+}

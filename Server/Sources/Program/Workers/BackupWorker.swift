@@ -1,0 +1,158 @@
+import Foundation
+import HTTPServer
+import Ledger
+import Logging
+import ServiceLifecycle
+import Storage
+import StorageSQLite
+import Synchronization
+
+/// Backs up a SQLite database while a server runs on it, whenever a backup is due.
+///
+/// The backups in the folder say when the next one is due, so a restart neither makes an extra one
+/// nor omits one. A failure is reported, and never stops the server.
+final class BackupWorker: Service {
+    /// The time between two looks at the folder.
+    static let pause = Duration.seconds(60)
+    /// Attempts that fail are repeated after growing pauses.
+    private static let backoff = ExponentialBackoff(first: pause, longest: .hours(1))
+
+    private let settings: BackupSettings
+    private let folder: BackupFolder
+    private let database: String
+    private let now: @Sendable () -> Instant
+    private let logger: Logger
+    private let startedAt: Instant
+    private let latest = Mutex(Latest())
+    private let line = KeyedLock()
+
+    /// What is known since the last look at the folder.
+    private struct Latest {
+        var backups: [BackupFolder.Backup] = []
+        var state = BackupState()
+    }
+
+    /// - Parameters:
+    ///   - folder: the full path of the folder of the settings.
+    ///   - database: the path of the database.
+    init(
+        _ settings: BackupSettings, in folder: String, of database: String,
+        now: @escaping @Sendable () -> Instant = { .machine }, logger: Logger
+    ) {
+        self.settings = settings
+        self.folder = BackupFolder(path: folder)
+        self.database = database
+        self.now = now
+        self.logger = logger
+        startedAt = now()
+    }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            var failures = 0
+            repeat {
+                failures = await self.makeIfDue() ? 0 : failures + 1
+                let pause = max(Self.pause, Self.backoff.delay(after: failures))
+                guard (try? await Task.sleep(for: pause)) != nil else { return }
+            } while !Task.isCancelled
+        }
+    }
+
+    /// The state at this moment.
+    var state: BackupState {
+        let now = now()
+        return latest.withLock { latest in
+            var state = latest.state
+            let newest = Self.newest(of: latest.backups, at: now)
+            state.files = latest.backups.count
+            state.newestAt = newest?.at
+            state.age = newest.map { now - $0.at }
+            state.bytes = newest?.bytes ?? 0
+            state.overdue = max(.zero, now - dueAt(after: newest))
+            return state
+        }
+    }
+
+    /// Makes a backup if one is due. Calls wait for each other. Returns false if it failed.
+    func makeIfDue() async -> Bool {
+        await line.lock()
+        defer { line.unlock() }
+        do {
+            try await makeInFolder()
+            latest.withLock { $0.state.problem = nil }
+            return true
+        } catch {
+            // The server stops. What is unfinished was deleted.
+            guard !Task.isCancelled else { return true }
+            report(error)
+            return false
+        }
+    }
+
+    private func makeInFolder() async throws {
+        let madeAt = try await SQLiteFile(database).read { try DatabaseContents.madeAt($0) }
+        let lock = try folder.claim(forDatabaseMade: Instant(milliseconds: madeAt))
+        defer { try? lock.close() }
+        try folder.removeUnfinished()
+        let now = now()
+        guard dueAt(after: Self.newest(of: try readFolder(), at: now)) <= now else { return }
+        try folder.requireRoom(for: database)
+        let began = ContinuousClock.now
+        let file = folder.file(at: now)
+        let contents = try await BackupCopy(of: database).make(at: file)
+        let duration = ContinuousClock.now - began
+        latest.withLock { latest in
+            latest.state.made += 1
+            latest.state.duration = duration
+        }
+        logger.notice(
+            "the database was backed up",
+            metadata: [
+                "file": .string(file), "documents": "\(contents.documents)",
+                "seconds": "\(duration.components.seconds)",
+            ])
+        try deleteExpired(among: try readFolder(), at: now)
+        _ = try readFolder()
+    }
+
+    /// The backups in the folder.
+    private func readFolder() throws -> [BackupFolder.Backup] {
+        let backups = try folder.backups()
+        latest.withLock { $0.backups = backups }
+        return backups
+    }
+
+    private func deleteExpired(among backups: [BackupFolder.Backup], at now: Instant) throws {
+        let expired = Set(settings.keep.expired(among: backups.map(\.at), at: now))
+        for backup in backups where expired.contains(backup.at) {
+            guard unlink(backup.path) == 0 else { throw Disk.failure(backup.path) }
+        }
+    }
+
+    private func report(_ error: any Error) {
+        let failure =
+            error as? StartFailure
+            ?? StartFailure(
+                "The database could not be backed up: \(error).",
+                remedy: "Run `perennial backup` to see whether the database can be copied.")
+        latest.withLock { latest in
+            latest.state.failed += 1
+            latest.state.problem = .init(failure.message, remedy: failure.remedy)
+        }
+        logger.error(
+            "the database was not backed up",
+            metadata: ["problem": .string("\(failure.message) \(failure.remedy)")])
+    }
+
+    /// Backups from after `now` were made while the clock was ahead, and say nothing about when the
+    /// next one is due.
+    private static func newest(
+        of backups: [BackupFolder.Backup], at now: Instant
+    ) -> BackupFolder.Backup? {
+        backups.last { $0.at <= now }
+    }
+
+    private func dueAt(after newest: BackupFolder.Backup?) -> Instant {
+        newest.map { $0.at + settings.every } ?? startedAt
+    }
+}
