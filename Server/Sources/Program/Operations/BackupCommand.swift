@@ -72,24 +72,64 @@ struct RestoreCommand: AsyncParsableCommand {
             Stop the server first. Use --mark after you restored a database with other tools and \
             before a server starts on it: later events then have other ids than the events of the \
             lost log, and cursors of the lost log are rejected.
+
+            Use --drill to try a restore in a temporary folder, whether a server runs or not. It \
+            needs the server's configuration.
             """)
 
-    @Argument(help: "A file made by `perennial backup`; none with --mark.") var file: String?
+    @Argument(help: "A file made by `perennial backup`; none with --mark or --drill.")
+    var file: String?
     @Flag(help: "The database is already restored: only begin a new epoch of its log.")
     var mark = false
+    @Flag(help: "Restore into a temporary folder, verify, and change nothing else.")
+    var drill = false
+    @Option(
+        help: "The backup of the drill: a file, or the newest in the configured folder (newest).")
+    var backup: String?
     @OptionGroup var options: DatabaseLocation
 
     func validate() throws {
-        guard (file == nil) == mark else {
-            throw ValidationError("Name the backup, or use --mark after a restore by other tools.")
+        guard [file != nil, mark, drill].count(where: { $0 }) == 1 else {
+            throw ValidationError(
+                "Name the backup, or use --mark after a restore by other tools, or --drill to try.")
+        }
+        guard backup == nil || drill else {
+            throw ValidationError("--backup is for --drill. Name the backup without a flag.")
         }
     }
 
     func run() async throws {
         try await Outcome.reportingFailures {
+            if drill { return try await runDrill() }
             let address = try options.address()
             if let file { try await restore(file, to: address) } else { try await mark(address) }
         }
+    }
+
+    private func runDrill() async throws {
+        let path = Settings.configPath(
+            flag: options.config, environment: ProcessInfo.processInfo.environment)
+        let configuration = try Outcome.configuration(at: path)
+        let folder = configuration.backup.map {
+            BackupFolder(path: ConfigurationFolder(of: path).path($0.folder))
+        }
+        let drill = RestoreDrill(
+            backup: try RestoreDrill.backup(
+                named: backup ?? RestoreDrill.newest, in: folder, at: .machine),
+            apps: configuration.apps, now: .machine)
+        let outcome = try await drill.run { done, total in
+            Outcome.printError("\(done) of \(total.counted("document"))")
+        }
+        for line in drill.lines(of: outcome) { print(line) }
+        guard outcome.rebuild.isClean else {
+            throw StartFailure(
+                "The backup can be restored, but its rows are not those of its documents.",
+                remedy: "Run `perennial rebuild --verify` on the server's database, too. If it "
+                    + "reports the same, check the configuration, then run `perennial rebuild`.")
+        }
+        print(
+            "The backup can be restored. The drill took "
+                + "\(outcome.duration.components.seconds.counted("second")).")
     }
 
     private func restore(_ file: String, to address: String) async throws {

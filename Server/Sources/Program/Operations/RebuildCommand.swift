@@ -15,19 +15,26 @@ struct RebuildCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             let assembly = try await options.assembly(for: verify ? .inspecting : .modifying)
             defer { assembly.database.close() }
-            let report = try await report(of: assembly.engine)
+            let report = try await Self.report(
+                of: assembly.engine, verify: verify, withoutUnusable: withoutUnusable
+            ) { done, total in
+                Outcome.printError("\(done) of \(total.counted("document"))")
+            }
             for line in Self.lines(of: report, verify: verify) { print(line) }
             if !report.isClean { throw ExitCode(1) }
         }
     }
 
-    private func report(of engine: Engine) async throws(StartFailure) -> RebuildReport {
+    /// Rebuilds the rows of an engine's database, or only compares them.
+    ///
+    /// - Throws: ``StartFailure``, and then nothing is changed.
+    static func report(
+        of engine: Engine, verify: Bool, withoutUnusable: Bool = false,
+        progress: @escaping @Sendable (Int, Int) -> Void
+    ) async throws(StartFailure) -> RebuildReport {
         do throws(EngineFailure) {
             return try await engine.maintenance.rebuild(
-                verifyOnly: verify, withoutUnusable: withoutUnusable
-            ) { done, total in
-                Outcome.printError("\(done) of \(total.counted("document"))")
-            }
+                verifyOnly: verify, withoutUnusable: withoutUnusable, progress: progress)
         } catch {
             guard error != .busy else {
                 throw StartFailure(

@@ -1,0 +1,130 @@
+import Engine
+import Foundation
+import Ledger
+import Logging
+import Storage
+
+/// A trial restore: restores a backup into a temporary folder, verifies it there, and deletes the
+/// folder. Neither the backup nor the server's database is touched.
+struct RestoreDrill {
+    var backup: BackupFolder.Backup
+    /// The apps of the configuration, whose documents are verified again.
+    var apps: [AppConfiguration]
+    var now: Instant
+
+    struct Outcome: Sendable {
+        var contents: DatabaseContents
+        var rebuild: RebuildReport
+        var duration: Duration
+    }
+
+    /// The word that names the newest backup in the folder of the configuration.
+    static let newest = "newest"
+
+    /// - Parameter progress: called with the number of documents that were verified, and of all.
+    /// - Throws: ``StartFailure`` if the backup cannot be restored.
+    func run(
+        progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
+    ) async throws -> Outcome {
+        let began = ContinuousClock.now
+        let folder = try Self.makeFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Self.requireRoom(for: backup, in: folder)
+        let restored = folder + "/perennial.sqlite"
+        let outcome = try await DatabaseRestore(
+            backup: backup.path, path: restored, now: now
+        ).run()
+        var logger = Logger(label: "drill")
+        logger.logLevel = .critical
+        let assembly = try await Assembly(
+            apps: apps, databaseAddress: restored, for: .inspecting, now: { [now] in now },
+            logger: logger)
+        defer { assembly.database.close() }
+        let report = try await RebuildCommand.report(
+            of: assembly.engine, verify: true, progress: progress)
+        return Outcome(
+            contents: outcome.contents, rebuild: report, duration: ContinuousClock.now - began)
+    }
+
+    /// Only this user can read the folder.
+    private static func makeFolder() throws(StartFailure) -> String {
+        let place = FileManager.default.temporaryDirectory.path
+        var name = Array((place + "/perennial-drill-XXXXXX").utf8CString)
+        guard mkdtemp(&name) != nil else {
+            throw StartFailure(
+                "No folder can be made in \(place): \(String(cString: strerror(errno))).",
+                remedy: "Name a folder that this user may write with the variable TMPDIR.")
+        }
+        return String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    private static func requireRoom(
+        for backup: BackupFolder.Backup, in folder: String
+    ) throws(StartFailure) {
+        guard let free = Disk.freeBytes(at: folder), free < backup.bytes else { return }
+        throw StartFailure(
+            "The disk of \(folder) has \(free >> 20) MiB free, and the backup has "
+                + "\(backup.bytes >> 20) MiB.",
+            remedy: "Name a folder on a larger disk with the variable TMPDIR.")
+    }
+}
+
+extension RestoreDrill {
+    /// Finds the backup that a drill is about.
+    ///
+    /// - Parameters:
+    ///   - name: the path of a file, or ``newest``.
+    ///   - folder: the folder of the configuration's backups; nil if it makes none.
+    static func backup(
+        named name: String, in folder: BackupFolder?, at now: Instant
+    ) throws(StartFailure) -> BackupFolder.Backup {
+        guard name == newest else { return try file(at: name) }
+        guard let folder else {
+            throw StartFailure(
+                "The configuration has no `backup:`, so no folder has its newest backup.",
+                remedy: "Name a file with --backup FILE, or add `backup:`: see docs/backups.md.")
+        }
+        guard let backup = try folder.backups().last(where: { $0.at <= now }) else {
+            throw StartFailure(
+                "There is no backup in \(folder.path).",
+                remedy: "Let the server make one, or name a file with --backup FILE.")
+        }
+        return backup
+    }
+
+    /// A file whose name is not that of a server's backup is as old as its last change.
+    private static func file(at path: String) throws(StartFailure) -> BackupFolder.Backup {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw StartFailure(
+                "There is no backup at \(path).",
+                remedy: "Name a file that `perennial backup` or the server made.")
+        }
+        let changed = Instant(milliseconds: Int64(status.st_mtim.tv_sec) * 1000)
+        let name = URL(filePath: path).lastPathComponent
+        return BackupFolder.Backup(
+            at: BackupFolder.moment(of: name) ?? changed, path: path,
+            bytes: Int64(status.st_size))
+    }
+
+    /// What was found, as the command prints it.
+    func lines(of outcome: Outcome) -> [String] {
+        let mebibytes = (backup.bytes + 1_048_575) >> 20
+        let contents = outcome.contents
+        return [
+            "\(backup.path): \(mebibytes) MiB, from \(backup.at.minute), "
+                + "\(Self.words(for: now - backup.at)) ago",
+            "restored: \(contents.documents.counted("document")), "
+                + "\(contents.customers.counted("customer")), "
+                + "\(contents.events.counted("event")); no page is damaged, no event is missing",
+        ] + RebuildCommand.lines(of: outcome.rebuild, verify: true)
+    }
+
+    /// A duration in whole minutes, hours or days.
+    static func words(for duration: Duration) -> String {
+        let minutes = max(0, duration.components.seconds / 60)
+        if minutes < 120 { return minutes.counted("minute") }
+        if minutes < 2880 { return (minutes / 60).counted("hour") }
+        return (minutes / 1440).counted("day")
+    }
+}
