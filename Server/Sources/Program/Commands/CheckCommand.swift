@@ -85,6 +85,7 @@ struct CheckReport {
         let folder = BackupFolder(path: place.path(backup.folder))
         do throws(StartFailure) {
             try folder.requireWritable()
+            if !backup.recipients.isEmpty { _ = try AgeProgram() }
             let backups = try folder.backups()
             let hours = backup.every.components.seconds / 3600
             let newest = backups.last.map { ", the newest from \($0.at.minute)" } ?? ""

@@ -86,6 +86,8 @@ struct RestoreCommand: AsyncParsableCommand {
     @Option(
         help: "The backup of the drill: a file, or the newest in the configured folder (newest).")
     var backup: String?
+    @Option(help: "The file with the private key of an encrypted backup, as age-keygen made it.")
+    var identity: String?
     @OptionGroup var options: DatabaseLocation
 
     func validate() throws {
@@ -107,7 +109,7 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     private func runDrill() async throws {
-        let path = Settings.configPath(
+        let path = ProcessSettings.configPath(
             flag: options.config, environment: ProcessInfo.processInfo.environment)
         let configuration = try Outcome.configuration(at: path)
         let folder = configuration.backup.map {
@@ -116,7 +118,7 @@ struct RestoreCommand: AsyncParsableCommand {
         let drill = RestoreDrill(
             backup: try RestoreDrill.backup(
                 named: backup ?? RestoreDrill.newest, in: folder, at: .machine),
-            apps: configuration.apps, now: .machine)
+            apps: configuration.apps, now: .machine, identity: identity)
         let outcome = try await drill.run { done, total in
             Outcome.printError("\(done) of \(total.counted("document"))")
         }
@@ -139,10 +141,14 @@ struct RestoreCommand: AsyncParsableCommand {
                     + "own tools.",
                 remedy: "Run pg_restore, then `perennial restore --mark`, then start the servers.")
         }
-        let restoring = DatabaseRestore(backup: file, path: address, now: .machine) {
-            $0.printProgress()
+        let path = Disk.resolved(address) ?? address
+        let outcome = try await EncryptedBackup.withPlain(
+            file, identity: identity, at: path + ".decrypted"
+        ) { plain in
+            try await DatabaseRestore(backup: plain, path: path, now: .machine) {
+                $0.printProgress()
+            }.run()
         }
-        let outcome = try await restoring.run()
         print("\(address): \(outcome.contents.sentence), epoch \(outcome.epoch) of the log")
         if let aside = outcome.aside { print("The previous database is kept as \(aside).") }
         print("Start the server, then run `perennial rebuild --verify`.")

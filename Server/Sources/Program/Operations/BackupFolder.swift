@@ -5,8 +5,9 @@ import StorageSQLite
 
 /// The folder in which a server keeps the backups of one database.
 ///
-/// A backup has the time at which it was begun in its name. Files with other names, links and
-/// folders belong to others, and are neither counted nor deleted.
+/// A backup has the time at which it was begun in its name, which ends with `.age` if it is
+/// encrypted. Files with other names, links and folders belong to others, and are neither counted
+/// nor deleted.
 struct BackupFolder: Sendable {
     /// One verified backup.
     struct Backup: Hashable, Sendable {
@@ -36,8 +37,11 @@ struct BackupFolder: Sendable {
 
     /// The time in the name of a backup; nil for any other name.
     static func moment(of name: String) -> Instant? {
-        guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
-        var digits = Array(name.dropFirst(prefix.count).dropLast(suffix.count))
+        let encrypted = suffix + EncryptedBackup.suffix
+        guard name.hasPrefix(prefix),
+            let ending = [suffix, encrypted].first(where: name.hasSuffix)
+        else { return nil }
+        var digits = Array(name.dropFirst(prefix.count).dropLast(ending.count))
         guard digits.count == "2026-11-30T083751Z".count, digits.last == "Z" else { return nil }
         digits.insert(":", at: 13)
         digits.insert(":", at: 16)
@@ -67,10 +71,9 @@ struct BackupFolder: Sendable {
     /// Deletes what a backup left behind whose server was killed. Call it while the folder is
     /// claimed, so that no backup is in progress.
     func removeUnfinished() throws(StartFailure) {
-        let part = Self.suffix + BackupCopy.partSuffix
         for name in try names() {
-            guard let end = name.range(of: part) else { continue }
-            let isOwn = Self.moment(of: String(name[..<end.lowerBound]) + Self.suffix) != nil
+            guard let end = name.range(of: BackupCopy.partSuffix) else { continue }
+            let isOwn = Self.moment(of: String(name[..<end.lowerBound])) != nil
             let isSidecar = BackupCopy.sidecars.contains(String(name[end.upperBound...]))
             if isOwn, isSidecar { unlink("\(path)/\(name)") }
         }

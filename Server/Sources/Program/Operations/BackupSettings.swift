@@ -8,11 +8,17 @@ package struct BackupSettings: Hashable, Sendable {
     /// The time from the beginning of one backup to that of the next.
     package var every = Duration.hours(24)
     package var keep = BackupRetention()
+    /// The public keys of age. If there is none, backups are not encrypted.
+    package var recipients: [String] = []
+
+    private static let recipientsMax = 10
+    private static let recipientCharacters = 62
 
     static let keys: [Key<BackupSettings>] = [
         Key("folder"),
         Key("every_hours", \.every, in: 1...168) { .hours($0) },
         Key("keep", \.keep, BackupRetention.keys),
+        Key("encrypt_to", \.recipients) { Self.recipients($1, by: &$0) },
     ]
 }
 
@@ -30,6 +36,25 @@ extension BackupSettings {
             return nil
         }
         self.folder = folder
+    }
+
+    /// Reads public keys of age. Returns nil if one of them is none, which is a complaint.
+    private static func recipients(
+        _ node: Node, by reader: inout ConfigurationReader
+    ) -> [String]? {
+        let keys = reader.names(node, of: "encrypt_to")
+        let areKeys = keys.allSatisfy { key in
+            key.hasPrefix("age1") && key.count == recipientCharacters
+                && key.allSatisfy { $0.isASCII && ($0.isLowercase || $0.isNumber) }
+        }
+        guard areKeys, (1...recipientsMax).contains(keys.count) else {
+            reader.complain(
+                node, "encrypt_to needs 1 to \(recipientsMax) public keys of age.",
+                "Make a key with `age-keygen -o backup.key`, keep that file elsewhere, and write "
+                    + "its public key here: age1….")
+            return nil
+        }
+        return keys
     }
 }
 

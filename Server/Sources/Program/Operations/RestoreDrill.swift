@@ -11,6 +11,8 @@ struct RestoreDrill {
     /// The apps of the configuration, whose documents are verified again.
     var apps: [AppConfiguration]
     var now: Instant
+    /// The file with the private key of an encrypted backup.
+    var identity: String?
 
     struct Outcome: Sendable {
         var contents: DatabaseContents
@@ -31,9 +33,11 @@ struct RestoreDrill {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try Self.requireRoom(for: backup, in: folder)
         let restored = folder + "/perennial.sqlite"
-        let outcome = try await DatabaseRestore(
-            backup: backup.path, path: restored, now: now
-        ).run()
+        let outcome = try await EncryptedBackup.withPlain(
+            backup.path, identity: identity, at: folder + "/decrypted"
+        ) { plain in
+            try await DatabaseRestore(backup: plain, path: restored, now: now).run()
+        }
         var logger = Logger(label: "drill")
         logger.logLevel = .critical
         let assembly = try await Assembly(

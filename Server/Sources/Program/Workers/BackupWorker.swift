@@ -94,12 +94,12 @@ final class BackupWorker: Service {
         let lock = try folder.claim(forDatabaseMade: Instant(milliseconds: madeAt))
         defer { try? lock.close() }
         try folder.removeUnfinished()
+        encrypted.removePlain()
         let now = now()
         guard dueAt(after: Self.newest(of: try readFolder(), at: now)) <= now else { return }
         try folder.requireRoom(for: database)
         let began = ContinuousClock.now
-        let file = folder.file(at: now)
-        let contents = try await BackupCopy(of: database).make(at: file)
+        let (file, contents) = try await make(at: now)
         let duration = ContinuousClock.now - began
         latest.withLock { latest in
             latest.state.made += 1
@@ -113,6 +113,19 @@ final class BackupWorker: Service {
             ])
         try deleteExpired(among: try readFolder(), at: now)
         _ = try readFolder()
+    }
+
+    private var encrypted: EncryptedBackup {
+        EncryptedBackup(database: database, recipients: settings.recipients)
+    }
+
+    private func make(at moment: Instant) async throws -> (file: String, DatabaseContents) {
+        let plain = folder.file(at: moment)
+        guard settings.recipients.isEmpty else {
+            let file = plain + EncryptedBackup.suffix
+            return (file, try await encrypted.make(at: file))
+        }
+        return (plain, try await BackupCopy(of: database).make(at: plain))
     }
 
     /// The backups in the folder.

@@ -41,6 +41,8 @@ import Testing
         ("backup: {folder: b, keep: {days: 0}}", "days is out of range.", "from 1 to 366"),
         ("backup: {folder: b, keep: {weeks: 521}}", "weeks is out of range.", "from 0 to 520"),
         ("backup: {folder: b, keep: {month: 1}}", "“month” is unknown in keep", "months"),
+        ("backup: {folder: b, encrypt_to: age1x}", "encrypt_to needs 1 to 10", "age-keygen"),
+        ("backup: {folder: b, encrypt_to: []}", "encrypt_to needs 1 to 10", "age-keygen"),
         ("backup: {folder: b, every: 1}", "“every” is unknown in backup", "every_hours"),
         ("backups: {folder: b}", "“backups” is unknown in the configuration", "backup"),
     ])

@@ -16,7 +16,7 @@ import Testing
     private static func commands(in folder: String) throws -> [String] {
         try page().split(separator: "\n").filter { line in
             line.hasPrefix("    ") && line.contains(#/^ +(install|perennial) /#)
-                && !line.contains("postgres://")
+                && !line.contains("postgres://") && !line.contains(".age")
         }.map { line in
             line.trimmingCharacters(in: .whitespaces)
                 .replacing("-o perennial ", with: "")
