@@ -179,6 +179,17 @@ need_proxies() {
     install_without_starting "${missing[@]}"
 }
 
+# need_promtool: installs Prometheus, whose promtool checks metrics and alert rules. If it is missing and cannot
+# be installed, a message says that these tests are skipped.
+need_promtool() {
+    ! has_command promtool || return 0
+    if ! has_command apt-get; then
+        say "Left out: tests with promtool, which is not installed"
+        return 0
+    fi
+    install_without_starting prometheus
+}
+
 # need_python: installs Python with the modules for virtual environments.
 need_python() {
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && return 0

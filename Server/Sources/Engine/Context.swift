@@ -16,6 +16,7 @@ package final class Context: Sendable {
     let digests: HeaderDigests
     let reconciliationSettings: ReconciliationSettings
     let growth: GrowthMeter
+    let newestNotifications: NewestNotifications
     let passwords: PasswordThreads
 
     /// - Parameter former: the context of the previous configuration. The new context shares its
@@ -34,6 +35,7 @@ package final class Context: Sendable {
         counters = former?.counters ?? Counters()
         digests = former?.digests ?? HeaderDigests()
         growth = former?.growth ?? GrowthMeter()
+        newestNotifications = former?.newestNotifications ?? NewestNotifications()
         passwords = former?.passwords ?? PasswordThreads()
     }
 
@@ -74,7 +76,7 @@ package final class Context: Sendable {
             }
             act.record(outcome(value))
             return value
-        } catch { throw EngineFailure(error) }
+        } catch { throw counted(error) }
     }
 
     private func commit<Value: Sendable>(
@@ -89,13 +91,13 @@ package final class Context: Sendable {
     func snapshotTransaction<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do { return try await db.snapshotTransaction(body) } catch { throw EngineFailure(error) }
+        do { return try await db.snapshotTransaction(body) } catch { throw counted(error) }
     }
 
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do { return try await db.read(body) } catch { throw EngineFailure(error) }
+        do { return try await db.read(body) } catch { throw counted(error) }
     }
 
     /// Runs a closure that reads possibly millions of rows, such as for a report, on one consistent
@@ -103,7 +105,13 @@ package final class Context: Sendable {
     func scan<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do { return try await db.scan(body) } catch { throw EngineFailure(error) }
+        do { return try await db.scan(body) } catch { throw counted(error) }
+    }
+
+    /// Converts the error of a transaction, and counts it if it is a failure of the database.
+    func counted(_ error: any Error) -> EngineFailure {
+        counters.add(databaseFailure: error)
+        return EngineFailure(error)
     }
 
     func app(_ id: AppID) throws(EngineFailure) -> (AppSettings, Verifier) {

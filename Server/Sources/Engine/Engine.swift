@@ -32,6 +32,7 @@ package struct Engine: Sendable {
     package let recording: RecordingService
     package let reconciliation: ReconciliationService
     package let maintenance: MaintenanceService
+    package let measurements: MeasurementService
     package let operators: OperatorService
     package let customers: CustomerService
     package let webhooks: WebhookService
@@ -96,6 +97,7 @@ package struct Engine: Sendable {
             context: context, verification: verification, seats: seats,
             former: former?.reconciliation)
         maintenance = MaintenanceService(context: context, verification: verification)
+        measurements = MeasurementService(context: context, former: former?.measurements)
         operators = OperatorService(context: context, audit: audit, sessions: sessions)
         customers = CustomerService(
             context: context, verification: verification, events: events,

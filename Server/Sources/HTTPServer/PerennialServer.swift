@@ -30,6 +30,10 @@ package struct PerennialServer: Sendable {
     package var readsConfiguration: ProposedConfiguration.Reading?
     /// Returns the state of the backups; nil if this server makes none.
     package var readsBackups: (@Sendable () -> BackupState)?
+    /// Reads what metrics say about the process's surroundings.
+    package var readings: @Sendable () -> ProcessReadings = { ProcessReadings() }
+    /// The state of the background work of this process, which its workers record.
+    package let workers = WorkerStates()
     let keys: KeyCache
     let counts = RequestCounts()
     let bodies: BodyBudget

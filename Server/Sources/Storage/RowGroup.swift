@@ -37,6 +37,7 @@ extension DatabaseSession {
     package var inquiries: ConsumptionInquiryRows { ConsumptionInquiryRows(tx: self) }
     package var keys: KeyRows { KeyRows(tx: self) }
     package var links: LinkRows { LinkRows(tx: self) }
+    package var measurements: MeasurementRows { MeasurementRows(tx: self) }
     package var money: MoneyRows { MoneyRows(tx: self) }
     package var movements: MovementRows { MovementRows(tx: self) }
     package var operatorLinks: OperatorLinkRows { OperatorLinkRows(tx: self) }

@@ -118,6 +118,29 @@ import Testing
         }
     }
 
+    @Test func `a failed request is counted by its reason, and a refusal is not a failure`()
+        async throws
+    {
+        let refusal: JSON = ["errorCode": 4_000_006, "errorMessage": "Invalid request."]
+        let rows: [(status: Int, counts: [Int])] = [
+            (401, [1, 0, 0, 0]), (429, [0, 1, 0, 0]), (503, [0, 0, 1, 0]), (204, [0, 0, 0, 1]),
+            (400, [0, 0, 0, 0]),
+        ]
+        for row in rows {
+            let scene = try await Scene { _, _ in
+                AppStoreResponse(status: row.status, body: row.status == 400 ? refusal.bytes : [])
+            }
+            try await scene.addDue(1, of: "birds")
+            _ = try await scene.engine.reconciliation.reconcileDue(limit: 8)
+            let counts = scene.engine.counts
+            let found = [
+                counts.appStoreKeyRefused, counts.appStorePaused, counts.appStoreUnavailable,
+                counts.appStoreUnreadable,
+            ]
+            #expect(found == row.counts, "\(row.status)")
+        }
+    }
+
     @Test func `a failed search for lost notifications does not hold up other requests`()
         async throws
     {

@@ -8,10 +8,19 @@ enum Page {
 
     /// The cells of each row of the table that has this head.
     static func table(_ head: String, of page: String) throws -> [[String]] {
-        let text = try String(contentsOf: docs.appending(path: page), encoding: .utf8)
+        try table(head, in: text(page))
+    }
+
+    /// The text of a page.
+    static func text(_ page: String) throws -> String {
+        try String(contentsOf: docs.appending(path: page), encoding: .utf8)
+    }
+
+    /// The cells of each row of the first table in a text that has this head.
+    static func table(_ head: String, in text: String) throws -> [[String]] {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let table = lines.drop { $0 != head }.prefix { $0.hasPrefix("|") }.dropFirst(2)
-        try #require(!table.isEmpty, "\(page) has no table with the head \(head)")
+        try #require(!table.isEmpty, "no table with the head \(head)")
         return table.map { line in
             line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
                 .map { $0.trimmingCharacters(in: .whitespaces) }

@@ -1,3 +1,6 @@
+import Foundation
+import HTTPServer
+import Ledger
 import Logging
 import Synchronization
 import Testing
@@ -18,8 +21,10 @@ import Testing
         func count(of entry: String) -> Int { all.count { $0 == entry } }
 
         /// A step that finds work `batches` times, and then fails or finds no more work.
-        func step(_ name: String, batches: Int, fails: Bool = false) -> Worker.Step {
-            Worker.Step(failure: "failed") {
+        func step(
+            _ name: String, batches: Int, fails: Bool = false, work: Work = .checks
+        ) -> Worker.Step {
+            Worker.Step(work: work, failure: "failed") {
                 guard self.count(of: name) < batches else {
                     if fails { throw Broken() }
                     return 0
@@ -33,9 +38,10 @@ import Testing
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private static func worker(
-        every pause: Duration = .seconds(1), _ steps: [Worker.Step] = []
+        every pause: Duration = .seconds(1), _ steps: [Worker.Step] = [],
+        states: WorkerStates = WorkerStates()
     ) -> Worker {
-        Worker(every: pause, logger: logger) { steps }
+        Worker(every: pause, logger: logger, states: states) { steps }
     }
 
     @Test func `a worker repeats each step until no work is left, before the next step begins`()
@@ -64,6 +70,35 @@ import Testing
         }
     }
 
+    @Test func `each successful batch and each failure is recorded under the name of its work`()
+        async
+    {
+        let (diary, states) = (Diary(), WorkerStates())
+        let before = Instant.machine
+        let steps = [
+            diary.step("idle", batches: 0, work: .webhooks),
+            diary.step("broken", batches: 0, fails: true, work: .appleReports),
+            diary.step("half", batches: 1, fails: true, work: .checks),
+        ]
+        let worker = Self.worker(steps, states: states)
+        await worker.processDue()
+        await worker.processDue()
+        #expect(states.all.map(\.work) == ["apple_reports", "checks", "webhooks"])
+        #expect(states.all.map(\.state.failures) == [2, 2, 0])
+        let times = states.all.map(\.state.succeededAt)
+        #expect(times[0] == nil)
+        #expect(times[1...].allSatisfy { $0.map { $0 >= before } ?? false })
+    }
+
+    @Test func `docs/monitoring.md names every kind of work`() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../docs/monitoring.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let sentence = try #require(text.firstMatch(of: /`work` is one of ([^.]*)\./))
+        let names = sentence.1.matches(of: /`(\w+)`/).map { String($0.1) }
+        #expect(names == Work.allCases.map(\.rawValue))
+    }
+
     @Test
     func
         `a worker's pauses grow while all steps fail, and are never shorter than the normal pause`()
@@ -77,7 +112,7 @@ import Testing
 
     @Test func `a worker runs again after each pause, until it is cancelled`() async {
         let (runs, sink) = AsyncStream.makeStream(of: Void.self)
-        let step = Worker.Step(failure: "failed") {
+        let step = Worker.Step(work: .checks, failure: "failed") {
             sink.yield()
             throw Broken()
         }
@@ -109,7 +144,7 @@ import Testing
 
     @Test func `concurrent runs of a worker wait for each other`() async {
         let diary = Diary()
-        let step = Worker.Step(failure: "failed") {
+        let step = Worker.Step(work: .checks, failure: "failed") {
             diary.add("begin")
             await Task.yield()
             diary.add("end")

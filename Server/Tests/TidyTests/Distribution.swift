@@ -73,6 +73,7 @@ enum Distribution {
             "SELECT app, id, kind, environment, source, signed_at_ms, received_at_ms",
             "what follows the text compares the app"
         ),
+        ("FROM pragma_page_count, pragma_page_size", "for SQLite only: the size of its file"),
         // A rebuild locks out all other writers.
         ("TRUNCATE \\(table)", "a rebuild empties a table of its own"),
         ("DELETE FROM \\(table)", "for SQLite only"),

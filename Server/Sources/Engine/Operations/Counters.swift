@@ -1,3 +1,5 @@
+import AppStoreClient
+import Storage
 import Synchronization
 
 /// Counts of events since the process started.
@@ -33,6 +35,42 @@ package final class Counters: Sendable {
     package let webhooksRetried = Counter()
     /// Deliveries to webhooks that failed for the last time.
     package let webhooksFailed = Counter()
+    /// Requests for which the App Store did not accept our key.
+    package let appStoreKeyRefused = Counter()
+    /// Requests that the App Store, or our own rate limit, postponed.
+    package let appStorePaused = Counter()
+    package let appStoreUnavailable = Counter()
+    /// Responses of the App Store that were not what the request expects.
+    package let appStoreUnreadable = Counter()
+    package let databaseBusy = Counter()
+    /// Transactions that others interfered with until no attempt was left.
+    package let databaseConflicts = Counter()
+    package let databaseUnavailable = Counter()
+    package let databaseOther = Counter()
+
+    /// Counts a failed request to the App Store. A response that the request expects is not a
+    /// failure.
+    func add(_ failure: AppStoreFailure) {
+        switch failure {
+        case .unknownID, .refused: break
+        case .unauthorized: appStoreKeyRefused.add()
+        case .rateLimited: appStorePaused.add()
+        case .unavailable: appStoreUnavailable.add()
+        case .unreadable: appStoreUnreadable.add()
+        }
+    }
+
+    /// Counts an error if it is a failure of the database.
+    func add(databaseFailure error: any Error) {
+        guard let failure = error as? StorageFailure else { return }
+        switch failure.kind {
+        case .constraint, .erased, .needsSerializable: break
+        case .busy: databaseBusy.add()
+        case .conflict: databaseConflicts.add()
+        case .unavailable: databaseUnavailable.add()
+        case .other: databaseOther.add()
+        }
+    }
 }
 
 /// The current values of the counters, under the counters' names.

@@ -133,8 +133,9 @@ package struct RecordingService: Sendable {
         } catch {
             guard attested.forward != nil, await forwarding.isAcceptedElsewhere(document, arrived)
             else {
-                throw EngineFailure(error)
+                throw context.counted(error)
             }
+            context.counters.add(databaseFailure: error)
             context.counters.notificationsAcceptedElsewhere.add()
             context.logger.error(
                 "recording a notification failed; another address has accepted it",
@@ -142,6 +143,7 @@ package struct RecordingService: Sendable {
             return notification
         }
         count(notification)
+        context.newestNotifications.record(document)
         if attested.forward != nil, context.apps[document.app]?.forwards.policy == .all {
             try await forwarding.requireAll(document, arrived)
         }

@@ -196,7 +196,10 @@ extension BackfillService {
         guard !Task.isCancelled else { return }
         let failure = error as? AppStoreFailure
         // A shorter stretch costs less to repeat, and may succeed if single pages fail.
-        if failure != nil { _ = historyWalks.shorten(walk.place) }
+        if let failure {
+            context.counters.add(failure)
+            _ = historyWalks.shorten(walk.place)
+        }
         historyWalks.backoff.recordFailure(walk.place, at: context.now(), until: failure?.retryAt)
         guard failure == nil else { return }
         try await context.transaction { tx in try tx.appStore.release(walk.lease) }

@@ -102,6 +102,7 @@ package struct BackfillService: Sendable {
                 "backfilling missed notifications failed",
                 metadata: ["app": "\(app)", "reason": "\(error)"])
             if !isStopping {
+                if let failure { context.counters.add(failure) }
                 backfillBackoff.recordFailure(pause, at: failedAt, until: failure?.retryAt)
             }
             try await context.transaction { tx in

@@ -15,6 +15,7 @@ extension ReconciliationService {
         let now = context.now()
         let isStopping = Task.isCancelled
         let environment = lease.purchase.environment
+        if !isStopping { context.counters.add(failure) }
         context.logger.warning(
             "checking a purchase with the App Store failed",
             metadata: ["purchase": "\(lease.purchase)", "reason": "\(failure)"])

@@ -1,4 +1,5 @@
 import Engine
+import Ledger
 
 /// The values behind the metrics, at one moment.
 struct Metrics: Sendable {
@@ -9,11 +10,23 @@ struct Metrics: Sendable {
     var webhooks: [WebhookState]
     /// Nil if the server makes no backups.
     var backup: BackupState?
-    var requests: [(label: RequestCounts.Label, count: Int)]
+    var requests: [(label: RequestCounts.Label, responses: RequestCounts.Responses)]
     var bodies: BodyBudget.Usage
     var eventStreams: Int
+    var waitingRequests = 0
     var logLinesDropped: Int
     var uptimeSeconds: Int64
+    var measurements: Measurements?
+    var notifications: [NewestNotification] = []
+    var workers: [(work: String, state: WorkerStates.State)] = []
+    var process = ProcessReadings()
+
+    /// When the newest notification of an app arrived.
+    struct NewestNotification: Sendable {
+        var app: AppID
+        var environment: Environment
+        var arrivedAt: Instant
+    }
 
     /// All metrics in Prometheus's text exposition format 0.0.4.
     var text: String {
@@ -21,11 +34,7 @@ struct Metrics: Sendable {
     }
 
     static let all: [Metric] =
-        intake + http + checks + forwards + webhooks + backups + [
-            Metric(
-                "perennial_uptime_seconds", "Seconds since the process started to serve.", .gauge
-            ) { Int($0.uptimeSeconds) }
-        ]
+        process + intake + http + checks + forwards + webhooks + workers + lags + database + backups
 
     private static let intake = [
         Metric("perennial_notifications_total", "Notifications by result.", by: ["result"]) {
@@ -35,6 +44,15 @@ struct Metrics: Sendable {
                 (["refused"], $0.engine.notificationsRefused),
                 (["left_to_others"], $0.engine.notificationsAcceptedElsewhere),
             ]
+        },
+        Metric(
+            "perennial_notification_newest_time_seconds",
+            "When the newest notification arrived, as Unix time.", .gauge,
+            by: ["app", "environment"]
+        ) {
+            $0.notifications.map {
+                ([$0.app.rawValue, $0.environment.rawValue], $0.arrivedAt.wholeSeconds)
+            }
         },
         Metric(
             "perennial_notifications_found_total",
@@ -65,7 +83,29 @@ struct Metrics: Sendable {
             "perennial_http_requests_total", "Requests responded to.",
             by: ["method", "route", "status"]
         ) {
-            $0.requests.map { ([$0.method, $0.route, "\($0.status)"], $1) }
+            $0.requests.flatMap { label, responses in
+                responses.byStatus.sorted { $0.key < $1.key }
+                    .map { ([label.method, label.route, "\($0.key)"], $0.value) }
+            }
+        },
+        Metric(
+            histogram: "perennial_http_request_duration_seconds",
+            "Time from a request's head to its response's head, except for requests that wait.",
+            by: ["method", "route"]
+        ) {
+            $0.requests.filter { $0.responses.durations.count > 0 }
+                .map { ([$0.label.method, $0.label.route], $0.responses.durations) }
+        },
+        Metric(
+            histogram: "perennial_http_wait_duration_seconds",
+            "Time from head to head of requests that asked to wait for a change.",
+            by: ["method", "route"]
+        ) {
+            $0.requests.filter { $0.responses.waits.count > 0 }
+                .map { ([$0.label.method, $0.label.route], $0.responses.waits) }
+        },
+        Metric("perennial_http_waiting_requests", "Requests that wait for a change.", .gauge) {
+            $0.waitingRequests
         },
         Metric(
             "perennial_http_body_bytes", "Bytes of request bodies in memory.", .gauge, by: ["key"]
@@ -91,6 +131,17 @@ struct Metrics: Sendable {
         Metric("perennial_checks_total", "Checks with the App Store.", by: ["result"]) {
             [(["answered"], $0.engine.checksResponded), (["failed"], $0.engine.checksFailed)]
         },
+        Metric(
+            "perennial_app_store_failures_total", "Failed requests to the App Store.",
+            by: ["reason"]
+        ) {
+            [
+                (["key_refused"], $0.engine.appStoreKeyRefused),
+                (["paused"], $0.engine.appStorePaused),
+                (["unavailable"], $0.engine.appStoreUnavailable),
+                (["unreadable"], $0.engine.appStoreUnreadable),
+            ]
+        },
         check("perennial_checks_due", "Purchases due for a check with the App Store.") { $0.due },
         check("perennial_checks_oldest_due_seconds", "How long the oldest check has been due.") {
             Int($0.oldestDueAge.components.seconds)
@@ -99,7 +150,7 @@ struct Metrics: Sendable {
             "perennial_checks_answered_time_seconds",
             "When the App Store last responded, as Unix time."
         ) {
-            $0.respondedAt.map { Int($0.milliseconds / 1000) }
+            $0.respondedAt.map(\.wholeSeconds)
         },
         check("perennial_checks_failures_in_a_row", "Failed checks since the last response.") {
             $0.failures
@@ -183,48 +234,5 @@ struct Metrics: Sendable {
         Metric(name, help, .gauge, by: ["app", "url"]) {
             $0.forwarding.map { ([$0.app.rawValue, $0.label], value($0)) }
         }
-    }
-}
-
-/// One metric: its name, help and kind, its labels, and the source of its values. All counters
-/// start at zero when the process starts.
-struct Metric: Sendable {
-    enum Kind: String { case counter, gauge }
-
-    /// A value for each combination of the labels' values.
-    typealias Samples = [(labels: [String], value: Int)]
-
-    let name: String
-    let help: String
-    let kind: Kind
-    /// The names of the labels.
-    let labels: [String]
-    let samples: @Sendable (Metrics) -> Samples
-
-    init(
-        _ name: String, _ help: String, _ kind: Kind = .counter, by labels: [String],
-        samples: @escaping @Sendable (Metrics) -> Samples
-    ) {
-        (self.name, self.help, self.kind, self.labels) = (name, help, kind, labels)
-        self.samples = samples
-    }
-
-    /// A metric without labels. It has no sample while its value is nil.
-    init(
-        _ name: String, _ help: String, _ kind: Kind = .counter,
-        value: @escaping @Sendable (Metrics) -> Int?
-    ) {
-        self.init(name, help, kind, by: []) { metrics in
-            value(metrics).map { [(labels: [], value: $0)] } ?? []
-        }
-    }
-
-    func lines(from metrics: Metrics) -> [String] {
-        ["# HELP \(name) \(help)", "# TYPE \(name) \(kind)"]
-            + samples(metrics).map { sample in
-                let pairs = zip(labels, sample.labels).map { "\($0)=\"\($1)\"" }
-                    .joined(separator: ",")
-                return "\(name)\(pairs.isEmpty ? "" : "{\(pairs)}") \(sample.value)"
-            }
     }
 }

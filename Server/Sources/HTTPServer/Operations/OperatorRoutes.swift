@@ -1,5 +1,6 @@
 import Engine
 import Hummingbird
+import Ledger
 import NIOCore
 import PerennialContract
 
@@ -60,12 +61,24 @@ struct OperatorRoutes: RouteGroup {
             forwarding: engine.forwarding.states, webhooks: engine.webhooks.states,
             backup: server.readsBackups?(), requests: server.counts.all,
             bodies: server.bodies.usage,
-            eventStreams: server.streams.openCount,
+            eventStreams: server.streams.openCount, waitingRequests: server.waits.waitingCount,
             logLinesDropped: server.logLinesDropped(),
-            uptimeSeconds: (ContinuousClock.now - server.startedAt).components.seconds
+            uptimeSeconds: (ContinuousClock.now - server.startedAt).components.seconds,
+            measurements: engine.measurements.last, notifications: newestNotifications,
+            workers: server.workers.all, process: server.readings()
         ).text
         return JSONResponse.text(
             ByteBuffer(string: text), mediaType: "text/plain; version=0.0.4; charset=utf-8")
+    }
+
+    private var newestNotifications: [Metrics.NewestNotification] {
+        engine.context.appIDs.flatMap { app in
+            Ledger.Environment.allCases.compactMap { environment in
+                engine.measurements.newestNotification(of: app, in: environment).map {
+                    .init(app: app, environment: environment, arrivedAt: $0)
+                }
+            }
+        }
     }
 }
 

@@ -43,7 +43,7 @@ struct RequestMiddleware: RouterMiddleware {
         finish(
             request.method, route: context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil },
             response.status, requestID: context.requestID, began: start,
-            author: context.author.logMetadata)
+            isWait: Self.asksToWait(request.head.path ?? ""), author: context.author.logMetadata)
         return response
     }
 
@@ -75,25 +75,38 @@ struct RequestMiddleware: RouterMiddleware {
         return false
     }
 
+    /// Whether a request asks to wait for a change (`?wait=25`), so that its duration says nothing
+    /// about the server.
+    static func asksToWait(_ path: String) -> Bool {
+        guard let query = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
+        return path[query...].split(separator: "&").contains { part in
+            part.hasPrefix("wait=") || part.hasPrefix("?wait=")
+        }
+    }
+
     /// Counts a finished request and writes its log line.
     ///
     /// - Parameter method: nil if the request could not be parsed.
     /// - Parameter route: the pattern of its path; nil if no route has the path.
+    /// - Parameter isWait: whether the request asked to wait for a change.
     /// - Parameter author: the key that sent the request, and the person for whom it was sent.
     func finish(
         _ method: HTTPRequest.Method?, route: String?, _ status: HTTPResponse.Status,
-        requestID: String, began start: ContinuousClock.Instant, author: Logger.Metadata = [:]
+        requestID: String, began start: ContinuousClock.Instant, isWait: Bool = false,
+        author: Logger.Metadata = [:]
     ) {
         let route = route ?? "unmatched"
         let known = method.flatMap { Self.knownMethods.contains($0) ? $0.rawValue : nil }
         let method = known ?? "OTHER"
-        counts.add(method: method, route: route, status: status.code)
+        let duration = ContinuousClock.now - start
+        counts.add(
+            method: method, route: route, status: status.code, after: duration, isWait: isWait)
         logger.info(
             "request finished",
             metadata: [
                 "method": .string(method), "route": .string(route),
                 "status": .stringConvertible(status.code),
-                "ms": .stringConvertible((ContinuousClock.now - start).wholeMilliseconds),
+                "ms": .stringConvertible(duration.wholeMilliseconds),
                 "request_id": .string(requestID),
             ].merging(author) { own, _ in own })
     }

@@ -78,11 +78,16 @@ struct ServeCommand: AsyncParsableCommand {
             try server.encodeDescription()
             let backups = backups(of: file, settings, logger)
             if let backups { server.readsBackups = { backups.state } }
+            let certificate = certificate(of: file, now, logger)
+            server.readings = {
+                ProcessReadings(
+                    certificateEnd: certificate?.live.current.end,
+                    disk: DatabaseDisk.space(for: settings.database))
+            }
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
             if let dashboard = file.dashboard {
                 try await FirstOperator.printLink(dashboard, assembly.engine)
             }
-            let certificate = certificate(of: file, now, logger)
             let reload = ConfigurationReload(
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
                 backup: file.backup, certificate: certificate, stores: stores, clockFrom: clockFrom,
@@ -138,15 +143,18 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func services(of live: LiveServer, _ logger: Logger) -> [any Service] {
         let engine: @Sendable () -> Engine = { live.current.engine }
+        let states = live.current.workers
         return [
-            Worker.partitions(engine: engine(), logger: logger),
-            Worker.statistics(engine: engine(), logger: logger),
-            ReconciliationWorker(engine: engine, logger: logger),
-            Worker.transitions(engine: engine, logger: logger),
-            Worker.reports(engine: engine, logger: logger),
+            Worker.partitions(engine: engine(), logger: logger, states: states),
+            Worker.statistics(engine: engine(), logger: logger, states: states),
+            ReconciliationWorker(engine: engine, logger: logger, states: states),
+            Worker.transitions(engine: engine, logger: logger, states: states),
+            Worker.reports(engine: engine, logger: logger, states: states),
+            Worker.measurements(engine: engine, logger: logger, states: states),
             Sequencer(engine: engine(), logger: logger),
-            ForwardWorker(engine: engine, replacements: live.replacements, logger: logger),
-            WebhookWorker(engine: engine, logger: logger),
+            ForwardWorker(
+                engine: engine, replacements: live.replacements, logger: logger, states: states),
+            WebhookWorker(engine: engine, logger: logger, states: states),
             Worker.keyUses(of: live.current, logger: logger),
         ]
     }

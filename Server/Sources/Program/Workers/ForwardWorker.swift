@@ -1,4 +1,5 @@
 import Engine
+import HTTPServer
 import Ledger
 import Logging
 import ServiceLifecycle
@@ -16,6 +17,7 @@ final class ForwardWorker: Service {
     private let engine: @Sendable () -> Engine
     private let pause: Duration
     private let logger: Logger
+    private let states: WorkerStates
     private let replacements: AsyncStream<Void>
     private let queues = Mutex<[Queue: Worker]>([:])
     private let backlog: Worker
@@ -24,17 +26,20 @@ final class ForwardWorker: Service {
     ///   - engine: returns the engine in force.
     ///   - replacements: yields when the engine is replaced, possibly with other addresses.
     ///   - pause: the time between two checks for due notifications.
+    ///   - states: records successes and failures, for metrics.
     init(
         engine: @escaping @Sendable () -> Engine,
         replacements: AsyncStream<Void> = AsyncStream { _ in },
-        pause: Duration = Worker.pause, logger: Logger
+        pause: Duration = Worker.pause, logger: Logger, states: WorkerStates = WorkerStates()
     ) {
         self.engine = engine
         self.replacements = replacements
         self.pause = pause
         self.logger = logger
+        self.states = states
         backlog = Worker(
-            "checking the forwarding backlog failed", every: Worker.backlogPause, logger: logger
+            .forwardsBacklog, "checking the forwarding backlog failed",
+            every: Worker.backlogPause, logger: logger, states: states
         ) {
             try await engine().forwarding.refreshStates()
             return 0
@@ -75,7 +80,8 @@ final class ForwardWorker: Service {
 
     private func worker(of queue: Queue) -> Worker {
         Worker(
-            "forwarding notifications failed", every: pause, logger: logger
+            .forwards, "forwarding notifications failed", every: pause, logger: logger,
+            states: states
         ) { [engine] in
             let engine = engine()
             let found = engine.forwarding.queues.first {

@@ -1,4 +1,5 @@
 import Engine
+import HTTPServer
 import Logging
 import ServiceLifecycle
 import Storage
@@ -22,40 +23,49 @@ struct ReconciliationWorker: Service {
     ///   - engine: returns the engine in force, for each batch of work.
     ///   - pause: the time between two checks for due purchases.
     ///   - asksForLost: whether missed notifications are backfilled, too.
+    ///   - states: records successes and failures, for metrics.
     init(
         engine: @escaping @Sendable () -> Engine, pause: Duration = Worker.pause,
-        asksForLost: Bool = true, logger: Logger
+        asksForLost: Bool = true, logger: Logger, states: WorkerStates = WorkerStates()
     ) {
         let due = [
-            Worker.Step(failure: "checking due purchases failed") {
+            Worker.Step(work: .checks, failure: "checking due purchases failed") {
                 try await engine().reconciliation.reconcileDue(limit: Self.batch)
             },
-            Worker.Step(failure: "responding to consumption inquiries failed") {
+            Worker.Step(work: .consumption, failure: "responding to consumption inquiries failed") {
                 try await engine().consumption.respondToInquiries()
             },
         ]
         let seatSteps = [
-            Worker.Step(failure: "reporting claims on seats failed") {
+            Worker.Step(work: .seatReports, failure: "reporting claims on seats failed") {
                 try await engine().seats.report()
             },
-            Worker.Step(failure: "comparing seats with the App Store failed") {
+            Worker.Step(
+                work: .seatComparisons, failure: "comparing seats with the App Store failed"
+            ) {
                 try await engine().seats.compare()
             },
         ]
-        seats = Worker(every: pause, logger: logger) { seatSteps }
-        let missed = Worker.Step(failure: "backfilling missed notifications failed") {
+        seats = Worker(every: pause, logger: logger, states: states) { seatSteps }
+        let missed = Worker.Step(
+            work: .backfill, failure: "backfilling missed notifications failed"
+        ) {
             try await engine().backfill.run()
         }
-        checks = Worker(every: pause, logger: logger) {
+        checks = Worker(every: pause, logger: logger, states: states) {
             guard asksForLost else { return due }
             return engine().backfill.isFailing ? due + [missed] : [missed] + due
         }
-        let walk = Worker("reading the notification history failed", every: pause, logger: logger) {
+        let walk = Worker(
+            .history, "reading the notification history failed", every: pause, logger: logger,
+            states: states
+        ) {
             try await engine().backfill.walkHistory()
         }
         walks = asksForLost ? [walk] : []
         backlog = Worker(
-            "measuring the backlog of checks failed", every: Worker.backlogPause, logger: logger
+            .checksBacklog, "measuring the backlog of checks failed",
+            every: Worker.backlogPause, logger: logger, states: states
         ) {
             try await engine().reconciliation.refreshStates()
             return 0

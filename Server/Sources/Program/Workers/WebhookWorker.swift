@@ -1,4 +1,5 @@
 import Engine
+import HTTPServer
 import Ledger
 import Logging
 import ServiceLifecycle
@@ -23,20 +24,25 @@ final class WebhookWorker: Service {
     private let engine: @Sendable () -> Engine
     private let pause: Duration
     private let logger: Logger
+    private let states: WorkerStates
     private let lines = Mutex<[Key: Line]>([:])
     private let backlog: Worker
 
     /// - Parameters:
     ///   - engine: returns the engine in force.
     ///   - pause: the time between two checks for new events.
+    ///   - states: records successes and failures, for metrics.
     init(
-        engine: @escaping @Sendable () -> Engine, pause: Duration = Worker.pause, logger: Logger
+        engine: @escaping @Sendable () -> Engine, pause: Duration = Worker.pause, logger: Logger,
+        states: WorkerStates = WorkerStates()
     ) {
         self.engine = engine
         self.pause = pause
         self.logger = logger
+        self.states = states
         backlog = Worker(
-            "checking the webhooks' backlog failed", every: Worker.backlogPause, logger: logger
+            .webhooksBacklog, "checking the webhooks' backlog failed",
+            every: Worker.backlogPause, logger: logger, states: states
         ) {
             try await engine().webhooks.refreshStates()
             return 0
@@ -111,15 +117,15 @@ final class WebhookWorker: Service {
             try await engine().webhooks.all(of: key.app).first { $0.id == key.webhook }
         }
         let steps = [
-            Worker.Step(failure: "reading events for a webhook failed") {
+            Worker.Step(work: .webhookEvents, failure: "reading events for a webhook failed") {
                 guard let webhook = try await find() else { return 0 }
                 return try await engine().webhooks.enqueueDeliveries(to: webhook)
             },
-            Worker.Step(failure: "delivering to a webhook failed") {
+            Worker.Step(work: .webhooks, failure: "delivering to a webhook failed") {
                 guard let webhook = try await find() else { return 0 }
                 return try await engine().webhooks.deliverDue(to: webhook)
             },
         ]
-        return Worker(every: pause, logger: logger) { steps }
+        return Worker(every: pause, logger: logger, states: states) { steps }
     }
 }

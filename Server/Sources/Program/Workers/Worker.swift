@@ -20,6 +20,8 @@ final class Worker: Service {
 
     /// One kind of work.
     struct Step: Sendable {
+        /// What the step does, for metrics.
+        let work: Work
         /// The log message if a batch fails.
         let failure: Logger.Message
         /// Does a batch of due work and returns its size; 0 if nothing is left.
@@ -29,28 +31,34 @@ final class Worker: Service {
     private let pause: Duration
     private let pausesFirst: Bool
     private let logger: Logger
+    private let states: WorkerStates
     private let steps: @Sendable () -> [Step]
     private let line = KeyedLock()
 
     /// - Parameters:
     ///   - pausesFirst: whether to pause before the first run, too.
+    ///   - states: records successes and failures, for metrics.
     ///   - steps: returns the steps of the next run.
     init(
         every pause: Duration, pausesFirst: Bool = false, logger: Logger,
+        states: WorkerStates = WorkerStates(),
         steps: @escaping @Sendable () -> [Step]
     ) {
         self.pause = pause
         self.pausesFirst = pausesFirst
         self.logger = logger
+        self.states = states
         self.steps = steps
     }
 
     /// A worker with one step.
     convenience init(
-        _ failure: Logger.Message, every pause: Duration, logger: Logger,
-        batch: @escaping @Sendable () async throws -> Int
+        _ work: Work, _ failure: Logger.Message, every pause: Duration, logger: Logger,
+        states: WorkerStates = WorkerStates(), batch: @escaping @Sendable () async throws -> Int
     ) {
-        self.init(every: pause, logger: logger) { [Step(failure: failure, batch: batch)] }
+        self.init(every: pause, logger: logger, states: states) {
+            [Step(work: work, failure: failure, batch: batch)]
+        }
     }
 
     func run() async {
@@ -89,11 +97,15 @@ final class Worker: Service {
     private func run(_ step: Step) async -> Bool {
         var batches = 0
         do {
-            while batches < Self.batchesMax, !Task.isCancelled, try await step.batch() > 0 {
+            while batches < Self.batchesMax, !Task.isCancelled {
+                let count = try await step.batch()
+                states.recordSuccess(of: step.work.rawValue, at: .machine)
+                guard count > 0 else { break }
                 batches += 1
             }
             return true
         } catch {
+            states.recordFailure(of: step.work.rawValue)
             logger.error(step.failure, metadata: ["error": "\(error)"])
             return batches > 0
         }
@@ -115,61 +127,95 @@ extension Worker {
     ///
     /// - Parameter engine: returns the engine in force, for each batch of work.
     static func transitions(
-        engine: @escaping @Sendable () -> Engine, pause: Duration = pause, logger: Logger
+        engine: @escaping @Sendable () -> Engine, pause: Duration = pause, logger: Logger,
+        states: WorkerStates = WorkerStates()
     ) -> Worker {
         let steps = [
-            Step(failure: "emitting time-based events failed") {
+            Step(work: .transitions, failure: "emitting time-based events failed") {
                 try await engine().events.emitTimeBased()
             },
-            Step(failure: "deriving rows about money failed") {
+            Step(work: .money, failure: "deriving rows about money failed") {
                 try await engine().reporting.fillMoney()
             },
-            Step(failure: "adding up movements of money failed") {
+            Step(work: .moneySums, failure: "adding up movements of money failed") {
                 try await engine().reporting.addUpMoney()
             },
-            Step(failure: "events were not numbered") {
+            Step(work: .numbering, failure: "events were not numbered") {
                 try await engine().events.numberEvents()
                 return 0
             },
-            Step(failure: "writing rows about customers failed") {
+            Step(work: .customerRows, failure: "writing rows about customers failed") {
                 try await engine().customers.show()
             },
         ]
-        return Worker(every: pause, logger: logger) { steps }
+        return Worker(every: pause, logger: logger, states: states) { steps }
     }
 
     /// Records when keys were last used.
     static func keyUses(of server: PerennialServer, logger: Logger) -> Worker {
-        Worker("recording the use of keys failed", every: .seconds(60), logger: logger) {
+        Worker(
+            .keyUses, "recording the use of keys failed", every: .seconds(60), logger: logger,
+            states: server.workers
+        ) {
             try await server.recordKeyUses()
             return 0
         }
     }
 
     /// Fetches the App Store's report files, as soon as Apple should have them.
-    static func reports(engine: @escaping @Sendable () -> Engine, logger: Logger) -> Worker {
-        Worker("fetching report files failed", every: .seconds(60), logger: logger) {
+    static func reports(
+        engine: @escaping @Sendable () -> Engine, logger: Logger,
+        states: WorkerStates = WorkerStates()
+    ) -> Worker {
+        Worker(
+            .appleReports, "fetching report files failed", every: .seconds(60), logger: logger,
+            states: states
+        ) {
             try await engine().appleReports.fetch()
         }
     }
 
     /// Keeps the database's statistics up to date while its tables grow quickly.
-    static func statistics(engine: Engine, logger: Logger) -> Worker {
-        let step = Step(failure: "collecting statistics of tables failed") {
+    static func statistics(
+        engine: Engine, logger: Logger, states: WorkerStates = WorkerStates()
+    ) -> Worker {
+        let step = Step(work: .statistics, failure: "collecting statistics of tables failed") {
             _ = try await engine.maintenance.refreshStatistics()
             return 0
         }
-        return Worker(every: .seconds(1), logger: logger) { [step] }
+        return Worker(every: .seconds(1), logger: logger, states: states) { [step] }
     }
 
     /// Creates the tables of coming months daily, if the database stores documents by month. The
     /// tables reach three months ahead. Pauses first, because the start has just created them, or
     /// could not because another process held a lock.
-    static func partitions(engine: Engine, logger: Logger) -> Worker {
-        let step = Step(failure: "creating tables of coming months failed") {
+    static func partitions(
+        engine: Engine, logger: Logger, states: WorkerStates = WorkerStates()
+    ) -> Worker {
+        let step = Step(work: .partitions, failure: "creating tables of coming months failed") {
             try await engine.maintenance.createPartitions()
             return 0
         }
-        return Worker(every: .seconds(86_400), pausesFirst: true, logger: logger) { [step] }
+        return Worker(
+            every: .seconds(86_400), pausesFirst: true, logger: logger, states: states
+        ) { [step] }
+    }
+
+    /// The time between two measurements of the database.
+    static let measurementPause = Duration.seconds(15)
+
+    /// Measures the database, for metrics.
+    static func measurements(
+        engine: @escaping @Sendable () -> Engine, logger: Logger,
+        states: WorkerStates = WorkerStates()
+    ) -> Worker {
+        Worker(
+            .measurements, "measuring the database failed", every: measurementPause,
+            logger: logger, states: states
+        ) {
+            let engine = engine()
+            try await engine.measurements.refresh(isReady: await engine.isReady())
+            return 0
+        }
     }
 }

@@ -64,6 +64,33 @@ import Testing
                 """)
     }
 
+    @Test
+    func `the metrics of the program say when its certificate ends, and how full its disk is`()
+        async throws
+    {
+        let said = try await BuiltProgram.output(
+            of: """
+                \(Self.start)
+                metrics() {
+                    curl --silent --cacert root.pem --max-time 30 "https://localhost:$port/metrics"
+                }
+                export -f metrics; export port
+                timeout 60 bash -c 'until metrics | grep -q "^perennial_database_ready"; do :; done'
+                metrics
+                echo "now $(date +%s)"
+                """)
+        func value(_ name: String) throws -> Int {
+            let line = said.split(separator: "\n").first { $0.hasPrefix("\(name) ") }
+            return try #require(line.flatMap { Int($0.dropFirst(name.count + 1)) }, "\(name)")
+        }
+        let rest = try value("perennial_certificate_end_time_seconds") - value("now")
+        #expect((6 * 86_400...7 * 86_400).contains(rest))
+        let size = try value("perennial_disk_size_bytes")
+        #expect((1..<size).contains(try value("perennial_disk_free_bytes")))
+        #expect(try value("perennial_database_ready") == 1)
+        #expect(said.contains(#"perennial_worker_success_time_seconds{work="measurements"}"#))
+    }
+
     @Test func `a server with a certificate that cannot be used does not start`() async throws {
         let said = try await BuiltProgram.output(
             of: """

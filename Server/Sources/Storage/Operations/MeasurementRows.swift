@@ -1,0 +1,55 @@
+import Ledger
+
+/// How far the derived rows and the event log are behind, for metrics. Each query reads a limited
+/// number of rows.
+package struct MeasurementRows: RowGroup {
+    package let tx: DatabaseSession
+
+    /// The maximum number of rows that one query counts.
+    package static let countMax = 10_000
+
+    /// The committed events of an app that have no numbers yet, so that nobody can read them.
+    package func unnumberedEvents(of app: AppID) throws(StorageFailure) -> QueueBacklog {
+        guard dialect == .postgres else { return QueueBacklog(count: 0, oldest: nil) }
+        return try backlog(
+            "SELECT count(*), min(known_at_ms) FROM (SELECT known_at_ms FROM pending_events "
+                + "WHERE app = $1 ORDER BY position LIMIT $2) AS waiting", of: app)
+    }
+
+    /// The changes of purchases that are not in the sums of movements yet. If there are more than
+    /// ``countMax``, the oldest may be missing.
+    package func unsummedChanges(of app: AppID) throws(StorageFailure) -> QueueBacklog {
+        try backlog(
+            "SELECT count(*), min(known_at_ms) FROM (SELECT known_at_ms FROM money_changes "
+                + "WHERE app = $1 LIMIT $2) AS waiting", of: app)
+    }
+
+    /// Since when the oldest change that time alone causes is due; nil if none is.
+    package func oldestDueTransition(
+        of app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Instant? {
+        try connection.firstRow(
+            "SELECT next_change_at_ms FROM purchases WHERE app = $1 AND next_change_at_ms <= $2 "
+                + "ORDER BY next_change_at_ms LIMIT 1",
+            [.text(app.rawValue), .integer(now.milliseconds)]
+        ) { row throws(StorageFailure) in try row.instant() }
+    }
+
+    /// The size of the database in bytes, without SQLite's write-ahead log. Of a distributed
+    /// PostgreSQL, the part on the coordinator.
+    package func databaseBytes() throws(StorageFailure) -> Int64 {
+        try connection.number(
+            dialect == .sqlite
+                ? "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+                : "SELECT pg_database_size(current_database())")
+    }
+
+    private func backlog(
+        _ select: String, of app: AppID
+    ) throws(StorageFailure) -> QueueBacklog {
+        try connection.rows(select, [.text(app.rawValue), .integer(Int64(Self.countMax))]) {
+            row throws(StorageFailure) in
+            QueueBacklog(count: try row.count(), oldest: try row.optionalInstant())
+        }[0]
+    }
+}

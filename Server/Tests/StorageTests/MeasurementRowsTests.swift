@@ -1,0 +1,85 @@
+import Ledger
+import Testing
+
+@testable import Engine
+@testable import Storage
+
+@Suite struct MeasurementRowsTests {
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `events without numbers are counted, with the time of the oldest`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            for number in 1...3 { try await store.tell(number, of: "anna") }
+            let waiting = try await store.read { try $0.measurements.unnumberedEvents(of: app) }
+            let others = try await store.read { try $0.measurements.unnumberedEvents(of: "cats") }
+            #expect(others == QueueBacklog(count: 0, oldest: nil))
+            // SQLite numbers events when they are committed.
+            #expect(
+                waiting
+                    == (store.driver.dialect == .sqlite
+                        ? QueueBacklog(count: 0, oldest: nil)
+                        : QueueBacklog(count: 3, oldest: now + .seconds(1))))
+            try await store.numberEvents()
+            let rest = try await store.read { try $0.measurements.unnumberedEvents(of: app) }
+            #expect(rest == QueueBacklog(count: 0, oldest: nil))
+        }
+    }
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `the oldest change that time alone causes is found once it is due`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                let document = document(1)
+                _ = try tx.documents.insert(document)
+                try DocumentRecorder(tx).project([fact("t")], from: document)
+            }
+            let due = try await store.driver.read { connection in
+                Instant(
+                    milliseconds: try connection.number(
+                        "SELECT min(next_change_at_ms) FROM purchases"))
+            }
+            for (moment, since) in [(due - .milliseconds(1), nil), (due, due)]
+                as [(Instant, Instant?)]
+            {
+                let found = try await store.read {
+                    try $0.measurements.oldestDueTransition(of: app, at: moment)
+                }
+                #expect(found == since)
+            }
+        }
+    }
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `changes that the sums about money lack are counted, with the time of the oldest`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            for (name, seconds) in [("birds", 3), ("birds", 2), ("cats", 1)] {
+                _ = try await store.driver.write { connection in
+                    try connection.run(
+                        "INSERT INTO money_changes (app, environment, purchase, known_at_ms, "
+                            + "changes) VALUES ($1, 'production', '1', $2, $3)",
+                        [
+                            .text(name), .integer((now + .seconds(seconds)).milliseconds),
+                            .bytes([0]),
+                        ])
+                }
+            }
+            let waiting = try await store.read { try $0.measurements.unsummedChanges(of: app) }
+            #expect(waiting == QueueBacklog(count: 2, oldest: now + .seconds(2)))
+            let none = try await store.read { try $0.measurements.unsummedChanges(of: "dogs") }
+            #expect(none == QueueBacklog(count: 0, oldest: nil))
+        }
+    }
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `a database has a size`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let bytes = try await store.read { try $0.measurements.databaseBytes() }
+            #expect(bytes > 100_000)
+        }
+    }
+}
