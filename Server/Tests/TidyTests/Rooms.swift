@@ -23,7 +23,7 @@ enum Rooms {
             "Connections", "Dashboard", "OpenAPI", "Problems", "Requests", "RevenueCat",
         ],
         "Ledger": ["Time"],
-        "Program": ["Commands", "Composition", "Configuration", "Development", "Workers"],
+        "Program": ["Backups", "Commands", "Composition", "Configuration", "Development", "Workers"],
         "Simulator": [
             "ControlPlane", "Devices", "Faults", "GroundTruth", "Kernel", "Lifecycle",
             "Notifications", "OCSP", "Population", "Receipts", "SalesReports", "Scenarios",

@@ -77,13 +77,8 @@ struct ServeCommand: AsyncParsableCommand {
                 inPlaceOf: options.configPath)
             try server.encodeDescription()
             let backups = backups(of: file, settings, logger)
-            if let backups { server.readsBackups = { backups.state } }
             let certificate = certificate(of: file, now, logger)
-            server.readings = {
-                ProcessReadings(
-                    certificateEnd: certificate?.live.current.end,
-                    disk: DatabaseDisk.space(for: settings.database))
-            }
+            connect(backups, certificate, settings, to: &server)
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
             if let dashboard = file.dashboard {
                 try await FirstOperator.printLink(dashboard, assembly.engine)
@@ -91,8 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
             let reload = ConfigurationReload(
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
                 backup: file.backup, certificate: certificate, stores: stores, clockFrom: clockFrom,
-                roots: roots,
-                logger: logger, read: readAgain)
+                roots: roots, logger: logger, read: readAgain)
             var services = services(of: live, logger)
             services.append(ReloadOnSignal(reload: reload, signals: signals))
             if let places {
@@ -118,6 +112,19 @@ struct ServeCommand: AsyncParsableCommand {
             engine: assembly.engine, logger: logger,
             logLinesDropped: { LineLog.standardError.droppedCount }, refreshClock: refreshClock,
             refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)))
+    }
+
+    /// Lets the server's metrics and pages read what the process does besides requests.
+    private func connect(
+        _ backups: BackupWorker?, _ certificate: CertificateReload?, _ settings: ProcessSettings,
+        to server: inout PerennialServer
+    ) {
+        if let backups { server.readsBackups = { backups.state } }
+        server.readings = {
+            ProcessReadings(
+                certificateEnd: certificate?.live.current.end,
+                disk: DatabaseDisk.space(for: settings.database))
+        }
     }
 
     private func backups(
