@@ -50,54 +50,61 @@ private struct Row {
 @Suite struct ContinuationTests {
     private static let rows = [
         Row(
-            name: "paid, renews", facts: [period(), news(renews)], at: start + .days(3),
+            name: "a paid period whose renewal is on", facts: [period(), news(renews)],
+            at: start + .days(3),
             state: .paid, until: end, willRenew: true,
             sentence: "Paid until 2026-02-01 00:00 UTC, then renews."),
         Row(
-            name: "paid, cancelled", facts: [period(), news(cancelled)], at: start + .days(3),
+            name: "a paid period whose renewal is off", facts: [period(), news(cancelled)],
+            at: start + .days(3),
             state: .paid, until: end, willRenew: false,
             sentence: "Paid until 2026-02-01 00:00 UTC, will not renew."),
         Row(
-            name: "paid, not known", facts: [period()], at: start + .days(3), state: .paid,
+            name: "a paid period without renewal information", facts: [period()],
+            at: start + .days(3), state: .paid,
             until: end, willRenew: nil, sentence: "Paid until 2026-02-01 00:00 UTC."),
         Row(
-            name: "paid, a downgrade takes the entitlement", facts: [period(), news(downgrades)],
+            name: "after a paid period, a downgrade ends the entitlement",
+            facts: [period(), news(downgrades)],
             at: start + .days(3), state: .paid, until: end, willRenew: false,
             sentence: "Paid until 2026-02-01 00:00 UTC, then changes to pro.monthly."),
         Row(
-            name: "paid, a downgrade keeps the entitlement", facts: [period(), news(downgrades)],
+            name: "after a paid period, a downgrade keeps the entitlement",
+            facts: [period(), news(downgrades)],
             at: start + .days(3), entitlement: "pro", state: .paid, until: end, willRenew: true,
             sentence: "Paid until 2026-02-01 00:00 UTC, then renews as pro.monthly."),
         Row(
-            name: "trial, a downgrade takes the entitlement",
+            name: "after a trial, a downgrade ends the entitlement",
             facts: [period { $0.terms = .trial }, news(downgrades)], at: start + .days(3),
             state: .trial, until: end, willRenew: false,
             sentence: "Free trial until 2026-02-01 00:00 UTC, then changes to pro.monthly."),
         Row(
-            name: "offer, renews",
+            name: "a period with an offer whose renewal is on",
             facts: [
                 period { ($0.terms, $0.offer) = (.offer, Offer(.code, id: "spring")) },
                 news(renews),
             ], at: start + .days(3), state: .offer, until: end, willRenew: true,
             sentence: "On an offer code until 2026-02-01 00:00 UTC, then renews."),
         Row(
-            name: "in grace", facts: [period(), news(inGrace, on: end)], at: end + .days(3),
+            name: "a failed payment in grace", facts: [period(), news(inGrace, on: end)],
+            at: end + .days(3),
             state: .grace, until: grace, willRenew: true,
             sentence: "The App Store could not collect the renewal and grants a grace period "
                 + "until 2026-02-17 00:00 UTC."),
         Row(
-            name: "after grace, not reported yet", facts: [period(), news(inGrace, on: end)],
+            name: "grace has ended, and no document reports this",
+            facts: [period(), news(inGrace, on: end)],
             at: grace + .days(3), state: .retry, until: grace, willRenew: true,
             sentence: "The App Store could not collect the renewal of 2026-02-01 00:00 UTC, the "
                 + "grace period ended on 2026-02-17 00:00 UTC, and the App Store keeps trying."),
         Row(
-            name: "after grace, as reported",
+            name: "grace has ended, and a document reports this",
             facts: [period(), news(inGrace, on: end), news(inRetry, on: grace)],
             at: grace + .days(3), state: .retry, until: grace, willRenew: true,
             sentence: "The App Store could not collect the renewal of 2026-02-01 00:00 UTC, the "
                 + "grace period ended on 2026-02-17 00:00 UTC, and the App Store keeps trying."),
         Row(
-            name: "after grace, as reported by an older document",
+            name: "grace that a legacy document reported has ended",
             facts: [
                 period(), news(inGrace, on: end, .legacy),
                 news(inRetry, on: grace + .days(1)),
@@ -105,12 +112,13 @@ private struct Row {
             sentence: "The App Store could not collect the renewal of 2026-02-01 00:00 UTC, the "
                 + "grace period ended on 2026-02-17 00:00 UTC, and the App Store keeps trying."),
         Row(
-            name: "without grace", facts: [period(), news(inRetry, on: end)], at: end + .days(3),
+            name: "a failed payment without grace", facts: [period(), news(inRetry, on: end)],
+            at: end + .days(3),
             state: .retry, until: end, willRenew: true,
             sentence: "The App Store could not collect the renewal of 2026-02-01 00:00 UTC and "
                 + "keeps trying."),
         Row(
-            name: "given up after grace",
+            name: "the App Store gave up after grace",
             facts: [
                 period(), news(inGrace, on: end), news(inRetry, on: grace),
                 news(gaveUp, on: end + .days(60)),
@@ -118,13 +126,13 @@ private struct Row {
             sentence: "Ended because the App Store could not collect the renewal of "
                 + "2026-02-01 00:00 UTC."),
         Row(
-            name: "renewal turned off in grace, without a reason",
+            name: "renewal was switched off in grace, without a reason",
             facts: [
                 period(), news(inGrace, on: end), news(cancelled, on: end + .days(2)),
             ], at: end + .days(3), state: .expired, until: end + .days(2), willRenew: false,
             sentence: "Ended, as renewal was switched off, on 2026-02-03 00:00 UTC."),
         Row(
-            name: "cancelled and over",
+            name: "a cancelled subscription has ended",
             facts: [
                 period(),
                 news(
@@ -133,7 +141,7 @@ private struct Row {
             ], at: end + .days(1), state: .expired, until: end, willRenew: false,
             sentence: "Cancelled by the customer, and ended on 2026-02-01 00:00 UTC."),
         Row(
-            name: "changed, and the entitlement is over",
+            name: "a change of product has ended the entitlement",
             facts: [
                 period(), news(downgrades),
                 period {
@@ -143,7 +151,7 @@ private struct Row {
             ], at: end + .days(1), state: .expired, until: end, willRenew: false,
             sentence: "Changed to pro.monthly on 2026-02-01 00:00 UTC."),
         Row(
-            name: "refunded",
+            name: "a refunded period",
             facts: [
                 period { $0.revocation = Revocation(at: start + .days(2), kind: .refund) },
                 news(cancelled),

@@ -28,27 +28,27 @@ import Testing
 
     static let lives = [
         Life(
-            testDescription: "1, 6: bought and renewed",
+            testDescription: "1, 6: a purchase is renewed",
             steps: [.buy("pro.monthly"), .waits("P2M")], story: [bought, renewed, renewed]),
         Life(
             testDescription: "2, 5: a trial converts", steps: [.buy("pro.yearly"), .waits("P1W")],
             story: ["SUBSCRIBED/INITIAL_BUY 1 pro.yearly", "DID_RENEW 1 pro.yearly"]),
         Life(
-            testDescription: "7, 8: renewal off and on",
+            testDescription: "7, 8: renewal is switched off and on again",
             steps: [.buy("pro.monthly"), .does(.cancel), .does(.resume), .waits("P1M")],
             story: [
                 bought, renewalOff + " 1 pro.monthly",
                 "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED 1 pro.monthly", renewed,
             ]),
         Life(
-            testDescription: "9, 41: expires after cancelling, and comes back",
+            testDescription: "9, 41: a cancelled subscription expires, and is bought again",
             steps: [.buy("pro.monthly"), .does(.cancel), .waits("P2M"), .buy("pro.monthly")],
             story: [
                 bought, renewalOff + " 1 pro.monthly", "EXPIRED/VOLUNTARY 2 pro.monthly",
                 "SUBSCRIBED/RESUBSCRIBE 1 pro.monthly",
             ]),
         Life(
-            testDescription: "42: comes back to another product",
+            testDescription: "42: a former customer buys another product",
             steps: [.buy("pro.monthly"), .does(.cancel), .waits("P1M"), .buy("plus.monthly")],
             story: [
                 bought, renewalOff + " 1 pro.monthly", "EXPIRED/VOLUNTARY 2 pro.monthly",
@@ -64,37 +64,37 @@ import Testing
                 "DID_RENEW/BILLING_RECOVERY 1 pro.monthly",
             ]),
         Life(
-            testDescription: "11, 12: recovered in grace",
+            testDescription: "11, 12: a failed payment recovers in grace",
             steps: [
                 .buy("pro.monthly"), .does(.failBilling), .waits("P36D"), .does(.recoverBilling),
             ],
             story: [bought, inGrace, "DID_RENEW/BILLING_RECOVERY 1 pro.monthly"]),
         Life(
-            testDescription: "13, 15: grace runs out, then the retries",
+            testDescription: "13, 15: grace ends, and later billing retry ends",
             steps: [.buy("pro.monthly"), .does(.failBilling), .waits("P6M")],
             story: [
                 bought, inGrace, "GRACE_PERIOD_EXPIRED 3 pro.monthly",
                 "EXPIRED/BILLING_RETRY 2 pro.monthly",
             ]),
         Life(
-            testDescription: "16: cancelled in grace",
+            testDescription: "16: a customer cancels in grace",
             steps: [.buy("pro.monthly"), .does(.failBilling), .waits("P36D"), .does(.cancel)],
             story: [
                 bought, inGrace, renewalOff + " 2 pro.monthly", "EXPIRED/VOLUNTARY 2 pro.monthly",
             ]),
         Life(
-            testDescription: "17: upgraded at once",
+            testDescription: "17: an upgrade takes effect at once",
             steps: [.buy("pro.monthly"), .waits("P10D"), .changes("premium.monthly")],
             story: [bought, "DID_CHANGE_RENEWAL_PREF/UPGRADE 1 premium.monthly"]),
         Life(
-            testDescription: "18, 20: downgraded at the end",
+            testDescription: "18, 20: a downgrade takes effect at the end of the period",
             steps: [.buy("pro.monthly"), .changes("plus.monthly"), .waits("P1M")],
             story: [
                 bought, "DID_CHANGE_RENEWAL_PREF/DOWNGRADE 1 pro.monthly",
                 "DID_RENEW 1 plus.monthly",
             ]),
         Life(
-            testDescription: "19: a downgrade is taken back",
+            testDescription: "19: a downgrade is undone before it takes effect",
             steps: [
                 .buy("pro.monthly"), .changes("plus.monthly"), .changes("pro.monthly"),
                 .waits("P1M"),
@@ -104,14 +104,14 @@ import Testing
                 "DID_CHANGE_RENEWAL_PREF 1 pro.monthly", renewed,
             ]),
         Life(
-            testDescription: "22: to another duration of the same level",
+            testDescription: "22: a change to a longer period waits for the end of the present one",
             steps: [.buy("pro.monthly"), .changes("pro.yearly"), .waits("P1M")],
             story: [
                 bought, "DID_CHANGE_RENEWAL_PREF/DOWNGRADE 1 pro.monthly",
                 "DID_RENEW 1 pro.yearly",
             ]),
         Life(
-            testDescription: "23, 27: refunded, and the refund reversed",
+            testDescription: "23, 27: a refund is reversed",
             steps: [
                 .buy("pro.monthly"), .waits("P3D"), .does(.refund()), .waits("P3D"),
                 .does(.reverseRefund()), .waits("P1M"),
@@ -121,15 +121,15 @@ import Testing
                 "EXPIRED/VOLUNTARY 2 pro.monthly",
             ]),
         Life(
-            testDescription: "27: reversed after the period's end",
+            testDescription: "27: a refund is reversed after the end of the period",
             steps: [.buy("pro.monthly"), .does(.refund()), .waits("P2M"), .does(.reverseRefund())],
             story: [bought, "REFUND 5 pro.monthly", "REFUND_REVERSED 2 pro.monthly"]),
         Life(
-            testDescription: "46: ends for another reason",
+            testDescription: "46: a subscription ends for another reason",
             steps: [.buy("pro.monthly"), .does(.expire)],
             story: [bought, "EXPIRED 2 pro.monthly"]),
         Life(
-            testDescription: "upgrade by buying within the group",
+            testDescription: "a purchase of a higher product in the same group is an upgrade",
             steps: [.buy("pro.monthly"), .buy("premium.monthly")],
             story: [bought, "DID_CHANGE_RENEWAL_PREF/UPGRADE 1 premium.monthly"]),
     ]
@@ -174,7 +174,7 @@ import Testing
         #expect(zip(known, known.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test func `billing that failed and recovered within the period sends no notification`()
+    @Test func `if billing fails and recovers within the period, no notification is sent`()
         async throws
     {
         let stage = try Stage()

@@ -32,7 +32,7 @@ import Testing
 
     static let turns = [
         Turn(
-            testDescription: "1: at full price", steps: [.buy("pro.monthly", "none")],
+            testDescription: "1: a purchase at full price", steps: [.buy("pro.monthly", "none")],
             told: ["SUBSCRIBED/INITIAL_BUY 1 pro.monthly: 9990, then 9990"],
             rows: [.firstPurchase]),
         Turn(
@@ -42,7 +42,8 @@ import Testing
                 "DID_RENEW 1 pro.monthly: 9990, then 9990",
             ], rows: [.firstPurchaseTrial, .trialConverts]),
         Turn(
-            testDescription: "3: pay as you go, twice", steps: [.buy("basic"), .waits("P2M")],
+            testDescription: "3: an offer for two periods that is paid as you go",
+            steps: [.buy("basic"), .waits("P2M")],
             told: [
                 "SUBSCRIBED/INITIAL_BUY 1 basic: 1 PAY_AS_YOU_GO P1M 1990,"
                     + " then 1 PAY_AS_YOU_GO P1M 1990",
@@ -50,13 +51,14 @@ import Testing
                 "DID_RENEW 1 basic: 4990, then 4990",
             ], rows: [.firstPurchasePayAsYouGo, .renewal, .renewal]),
         Turn(
-            testDescription: "4: pay up front", steps: [.buy("pro.yearly"), .waits("P6M")],
+            testDescription: "4: an offer that is paid up front",
+            steps: [.buy("pro.yearly"), .waits("P6M")],
             told: [
                 "SUBSCRIBED/INITIAL_BUY 1 pro.yearly: 1 PAY_UP_FRONT P6M 29990, then 59990",
                 "DID_RENEW 1 pro.yearly: 59990, then 59990",
             ], rows: [.firstPurchasePayUpFront, .renewal]),
         Turn(
-            testDescription: "36: a code, first time, instead of the trial",
+            testDescription: "36: a code at the first purchase replaces the trial",
             steps: [.buy("pro.monthly", "NEWCAT"), .waits("P2M")],
             told: [
                 "SUBSCRIBED/INITIAL_BUY 1 pro.monthly: 3 NEWCAT PAY_AS_YOU_GO P1M 990,"
@@ -87,7 +89,7 @@ import Testing
                 "DID_RENEW 1 pro.monthly: 9990, then 9990",
             ], rows: [.offerOnActive, .renewal, .renewal, .renewal]),
         Turn(
-            testDescription: "37: three months up front from the next billing",
+            testDescription: "37: three months are paid up front at the next billing",
             steps: [
                 .buy("pro.monthly", "none"), .buy("pro.monthly", "promo.front"), .waits("P4M"),
             ],
@@ -97,7 +99,7 @@ import Testing
                 "DID_RENEW 1 pro.monthly: 9990, then 9990",
             ]),
         Turn(
-            testDescription: "37: a code on an active subscription, renewal being off",
+            testDescription: "37: a code on an active subscription switches renewal on again",
             steps: [
                 .buy("pro.monthly", "none"), .does(.cancel), .redeem("ANYCAT"), .waits("P1M"),
             ],
@@ -108,14 +110,14 @@ import Testing
                 "DID_RENEW 1 pro.monthly: 3 ANYCAT FREE_TRIAL P1M 0, then 9990",
             ], rows: [.offerOnActive, .renewalOn, .renewal]),
         Turn(
-            testDescription: "38: an offer that upgrades",
+            testDescription: "38: an offer for an upgrade takes effect at once",
             steps: [.buy("basic", "none"), .waits("P1W"), .buy("pro.monthly", "promo.half")],
             told: [
                 "OFFER_REDEEMED/UPGRADE 1 pro.monthly: 2 promo.half PAY_AS_YOU_GO P1M 4990,"
                     + " then 2 promo.half PAY_AS_YOU_GO P1M 4990"
             ], rows: [.offerUpgrade]),
         Turn(
-            testDescription: "39, 20: an offer that downgrades",
+            testDescription: "39, 20: an offer for a downgrade takes effect at the renewal",
             steps: [.buy("pro.monthly", "none"), .buy("basic", "promo.basic"), .waits("P2M")],
             told: [
                 "OFFER_REDEEMED/DOWNGRADE 1 pro.monthly: 9990,"
@@ -140,13 +142,13 @@ import Testing
                 "SUBSCRIBED/RESUBSCRIBE 1 pro.monthly: 4 comeback PAY_AS_YOU_GO P1M 2990, then 9990"
             ], rows: [.offerAfterLapse]),
         Turn(
-            testDescription: "an offer settles a payment that is retried",
+            testDescription: "a customer in billing retry subscribes again with an offer",
             steps: inRetry + [.buy("pro.monthly", "promo.free")],
             told: [
                 "SUBSCRIBED/RESUBSCRIBE 1 pro.monthly: 2 promo.free FREE_TRIAL P1M 0, then 9990"
             ]),
         Turn(
-            testDescription: "a promotional offer takes the place of the introductory one",
+            testDescription: "a promotional offer replaces the rest of the introductory offer",
             steps: [.buy("basic"), .buy("basic", "promo.basic"), .waits("P2M")],
             told: [
                 "OFFER_REDEEMED 1 basic: 1 PAY_AS_YOU_GO P1M 1990,"
@@ -155,7 +157,7 @@ import Testing
                 "DID_RENEW 1 basic: 4990, then 4990",
             ]),
         Turn(
-            testDescription: "an offer for the next billing does not follow to another product",
+            testDescription: "an offer for the next billing does not apply to another product",
             steps: [
                 .buy("pro.monthly", "none"), .buy("pro.monthly", "promo.half"),
                 .does(.changeProduct("basic")), .waits("P1M"),
