@@ -70,7 +70,7 @@ import Testing
         (1800, [AppStoreResponse(status: 401), .transaction], 2, true),
         (1800, [AppStoreResponse(status: 401), AppStoreResponse(status: 401)], 2, false),
     ])
-    func `a token that expires before the call arrives is replaced once`(
+    func `if a token expires before the call arrives, it is replaced once`(
         asleep: Int64, answers: [AppStoreResponse], calls: Int, isAnswered: Bool
     ) async throws {
         let bench = try Bench(Script(answers))

@@ -42,7 +42,7 @@ import Testing
         #expect(pace.reserve(Self.budget, at: date(300)) == date(5100))
     }
 
-    @Test func `a rate limiter that waits delays calls until their turn and refuses none`()
+    @Test func `a waiting rate limiter delays calls until their turn and refuses none`()
         async throws
     {
         let waits = Mutex<[Duration]>([])

@@ -58,11 +58,9 @@ private final class StubStore: Sendable {
     }
 
     @Test(arguments: [StoreEnvironment.production, .sandbox])
-    func `a receipt of the other environment is sent to the other environment's address`(
+    func `if the first environment refers a receipt to the other one, the receipt is sent there`(
         first: StoreEnvironment
-    )
-        async throws
-    {
+    ) async throws {
         let other: StoreEnvironment = first == .production ? .sandbox : .production
         let status = first == .production ? 21007 : 21008
         let store = StubStore([first: "{\"status\": \(status)}", other: #"{"status": 0}"#])

@@ -36,7 +36,7 @@ import Testing
         #expect(again.purchases.first?[.quantity]?.integer == 1)
     }
 
-    @Test func `a value of 128 bytes or more has a length of several bytes`() throws {
+    @Test func `the DER length of a value of 128 bytes or more has several bytes`() throws {
         let text = String(repeating: "a", count: 70_000)
         let receipt = AppReceipt(attributes: [.text(Field.bundleID, text)])
         #expect(try AppReceipt(parsing: receipt.bytes)[.bundleID]?.text == text)

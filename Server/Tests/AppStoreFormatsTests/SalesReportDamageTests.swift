@@ -67,7 +67,7 @@ import Testing
         return nil
     }
 
-    @Test func `a file that is truncated within a line is refused, wherever it ends`() {
+    @Test func `if a file is truncated within a line, it is refused, wherever it ends`() {
         for file in Self.files {
             for count in file.indices where count == 0 || file[count - 1] != UInt8(ascii: "\n") {
                 let failure = Self.failure(of: Array(file[..<count]))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a financial report that is truncated at the end of a line is refused`() throws {
+    @Test func `if a financial report is truncated at the end of a line, it is refused`() throws {
         let file = try #require(Self.files.last)
         for count in file.indices where count > 0 && file[count - 1] == UInt8(ascii: "\n") {
             let failure = #expect(throws: SalesReportFailure.self) {
@@ -91,14 +91,14 @@ import Testing
 
     /// The text alone does not show that rows are missing. The checksum of the download detects
     /// that.
-    @Test func `a report without totals that is truncated at the end of a line is read`() throws {
+    @Test func `if a report without totals is truncated at the end of a line, it is read`() throws {
         for file in Self.files.dropLast() {
             let end = try #require(file.dropLast().lastIndex(of: UInt8(ascii: "\n")))
             _ = try AnySalesReport(parsing: Array(file[...end]))
         }
     }
 
-    @Test func `a financial report from which a line is missing is refused`() throws {
+    @Test func `if a line is missing from a financial report, the report is refused`() throws {
         let file = try #require(Self.files.last)
         let lines = file.split(separator: UInt8(ascii: "\n"))
         for missing in lines.indices {
@@ -136,7 +136,7 @@ import Testing
         #expect(throws: Never.self) { try AnySalesReport(parsing: Array(text.utf8)) }
     }
 
-    @Test func `a report in which another character replaced a tab is refused`() {
+    @Test func `a report with another character in place of a tab is refused`() {
         for file in Self.files {
             for place in file.indices where file[place] == UInt8(ascii: "\t") {
                 for other in [UInt8(ascii: " "), UInt8(ascii: "x"), UInt8(ascii: "\n"), 0x08] {
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a report in which a tab replaced a character is refused`() {
+    @Test func `a report with a tab in place of another character is refused`() {
         for file in Self.files {
             for place in file.indices where file[place] != UInt8(ascii: "\t") {
                 var damaged = file

@@ -49,7 +49,7 @@ import Testing
 
     /// The yearly files of 2013, 2014 and 2015 have 21, 22 and 24 columns.
     @Test(arguments: 21...28)
-    func `an earlier sales file that lacks the last columns is read without them`(
+    func `a sales file from before the last columns existed is read without them`(
         count: Int
     ) throws {
         var row = SalesRow()
@@ -147,9 +147,7 @@ import Testing
         #expect(try report.bytes() == Array(text.utf8))
     }
 
-    @Test func `columns that data loaders add are kept only in the data loaders' format`()
-        throws
-    {
+    @Test func `columns that data loaders add are kept only in the data loaders' format`() throws {
         let names = SubscriberRow.layouts[1].header
         let added = ["_loader_id"] + names.map(Self.snakeCase) + ["vendor_number", "date"]
         guard case .subscriber(let report) = try Self.recognised(added, .commas) else {
@@ -190,7 +188,7 @@ import Testing
         #expect(unknown?.code == .header && unknown?.column == subscription.count)
     }
 
-    @Test func `a report with one column under both of the column's names is refused`() {
+    @Test func `a report that has one column twice, under two names, is refused`() {
         let header = SubscriberRow.layouts[1].header
         let both = header + ["Promotional Offer Name"]
         for (names, form) in [(both, SalesReportForm.tabs), (both.map(Self.snakeCase), .commas)] {

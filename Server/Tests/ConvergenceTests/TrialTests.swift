@@ -42,7 +42,8 @@ import Testing
         }
     }
 
-    @Test func `the server's answers about groups whose seats and members change are true`()
+    @Test
+    func `if the seats and members of groups change, the server's answers about them are true`()
         async throws
     {
         var tally = Tally()
@@ -85,7 +86,7 @@ import Testing
     /// switched off and on again, and the notification about switching it on is lost. The oracle
     /// once wrongly expected the server to know that renewal was on.
     @Test
-    func `renewal that is switched off before a period begins is reported as off after its start`()
+    func `if renewal is switched off before a period begins, it is reported as off afterwards`()
         async throws
     {
         let report = try await Trial.play(Plan(seed: 51_675), in: Self.house.get())
@@ -100,7 +101,7 @@ import Testing
             22_175,
         ]
             as [UInt64])
-    func `the server's answers about seats that are bought again and given back are true`(
+    func `if seats are bought again and given back, the server's answers about them are true`(
         seed: UInt64
     ) async throws {
         let report = try await Trial.play(Plan(seed: seed), in: Self.house.get())

@@ -70,7 +70,7 @@ private final class Resolver: Sendable {
         resolver.release()
     }
 
-    @Test func `a post that waits for lookups of other hosts is not attempted`() async throws {
+    @Test func `if lookups of other hosts use all threads, a post is not attempted`() async throws {
         let resolver = Resolver(silent: ["silent"])
         let lookups = HostLookups(threadsMax: 1) { resolver.addresses(of: $0) }
         async let first = lookups.addresses(of: "silent")
@@ -84,8 +84,7 @@ private final class Resolver: Sendable {
         #expect(resolver.lookups == ["silent", "third"])
     }
 
-    @Test
-    func `a caller is refused if too many wait for a lookup; a numeric address needs no lookup`()
+    @Test func `if too many callers wait, a lookup is refused; a numeric address needs no lookup`()
         async throws
     {
         let resolver = Resolver()

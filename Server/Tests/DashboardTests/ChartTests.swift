@@ -46,8 +46,8 @@ import Testing
         for row in rows { #expect(Duration.longer(milliseconds: row.milliseconds) == row.text) }
     }
 
-    @Test func `a bar chart's table has each of its numbers, and the net is the sum of the parts`()
-    {
+    @Test
+    func `a bar chart's table has each number of the chart, and the net is the sum of the parts`() {
         let chart = samples.movementChart
         let tips = texts(of: "tip", in: chart.picture(height: 300, in: frame).html)
         let table = chart.table(period: "Month", in: frame).html
@@ -128,7 +128,7 @@ import Testing
         #expect(!over.picture(height: 300, in: frame).html.contains("sofar"))
     }
 
-    @Test func `a table of parts shows how far their sum differs, even if the difference is zero`()
+    @Test func `a table of parts shows the difference between the parts and the total, even zero`()
     {
         var sum = samples.movementSum
         #expect(sum.difference == 0)
@@ -138,7 +138,7 @@ import Testing
         #expect(sum.table(in: frame).html.contains("class=\"down\""))
     }
 
-    @Test func `cohorts of fewer than twenty people are not shaded, and the last row is their sum`()
+    @Test func `cohorts of fewer than twenty people have no shade; the last row sums all cohorts`()
     {
         let html = samples.heat.markup(in: frame).html
         let rows = html.split(separator: "<tr>").filter { $0.contains("scope=\"row\"") }
@@ -179,7 +179,9 @@ import Testing
         #expect(breakdown.markup(in: frame).html.contains("<td class=\"num\">$16,288.59</td>"))
     }
 
-    @Test func `the purchases behind a number add up to it, or the page shows what is missing`() {
+    @Test
+    func `the purchases behind a number add up to that number, or the page shows what is missing`()
+    {
         var page = samples.behind
         #expect(page.sum == page.number)
         #expect(!page.html(in: frame).contains("They do not add up."))

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `every form that changes something has the token, and no search has it`() {
+    @Test func `every form that changes something has the token, and no search form has it`() {
         for (name, html) in Pages().all where !name.hasPrefix("login") {
             let elements = HTMLDocument(html).elements
             for (index, element) in elements.enumerated() where element.name == "form" {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a list that has found no matching entry yet offers to look further back`() {
+    @Test func `if a list has found no matching entry yet, it offers to look further back`() {
         let frame = Samples().frame
         let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
         #expect(paid.contains("No customer is “<bdi>paid</bdi>” here"))
@@ -238,13 +238,15 @@ import Testing
         #expect(card.chip(in: samples.frame).markup.html.contains("nothing sent lately"))
     }
 
-    @Test func `only a notification that the server has given up forwarding can be sent again`() {
+    @Test func `a notification can be sent again only after the server has given up forwarding it`()
+    {
         let samples = Samples()
         let forms = samples.forwarded.html(in: samples.frame).matches(of: />Send again</).count
         #expect(forms == 1)
     }
 
-    @Test func `every page of the sandbox says so and keeps the sandbox in its links`() {
+    @Test
+    func `every page about the sandbox says so, and its links lead to pages about the sandbox`() {
         let samples = Samples()
         let html = samples.customer.html(in: samples.noticed)
         #expect(html.contains("You look at the sandbox."))

@@ -17,7 +17,8 @@ import Testing
         return verifier
     }
 
-    @Test func `a receipt with any changed byte gets the same verdict if its signer is cached`()
+    @Test
+    func `a receipt with a changed byte gets one verdict, whether or not its signer is cached`()
         async throws
     {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload())
@@ -49,9 +50,7 @@ import Testing
         #expect(knowing.receiptChains.count == 1)
     }
 
-    @Test func `a cached signer must have been valid when the receipt was made`()
-        async throws
-    {
+    @Test func `a cached signer must have been valid when the receipt was made`() async throws {
         let maker = try ReceiptMaker.shared.get()
         let knowing = try await verifierThatKnows(try maker.file(ReceiptMaker.payload()))
         let leaf = try maker.leaf(valid: .year2020 ..< .year2025)

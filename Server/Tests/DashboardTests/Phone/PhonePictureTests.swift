@@ -30,7 +30,8 @@ import Testing
         #expect(texts(life).last == "next 2027-01-20 – …")
     }
 
-    @Test func `a payment that arrives in the second of its refusal is drawn as paid`() {
+    @Test func `if a payment recovers in the second of its refusal, the timeline shows it as paid`()
+    {
         var life = PhoneLife()
         life.add(
             .purchased, "2026-10-24T09:00:00Z", .paid, until: "2026-11-24T09:00:00Z", money: "9.99")

@@ -4,7 +4,7 @@ import Testing
 @testable import Dashboard
 
 @Suite struct PhoneTourTests {
-    @Test func `the tour marks each finished step, and hints at the action of the next one`() {
+    @Test func `the tour marks each finished step, and hints at the action of the next step`() {
         var life = PhoneLife()
         func expect(
             _ done: Int, _ hint: PhoneAct?, sourceLocation: SourceLocation = #_sourceLocation
@@ -97,7 +97,8 @@ import Testing
         #expect(PhoneDue(life.state)?.what == "Apple decides about the refund")
     }
 
-    @Test func `every action of the phone is found by its name, and an unknown name by none`() {
+    @Test
+    func `every action of the phone is found by its name, and an unknown name finds no action`() {
         let names = [
             "day", "week", "month", "year", "due", "over", "yes", "no", "renew", "card", "choices",
             "parent",
