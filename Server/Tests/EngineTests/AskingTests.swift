@@ -238,8 +238,7 @@ import Testing
         }
     }
 
-    @Test
-    func `a consumption response that is interrupted by the server's stop counts as no attempt`()
+    @Test func `if the server's stop interrupts a consumption response, no attempt is counted`()
         async throws
     {
         let scene = try await Self.sceneThatStops()
@@ -254,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func `each app has a share of every batch, however many checks another app has due`()
+    @Test func `each app has a share of every batch, however many checks are due for another app`()
         async throws
     {
         let apps: [AppID] = ["ants", "bats", "cats"]
@@ -268,7 +267,7 @@ import Testing
         #expect(counts[2] == 1 && counts.allSatisfy { $0 >= 1 } && counts.max() == 19, "\(counts)")
     }
 
-    @Test func `each batch of checks begins with another app`() {
+    @Test func `successive batches of checks begin with different apps`() {
         let turn = RoundRobin()
         let firsts = (1...3).map { _ in turn.rotated(["a", "b", "c"]).first }
         #expect(Set(firsts) == ["a", "b", "c"])

@@ -164,7 +164,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         }
     }
 
-    @Test func `an API key opens only its own app, and a text that is no key opens none`()
+    @Test func `an API key opens only its own app, and a text that is no key opens no app`()
         async throws
     {
         let engine = try await engine()

@@ -48,7 +48,8 @@ extension Engine {
 }
 
 @Suite struct ForgettingTests {
-    @Test func `finished forwards are deleted after eight days, others after thirty`()
+    @Test
+    func `finished forwards are deleted after eight days, and other forwards after thirty days`()
         async throws
     {
         let engine = try await engine()

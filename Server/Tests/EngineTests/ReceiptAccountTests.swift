@@ -81,7 +81,7 @@ import Testing
         ids(account.rows(of: receipt, madeAt: start))
     }
 
-    @Test func `a period missing from Apple's answer is added, whenever it was attested`() {
+    @Test func `if Apple's answer lacks a period, the period is added, whenever it was attested`() {
         let facts = (1...3).map { Self.month($0, attestedAt: Self.day(61)) }
         for at in [Self.day(61), Self.day(62)] {
             let ascending = Self.document([Self.row(1), Self.row(2)], at: at)
@@ -110,7 +110,9 @@ import Testing
         #expect(Self.ids(two) == ["5", "4"])
     }
 
-    @Test func `a refunded or replaced period is not the newest one if a later period continues`() {
+    @Test
+    func `if a period continues, a refunded or replaced period that would end later is not newest`()
+    {
         var year = Self.row(1)
         year.expires = AppStoreDate(Self.day(365))
         var refunded = year
@@ -234,7 +236,7 @@ import Testing
     }
 
     @Test
-    func `the renewal information has the offer of the next period, and the price consent twice`()
+    func `the renewal information has the next period's offer, and price consent in two fields`()
         throws
     {
         let facts = [

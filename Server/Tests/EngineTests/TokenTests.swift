@@ -226,8 +226,7 @@ extension PublishedKeySet {
         #expect(try await engine.tokens.publishedKeySet() == published)
     }
 
-    @Test
-    func `each key introduces the next; after a deletion its neighbours introduce each other`()
+    @Test func `each key introduces the next key, also after a key between them is deleted`()
         async throws
     {
         let stage = try TokenStage()

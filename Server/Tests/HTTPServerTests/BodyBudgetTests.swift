@@ -150,7 +150,7 @@ import Testing
     // MARK: - Slow and silent clients
 
     @Test
-    func `a client that stops sending is disconnected, and its part of the budget is released`()
+    func `if a client stops sending, it is disconnected, and its part of the budget is released`()
         async throws
     {
         var limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [(RequestText.key, 200), ("authorization: Bearer pk_other\r\n", 401)])
-    func `a client that ends its input after its requests gets its answers`(
+    func `if a client ends its input after its requests, it still gets its answers`(
         fields: String, status: Int
     ) async throws {
         try await ListeningServer.run { server in
@@ -125,7 +125,8 @@ import Testing
         )
     }
 
-    @Test func `a client that waits for status 100 gets it, and the answer after its body`()
+    @Test
+    func `if a client waits for status 100, it gets that, and after its body gets the answer`()
         async throws
     {
         try await ListeningServer.run { server in
@@ -142,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `a client that does not wait for status 100 is answered like any other`()
+    @Test func `if a client does not wait for status 100, it is answered like any other client`()
         async throws
     {
         try await ListeningServer.run { server in

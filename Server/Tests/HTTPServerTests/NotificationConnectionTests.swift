@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `a client that ends its input after a notification is answered`() async throws {
+    @Test func `if a client ends its input after a notification, it is answered`() async throws {
         try await Server.run { server in
             let posted = RequestText.post(try Server.notification(1))
             let answers = try await server.connect().answers(
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// The server closes an idle connection immediately, which shows that it is shutting down.
-    @Test func `a client that waits during a shutdown is answered, then disconnected`()
+    @Test func `if a client waits during a shutdown, it is answered and then disconnected`()
         async throws
     {
         try await Server.run { server in

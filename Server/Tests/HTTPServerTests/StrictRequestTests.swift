@@ -61,7 +61,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a body from a server with an unknown member is refused`(row: Row) async throws {
+    func `if a body from a server has an unknown member, it is refused`(row: Row) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
                 row.method, row.path, key: TestServer.secret, body: row.body)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a request from a server with an unknown parameter is refused`() async throws {
+    @Test func `if a request from a server has an unknown parameter, it is refused`() async throws {
         try await TestServer.run { server in
             let rows = [
                 (

@@ -105,7 +105,7 @@ import Testing
         #expect(try await engine.sessions.signedInOperator(token: other) == nil, "fourteen days")
     }
 
-    @Test func `an operator can sign out of one session or of all`() async throws {
+    @Test func `an operator can sign out of one session or of all sessions`() async throws {
         let stage = try OperatorStage()
         let (engine, first) = try await stage.withMira()
         let (second, third) = (
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `links made by an operator end when the operator is blocked or demoted`(
+    func `if an operator is blocked or demoted, the links that the operator made end`(
         isBlocked: Bool
     ) async throws {
         let stage = try OperatorStage()
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test(arguments: Rescue.allCases)
-    func `an intruder who had a session cannot return by its links`(rescue: Rescue) async throws {
+    func `an intruder cannot return by the links of a former session`(rescue: Rescue) async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let admin = OperatorRoles(everywhere: .admin)

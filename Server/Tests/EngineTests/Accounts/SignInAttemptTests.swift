@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test
-    func `many addresses cannot lock an operator out at an address of a recent sign-in`()
+    func `an operator can sign in at a recent address despite wrong tries from other addresses`()
         async throws
     {
         let stage = try OperatorStage()
@@ -123,7 +123,7 @@ import Testing
         withExtendedLifetime(places) {}
     }
 
-    @Test func `a sign-in that finds no free thread is not counted as a try`() async throws {
+    @Test func `if a sign-in finds no free thread, it is not counted as a try`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let network = OperatorStage.place.network

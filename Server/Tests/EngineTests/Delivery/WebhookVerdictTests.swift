@@ -44,7 +44,8 @@ private struct Receiver {
     }
 
     @Test(arguments: [0, 0.5, 1])
-    func `a receiver that is down for 72 hours gets the delivery after that time`(jitter: Double) {
+    func `if a receiver is down for 72 hours, it gets the delivery after that time`(jitter: Double)
+    {
         let receiver = Receiver { $0 < .hours(72) ? .failure("down") : .answer(status: 200) }
         check(receiver.course(jitter: jitter), attempts: jitter == 0 ? 10 : 10, end: .delivered)
     }
@@ -64,7 +65,7 @@ private struct Receiver {
         check(course, attempts: 2, end: .delivered)
     }
 
-    @Test func `a receiver that fails at times gets the delivery in the end`() {
+    @Test func `if a receiver sometimes fails, it gets the delivery in the end`() {
         let receiver = Receiver {
             Int($0.components.seconds) / 1_800 % 2 == 0
                 ? .answer(status: 502) : .answer(status: 200)
@@ -73,7 +74,7 @@ private struct Receiver {
     }
 
     @Test
-    func `a receiver that does not answer gets as many attempts as one that answers with an error`()
+    func `if a receiver does not answer, it gets as many attempts as if it answers with an error`()
     {
         let course = Receiver { _ in .failure("no response within 15 seconds") }.course()
         check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)

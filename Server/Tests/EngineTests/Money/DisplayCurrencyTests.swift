@@ -34,7 +34,7 @@ import Testing
             // The rates are too old, so currencies are compared by the number of payments.
             (true, nil, 200, "USD", true),
         ] as [(Bool, String?, Int64, String, Bool)])
-    func `pages show the configured currency, or the one in which most was paid`(
+    func `pages show the configured currency, or the currency in which customers paid most`(
         hasRates: Bool, configured: String?, today: Int64, currency: String, isConverted: Bool
     ) {
         var money = MoneySettings(rates: hasRates ? Self.rates : .none)
@@ -46,7 +46,7 @@ import Testing
                     currency, isConverted: isConverted, currencies: ["JPY", "SEK", "USD"]))
     }
 
-    @Test func `currencies are compared by value, not by the size of their numbers`() {
+    @Test func `amounts in different currencies are compared by value, not by number`() {
         let money = MoneySettings(rates: Self.rates)
         let yen = DisplayCurrency(
             of: Self.sums(["USD": (9_990, 1), "JPY": (1_500_000, 1)]), money, today: 100)
@@ -56,7 +56,8 @@ import Testing
         #expect(dollars?.currency == "USD")
     }
 
-    @Test func `pages convert nothing if there is one currency, and show none without payments`() {
+    @Test func `with one currency, pages convert nothing; without payments, they show no currency`()
+    {
         let money = MoneySettings(rates: Self.rates)
         let one = DisplayCurrency(of: Self.sums(["USD": (9_990, 1)]), money, today: 100)
         #expect(one == DisplayCurrency("USD", isConverted: false, currencies: ["USD"]))

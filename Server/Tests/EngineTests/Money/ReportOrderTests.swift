@@ -49,10 +49,7 @@ import Testing
         return try SalesReport(rows: rows).bytes()
     }
 
-    @Test
-    func `if several files are about one day, the last import counts, even in one millisecond`()
-        async throws
-    {
+    @Test func `of several files about one day, the last imported file counts`() async throws {
         let engine = try await Self.engine()
         func importFile(_ units: Int64, _ name: String) async throws -> AppleReportImport {
             let done = try await engine.appleReports.importFile(

@@ -12,7 +12,7 @@ import Testing
         try await server.api(Paths.audit, AuditList.self).items
     }
 
-    @Test func `an act that is interrupted after its transaction has an audit entry`()
+    @Test func `if an act is interrupted after its transaction, it has an audit entry`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a refused act has no audit entry, and an act without a transaction has one`()
+    @Test func `a refused act has no audit entry, and an act without a transaction has an entry`()
         async throws
     {
         let seeds: (inout AppSettings) -> Void = {

@@ -17,7 +17,7 @@ import Testing
     private static let roles = OperatorRoles(everywhere: .admin)
 
     @Test(arguments: Change.allCases)
-    func `an operator who is blocked, demoted or signed out before the body arrives cannot act`(
+    func `a form fails if its operator is blocked, demoted or signed out before the body arrives`(
         change: Change
     ) async throws {
         try await OperatorServer.run(on: .live) { server in

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `an operator of one app sees only that app, an operator of several can switch`()
+    @Test func `an operator of one app sees only that app; an operator of several apps can switch`()
         async throws
     {
         try await OperatorServer.run { server in

@@ -130,8 +130,7 @@ import Testing
         }
     }
 
-    @Test
-    func `the sign-in page says which limit was reached, and whether the try was not counted`()
+    @Test func `the sign-in page says which limit was reached, and whether the try was counted`()
         async throws
     {
         // In these tests, requests come from an empty address.

@@ -31,9 +31,7 @@ import Testing
     ]
 
     @Test(arguments: waits)
-    func `a wait ends with an answer when the client ends its input`(
-        request: String
-    ) async throws {
+    func `a wait ends with an answer when the client ends its input`(request: String) async throws {
         try await Self.run { server in
             let connection = try server.connect()
             try connection.sendAll(request)
@@ -74,7 +72,8 @@ import Testing
         }
     }
 
-    @Test func `a client that has ended its input before the wait is answered immediately`()
+    @Test
+    func `if a client has ended its input before the wait begins, it is answered immediately`()
         async throws
     {
         try await Self.run { server in

@@ -31,8 +31,7 @@ import Testing
             .post, Paths.aliases(of: id), key: key, body: #"{"customer_id": "\#(other)"}"#)
     }
 
-    @Test
-    func `with an app key a limited number of ids can be added in an hour, with a secret key any`()
+    @Test func `an app key can add a limited number of ids in an hour, a secret key any number`()
         async throws
     {
         let clock = Clock()

@@ -67,7 +67,7 @@ import Testing
 
     /// By default, nginx ends a request after 60 seconds without a response, and Debian's HAProxy
     /// after 50.
-    @Test func `a wait ends before proxies end it, even if the client has asked for a longer one`()
+    @Test func `a wait ends before proxies end it, even if the client has asked for a longer wait`()
         async throws
     {
         #expect(WaitLimits().holdMax <= .seconds(45))

@@ -81,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func `an answer sent twice has one audit entry, and no answer is sent without consent`()
+    @Test
+    func `an answer that is sent twice has one audit entry; without consent none can be sent`()
         async throws
     {
         try await run { server in

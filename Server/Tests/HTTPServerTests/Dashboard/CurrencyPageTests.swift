@@ -111,7 +111,8 @@ import Testing
         }
     }
 
-    @Test func `a chart shows the days that its query names, even if it names only one end`()
+    @Test
+    func `a chart shows the days of its query, even if the query has only a first or a last day`()
         async throws
     {
         try await DashboardServer.run { server in

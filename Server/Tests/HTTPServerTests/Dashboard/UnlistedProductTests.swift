@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `the page has one check of all products, whether all of them are listed or none`()
+    @Test func `the page has one check of all products, whether all or no products are listed`()
         async throws
     {
         for (rights, sentence) in [

@@ -71,7 +71,7 @@ import Testing
     // MARK: - Forms sent twice
 
     @Test
-    func `a form sent twice adds one webhook, and a form with another URL adds another webhook`()
+    func `a form that is sent twice adds one webhook, and a form with another URL adds a second`()
         async throws
     {
         try await withServer { server in
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a form sent twice creates one secret, and the earlier secret stays valid`()
+    @Test func `a form that is sent twice creates one secret, and the earlier secret stays valid`()
         async throws
     {
         try await withServer { server in
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `a page says until what time, at least, the server retries a delivery`()
+    @Test func `a page shows the earliest time at which the retries of a delivery may end`()
         async throws
     {
         try await withServer { server in

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["products", "types", "environments"])
-    func `a filter of a webhook may have 200 names, and a longer one is refused`(
+    func `a filter of a webhook may have 200 names, and a longer filter is refused`(
         member: String
     ) async throws {
         let products = Set((1...200).map { ProductID(rawValue: "p\($0)") })

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `a client that continues from the cursor gets each event once`() async throws {
+    @Test func `if a client continues from the cursor, it gets each event once`() async throws {
         try await TestServer.run { server in
             for number in 1...5 {
                 _ = try await server.send(
@@ -39,9 +39,7 @@ import Testing
         }
     }
 
-    @Test func `events can be filtered by any id of a customer`()
-        async throws
-    {
+    @Test func `events can be filtered by any id of a customer`() async throws {
         try await TestServer.run { server in
             for (id, other) in [("anna", "phone"), ("ben", "tablet"), ("anna", "laptop")] {
                 _ = try await server.send(

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a client that reconnects continues after its last event`() async throws {
+    @Test func `if a client reconnects, its stream continues after its last event`() async throws {
         try await TestServer.run { server in
             for customer in ["anna", "ben", "anna"] as [CustomerID] {
                 try await Self.grant(to: customer, by: server.engine)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `streams beyond the limit are refused, and HEAD opens none`() async throws {
+    @Test func `streams beyond the limit are refused, and HEAD opens no stream`() async throws {
         var limits = EventStreamLimits()
         limits.streamsMax = 1
         try await Self.withStream(limits) { server, connection in
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test
-    func `a client that does not read is disconnected, and the server reads few events for it`()
+    func `if a client does not read, it is disconnected, and the server reads few events for it`()
         async throws
     {
         var limits = EventStreamLimits()
