@@ -106,7 +106,9 @@ private func rows(_ json: JSON?) -> [JSON] {
     }
 
     @Test(arguments: answers + notifications)
-    func `every cancelled transaction is attested as revoked, and no other`(path: String) throws {
+    func `every cancelled transaction, and no other one, is attested as revoked`(path: String)
+        throws
+    {
         let json = try Vectors.json(path)
         let unified = json["unified_receipt"]
         let all =

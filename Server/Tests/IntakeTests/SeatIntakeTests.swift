@@ -134,8 +134,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         #expect(revoked.price?.milliunits == 80_000 && revoked.netAmount?.milliunits == 50_000)
     }
 
-    @Test func `if another kind of product has several units, its price is the stated one`() throws
-    {
+    @Test func `several units of a product without seats have the stated price`() throws {
         let packs = try payment(["type": "Consumable", "quantity": 3, "expiresDate": .null])
         #expect(packs.price?.milliunits == 9_990 && packs.seats == nil && packs.quantity == 3)
         let single = try payment()

@@ -320,7 +320,7 @@ private let grace = Renewal(
         #expect(sentences.allSatisfy { $0.hasPrefix("On a") && $0.hasSuffix(" UTC.") })
     }
 
-    @Test func `the reason of a failed renewal names the date it was due, also after grace`() {
+    @Test func `the reason of a failed renewal names the renewal's due date, also after grace`() {
         for (renewal, hadGrace) in [(retrying, false), (grace, true)] {
             let sentence = timeline(renewal: (renewal, end)).access(at: end + .days(20))?.reason
                 .sentence

@@ -55,8 +55,7 @@ private func month(
         #expect(isOpen("plus", old, at: end) == nil)
     }
 
-    @Test func `an upgrade known only from the earlier payment gives access to the chosen product`()
-    {
+    @Test func `if only the earlier payment reports an upgrade, the chosen product is open`() {
         let upgraded = month(
             isUpgraded: true,
             renewal: (Renewal(willRenew: true, renewsTo: "premium"), start + .days(3)))

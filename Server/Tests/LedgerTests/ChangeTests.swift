@@ -43,7 +43,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         chronicle.changes.dropFirst(count).map(\.after?.state)
     }
 
-    @Test func `a renewal reported when the period ends causes only the event of a renewal`() {
+    @Test func `if a renewal is reported when the period ends, the only event is a renewal`() {
         for late in [Duration.zero, .seconds(30), .hours(3)] {
             var anna = anna()
             anna.hear([payment(2, from: end, isRenewal: true)], at: end + late)
@@ -55,8 +55,8 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         }
     }
 
-    @Test func `unconfirmed access is reported a minute after the end, and expiry a day after it`()
-    {
+    @Test
+    func `unconfirmed access is reported a minute after the end, and expiry a day after the end`() {
         var anna = anna()
         anna.pass(until: end + .seconds(59))
         #expect(kinds(anna) == [])
@@ -69,7 +69,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("doubt")
     }
 
-    @Test func `a payment that arrives after expiry was reported reopens access`() {
+    @Test func `if a payment arrives after expiry was reported, access opens again`() {
         var anna = anna()
         anna.pass(until: end + .days(3))
         anna.hear([payment(2, from: end, isRenewal: true)], at: end + .days(3))
@@ -79,7 +79,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("late")
     }
 
-    @Test func `an end that was not reported in time is reported before later changes`() {
+    @Test func `if an end was not reported in time, it is reported before later changes`() {
         var anna = anna()
         anna.hear([renewal(Renewal(willRenew: false), at: start + .days(2))], at: start + .days(2))
         let back = end + .days(9)
@@ -100,7 +100,9 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("off")
     }
 
-    @Test func `a renewal charged ahead is reported when charged, and its period when it begins`() {
+    @Test
+    func `if a renewal is charged ahead, the charge is reported at once, its period at its start`()
+    {
         var anna = Chronicle()
         anna.hear([payment(1, price: 0, terms: .trial), renewal(on, at: start)], at: start)
         let ahead = end - .hours(20)
@@ -124,7 +126,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("upgrade")
     }
 
-    @Test func `a renewal charged ahead of an upgrade is credited when the upgrade is reported`() {
+    @Test func `if a renewal was charged before an upgrade, the reported upgrade credits it`() {
         var anna = anna()
         let ahead = end - .hours(20)
         anna.hear([payment(2, from: end, isRenewal: true, at: ahead)], at: ahead)
@@ -166,7 +168,8 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("back")
     }
 
-    @Test func `sharing that starts again before the end is not a renewal`() {
+    @Test func `if family sharing starts again before the end of the period, it is not a renewal`()
+    {
         var ben = Chronicle()
         ben.hear([payment(1, ownership: .familyShared)], at: start)
         let (over, again) = (start + .days(3), start + .days(4))
@@ -194,7 +197,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         cleo.check("cleo")
     }
 
-    @Test func `earlier payments that arrive during billing retry are not a recovery`() {
+    @Test func `payments of earlier periods that arrive during billing retry are not a recovery`() {
         let third = end + .days(30)
         let failed = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         let over = third + .days(30)
@@ -213,7 +216,8 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         cleo.check("a past")
     }
 
-    @Test func `in older documents a payment in retry is a recovery, and a later one is not`() {
+    @Test
+    func `in legacy documents, a payment in retry is a recovery, and a payment after it is not`() {
         func kind(_ failed: Renewal, paid: Instant, _ product: ProductID) -> Change.Kind? {
             var cleo = Chronicle()
             let facts = [
@@ -343,7 +347,10 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(amount(nil, at: start - .hours(3)) == 0)
     }
 
-    @Test func `an upgrade known from a receipt changes no money until its share is known`() {
+    @Test
+    func
+        `if only a receipt reports an upgrade, no money changes until the refunded share is known`()
+    {
         var anna = Chronicle()
         anna.hear([payment(1), payment(2, "max.monthly", from: start + .days(9))], at: start)
         guard case .payment(var first) = payment(1).statement else {

@@ -130,7 +130,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `if all anonymous shares are taken, a claim with a newer document replaces the oldest`(
+    func `if no anonymous share is free, a newer document takes the share of the oldest document`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: true)
@@ -163,7 +163,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `with a new document, a person who asks gets the purchase of an anonymous device`(
+    func `with a new document, a request by a person moves an anonymous device's purchase`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: false)
@@ -235,7 +235,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, [true, false])
-    func `a purchase taken with one document is taken back with a document signed later`(
+    func `if a purchase was taken with one document, a document signed later takes it back`(
         policy: OwnershipClaim.RestorePolicy, isAnonymous: Bool
     ) {
         var claim = claimToTaken
@@ -278,8 +278,7 @@ extension OwnershipClaim.Verdict {
         }
     }
 
-    @Test
-    func `with a newer document, a sharer takes a purchase back or keeps the share`() {
+    @Test func `a sharer with a newer document takes the purchase back, or else keeps the share`() {
         var claim = claimToTaken
         claim.isShared = true
         #expect(claim.verdict(under: .share) == .move(by: .device))
@@ -290,7 +289,8 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .share) == .alreadyTheirs)
     }
 
-    @Test func `a purchase taken with one document is not taken back with an older document`() {
+    @Test
+    func `if a purchase was taken with one document, an older document does not take it back`() {
         var claim = claimToTaken
         for age in [.days(10), .days(21), nil] as [Duration?] {
             claim.documentAge = age

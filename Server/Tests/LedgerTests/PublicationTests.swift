@@ -30,7 +30,7 @@ import Testing
 
     private let publications = [20, 45].map { PublicationTable.publication("\($0)") }
 
-    @Test func `a renewal that was charged and never began opens no publication`() {
+    @Test func `if a renewal was charged and never began, it opens no publication`() {
         func paid(_ id: TransactionID, _ product: ProductID, _ days: Range<Int>, renews: Bool)
             -> Fact
         {
@@ -54,7 +54,7 @@ import Testing
         #expect(readings.filter(\.isOpen).map(\.publication) == ["20"])
     }
 
-    @Test func `a publication readable in grace stays readable if a term or a grant also runs`() {
+    @Test func `a term or a grant beside a grace period closes no publication`() {
         let chain = PurchaseID("100", in: .production)
         let month = Payment(
             transaction: "100", product: "monthly", kind: .autoRenewable,
@@ -96,7 +96,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `the computing time per publication does not grow with their number`() throws {
+    func `the computing time per publication does not grow with the number of publications`() throws
+    {
         let count = 20_000
         let publications = (0..<count).map { PublicationTable.publication("\($0)") }
         let month = Payment(

@@ -33,7 +33,7 @@ private let end = start + .days(30)
         return anna
     }
 
-    @Test func `a charge at an end that was postponed by days is a renewal`() {
+    @Test func `if an end was postponed by days, a charge at that end is a renewal`() {
         let later = end + .days(7)
         var anna = Self.anna(until: later)
         let renewed = Self.payment("1001", line: "l2", from: later, isRenewal: true)
@@ -59,7 +59,7 @@ private let end = start + .days(30)
     }
 
     @Test(arguments: [.milliseconds(300), .seconds(30), .seconds(59)] as [Duration])
-    func `after a postponement under a minute, access is unconfirmed only at the later end`(
+    func `after a postponement by less than a minute, access is unconfirmed only at the later end`(
         delay: Duration
     ) {
         let later = end + delay

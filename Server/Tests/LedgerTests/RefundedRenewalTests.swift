@@ -20,7 +20,7 @@ import Testing
         return Timeline(of: purchase, facts).access(at: now)
     }
 
-    @Test func `a renewal that fails after a refund is in grace if the store says so`() {
+    @Test func `after a refund, a failed renewal is in grace if the store says so`() {
         let renewal = Renewal(
             willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
         let access = access(renewal, told: end, at: end + .days(1))
@@ -28,7 +28,7 @@ import Testing
         #expect(access?.until == end + .days(16))
     }
 
-    @Test func `a renewal that fails after a refund is in retry if there is no grace`() {
+    @Test func `after a refund, a failed renewal is in retry if there is no grace`() {
         let renewal = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         #expect(access(renewal, told: end, at: end + .days(59))?.state == .retry)
     }
@@ -41,7 +41,7 @@ import Testing
         #expect(access?.willRenew == false)
     }
 
-    @Test func `a payment failure reported before the paid time ends does not hide the refund`() {
+    @Test func `if a payment failure is reported before the paid time ends, it hides no refund`() {
         let renewal = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         let access = access(renewal, told: start + .days(3), at: end + .days(1))
         #expect(access?.state == .refunded)

@@ -75,7 +75,7 @@ private enum Told {
     /// All four seats are refunded, and four are bought again before the first period would have
     /// ended. The first period's renewal was charged ahead and is refunded before it begins.
     @Test(arguments: [(0, end - .days(16)), (4, nil)] as [(Int, Instant?)])
-    func `seats bought again within a period begin a separate period`(
+    func `if seats are bought again within a period, a separate period begins`(
         refunded: Int, revokedAt: Instant?
     ) {
         let (charged, anew) = (end - .days(1), end - .days(15))
@@ -126,7 +126,7 @@ private enum Told {
         #expect(Timeline(of: purchase, [Told.first]).seatsAtRenewal(at: start) == nil)
     }
 
-    @Test func `planned seats stay unless a later receipt plans another product`() {
+    @Test func `the planned seats are kept unless a later receipt plans another product`() {
         func legacy(to product: ProductID?) -> Fact {
             var fact = planned(
                 Renewal(willRenew: true, renewsTo: product, isRetrying: true),
@@ -161,7 +161,7 @@ private enum Told {
         if state == .paid { #expect(timeline.access(at: now)?.until == end) }
     }
 
-    @Test func `a period whose added seats were refunded ends like any other period`() {
+    @Test func `if added seats were refunded, their period ends like any other period`() {
         let timeline = Timeline(of: purchase, [Told.first, Told.addedRefunded])
         #expect(timeline.access(at: end + .days(2))?.state == .expired)
         #expect(timeline.access(at: end + .days(2))?.until == end)
@@ -183,7 +183,8 @@ private enum Told {
         #expect(changes.map(\.kind) == [.resubscribed])
     }
 
-    @Test func `the part of a period that lasts longest decides what follows`() {
+    @Test
+    func `the payment of a period that gave access longest decides the state after the period`() {
         let refunded = fact(
             payment(
                 "1004", seats: 1, from: start + .days(20), revokedAt: start + .days(22)),
@@ -194,7 +195,8 @@ private enum Told {
         #expect(timeline.access(at: end + .days(2))?.state == .expired)
     }
 
-    @Test func `added seats have the number of their period and do not convert a trial`() {
+    @Test
+    func `added seats belong to the same period as the first seats, and do not convert a trial`() {
         var trial = payment("1000", seats: 4)
         (trial.terms, trial.price) = (.trial, Money(milliunits: 0, currency: "USD"))
         let timeline = Timeline(
@@ -263,7 +265,7 @@ private enum Told {
     }
 
     /// Older documents have no field for seats, and call every end a refund.
-    @Test func `a seat that a receipt calls refunded is reported as revoked`() {
+    @Test func `if a receipt calls a seat refunded, the seat is reported as revoked`() {
         func seat(_ ownership: Ownership, revokedAt: Instant? = nil) -> Payment {
             Payment(
                 transaction: "1000", line: "a", product: "pro.monthly", from: start, until: end,

@@ -35,7 +35,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
 
 @Suite struct SourcesTests {
     @Test(arguments: RandomLife.seeds)
-    func `any order of signed and older facts gives the same timeline`(seed: UInt64) {
+    func `any order of signed and legacy facts gives the same timeline`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = RandomLife.facts(&dice).map { fact in
             var fact = fact
@@ -73,7 +73,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         }
     }
 
-    @Test func `a signed document wins over an older one and keeps its own fields`() throws {
+    @Test func `a signed document wins over a legacy document and keeps its own fields`() throws {
         let told = try timeline([
             signed(payment { $0.price = price }, at: start),
             legacy(payment { $0.terms = .trial }, at: start + .days(9)),
@@ -82,7 +82,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.periods.map(\.payment.terms) == [.full])
     }
 
-    @Test func `an older document that is dated later reports a refund and its reversal`() throws {
+    @Test func `a legacy document with a later date reports a refund and its reversal`() throws {
         let bought = signed(payment { $0.price = price }, at: start)
         let refunded = legacy(payment(revokedAt: start + .days(5)), at: start + .days(6))
         let both = try timeline([bought, refunded])
@@ -92,7 +92,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(reversed.periods[0].payment.revocation == nil)
     }
 
-    @Test func `a signed refund wins over an older document of an earlier date`() throws {
+    @Test func `a signed refund wins over a legacy document of an earlier date`() throws {
         let revocation = Revocation(at: start + .days(5), kind: .refund, percentage: 50_000)
         let refunded = signed(payment { $0.revocation = revocation }, at: start + .days(6))
         let told = try timeline([refunded, legacy(payment(), at: start + .days(3))])
@@ -103,7 +103,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(again.periods[0].payment.revocation == revocation, "it says how much")
     }
 
-    @Test func `an upgrade reported by an older document is final`() throws {
+    @Test func `if a legacy document reports an upgrade, the upgrade is final`() throws {
         let told = try timeline([
             signed(payment(), at: start),
             legacy(payment { $0.isUpgraded = true }, at: start + .days(5)),
@@ -111,7 +111,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.periods[0].payment.isUpgraded)
     }
 
-    @Test func `each older document adds the fields that no other document has`() throws {
+    @Test func `each legacy document adds the fields that no other document has`() throws {
         let receipt = legacy(
             payment(line: nil) { ($0.kind, $0.until) = (.nonConsumable, nil) }, at: start)
         let answer = legacy(
@@ -125,7 +125,9 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.access(at: start)?.state == .owned)
     }
 
-    @Test func `a family member named by any older document has not paid`() throws {
+    @Test func `if any legacy document names a family member, the family member has not paid`()
+        throws
+    {
         let answer = legacy(payment { $0.ownership = .familyShared }, at: start)
         let receipt = legacy(payment(revokedAt: start + .days(3)), at: start + .days(4))
         let told = try timeline([answer, receipt]).periods[0].payment
@@ -162,7 +164,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test
-    func `the later renewal information wins, but an equal older document keeps the signed values`()
+    func `later renewal information wins, but an equal legacy document keeps the signed values`()
         throws
     {
         let on = Renewal(willRenew: true, renewsTo: "pro.monthly", price: price)
@@ -209,7 +211,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test(arguments: Grade.allCases)
-    func `a reported grace period wins over an older document that does not know it`(
+    func `a reported grace period wins over a legacy document that does not know it`(
         grade: Grade
     ) throws {
         let end = start + .days(30)
@@ -306,7 +308,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(spoken.periods.map(\.isReplaced) == [false, false])
     }
 
-    @Test func `a price increase reported by an older document is used`() throws {
+    @Test func `if a legacy document reports a price increase, it is used`() throws {
         let on = Renewal(
             willRenew: true, renewsTo: "pro.monthly", renewsAt: start + .days(30), price: price)
         var legacyOn = Renewal(willRenew: true, renewsTo: "pro.monthly")

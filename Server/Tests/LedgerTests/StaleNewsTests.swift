@@ -40,7 +40,7 @@ import Testing
         #expect(again.access(at: Self.start + .days(61))?.state == .retry)
     }
 
-    @Test func `renewal that was off before a resubscription is not reported after it`() {
+    @Test func `after a resubscription, renewal is unknown even if it was off before`() {
         let timeline = Self.timeline([
             (0, .payment(Self.month(1))),
             (5, .renewal(Renewal(willRenew: false, ending: .cancelled))),

@@ -12,7 +12,9 @@ import Testing
         }
     }
 
-    @Test func `terms that are shown as one keep the entitlements of each product`() throws {
+    @Test func `if several terms are displayed as one, the entitlements of each product stay open`()
+        throws
+    {
         let start = Instant(milliseconds: 1_700_000_000_000)
         let rules = TermRules(
             products: [

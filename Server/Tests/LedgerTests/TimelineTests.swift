@@ -40,7 +40,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         }
     }
 
-    @Test func `of two snapshots of a transaction the one signed later wins`() {
+    @Test func `of two snapshots of a transaction, the one that was signed later wins`() {
         let refunded = fact(payment("1", revokedAt: start + .days(3)), at: start + .days(4))
         let before = fact(payment("1"), at: start)
         let reversed = fact(payment("1"), at: start + .days(5))
@@ -68,7 +68,8 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.periods.map(\.isReplaced) == [true, false])
     }
 
-    @Test func `a period that is reported again after a purchase within it continues after that`() {
+    @Test func `if a period is reported again after a purchase within it, it continues afterwards`()
+    {
         let within = payment("2", from: start + .days(10), days: 7)
         let givenBack = payment(
             "2", from: start + .days(10), days: 7, revokedAt: start + .days(12))
@@ -91,7 +92,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(states(alsoGivenBack, givenBack, told: 11) == [.paid, .refunded, .refunded])
     }
 
-    @Test func `a renewal charged early does not shorten the previous period`() {
+    @Test func `an early charge of a renewal does not shorten the previous period`() {
         let facts = [
             fact(payment("1"), at: start),
             fact(payment("2", from: start + .days(30)), at: start + .days(29)),
@@ -99,7 +100,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods[0].end == start + .days(30))
     }
 
-    @Test func `a renewal that was charged before an upgrade is void`() {
+    @Test func `if a renewal was charged before an upgrade, the renewal is void`() {
         var ahead = payment("2", from: start + .days(30))
         ahead.isRenewal = true
         let facts = [
@@ -118,7 +119,8 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts.dropFirst()).periods.allSatisfy { !$0.isVoid })
     }
 
-    @Test func `a renewal refunded before it began is void, even long after its start`() {
+    @Test func `if a renewal was refunded before it began, it is void, even long after its start`()
+    {
         var ahead = payment("2", from: start + .days(60), revokedAt: start + .days(12))
         ahead.isRenewal = true
         var next = payment("4", product: "premium", from: start + .days(42))
@@ -140,7 +142,8 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(periods[2].end == start + .days(72))
     }
 
-    @Test func `a renewal after an upgrade counts, although the replaced period ended then`() {
+    @Test
+    func `a renewal after an upgrade counts, although it begins when the replaced period ended`() {
         var renewed = payment("1", isUpgraded: true)
         renewed.isRenewal = true
         var yearly = payment("3", product: "yearly", from: start + .days(30), days: 365)

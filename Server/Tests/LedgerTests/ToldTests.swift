@@ -50,7 +50,7 @@ struct Chronicle {
 
 @Suite struct ToldTests {
     @Test(arguments: RandomLife.seeds)
-    func `in any order of arrival the log ends with the present state and its money adds up`(
+    func `in any order of arrival, the log ends with the present state, and the money adds up`(
         seed: UInt64
     ) {
         var dice = Dice(seed: seed)

@@ -71,7 +71,7 @@ import Testing
         #expect(Self.wallet(100, [Self.payment(back: share)]).balance == left)
     }
 
-    @Test func `a transaction that is in two purchases credits once`() {
+    @Test func `if a transaction is in two purchases, it is credited once`() {
         let payments = [Self.payment(), Self.payment()]
         #expect(Self.wallet(100, payments).balance == 100)
         #expect(Self.wallet(100, [Self.payment(), Self.payment(back: 100_000)]).balance == 0)
@@ -128,7 +128,9 @@ import Testing
         #expect((0...max(0, wallet.balance)).contains(wallet.given))
     }
 
-    @Test func `credits computed for new payments alone equal those in the whole wallet`() throws {
+    @Test func `the credits computed for new payments alone equal the credits in the whole wallet`()
+        throws
+    {
         let rules = WalletRules(
             credits: ["gems": ["gems": 5], "nothing": ["gems": 0], "coins": ["coins": 1]])
         func paid(_ id: TransactionID, _ product: ProductID, _ kind: ProductKind = .consumable)
@@ -196,7 +198,8 @@ import Testing
         #expect(whole.steps(to: whole) == [])
     }
 
-    @Test func `only a smaller refund of a payment that still exists is a reversal`() {
+    @Test func `a reversal is reported only if the refund of an existing payment becomes smaller`()
+    {
         let refunded = Self.payment(back: 100_000)
         func kinds(_ one: [Payment], _ other: [Payment]) -> [Change.Kind] {
             Self.wallet(100, one).steps(to: Self.wallet(100, other)).map(\.kind)

@@ -27,7 +27,7 @@ import Testing
         #expect(books.movements.map(\.kind) == [.new, .churn, .reactivation, .churn])
     }
 
-    @Test func `a subscription that renews after a gap was in retry until then`() {
+    @Test func `if a subscription renews after a gap, it was in retry until then`() {
         let books = books([.paid(month: 0), .paid(month: 1, from: .month(1) + .days(5))])
         let retry = books.movements.filter { $0.counts.retry != 0 }
         #expect(retry.map(\.at) == [.month(1), .month(1) + .days(5)])
@@ -168,7 +168,7 @@ import Testing
         #expect(books.movements.map(\.amounts.contracted) == [9_990, 0, 0, -9_990, 0])
     }
 
-    @Test func `a plan declared as a month stays a month when the App Store extends it`() {
+    @Test func `if the App Store extends a plan that is declared as a month, it stays a month`() {
         var extended = Payment.paid(month: 0)
         extended.until = .month(0) + .days(70)
         #expect(books([extended]).movements.first?.amounts.mrr == 4_995)
@@ -236,7 +236,7 @@ import Testing
                 [39_960, 19_980, 0, -39_960, -19_980], [4, 2, 0, -4, -2]
             ),
         ] as [(Bool, Bool, [Movement.Kind], [Int64], [Int64])])
-    func `added seats are an expansion of a subscription, and their refund removes only them`(
+    func `added seats are an expansion of a subscription, and their refund removes only that`(
         firstRefunded: Bool, addedRefunded: Bool, kinds: [Movement.Kind], mrr: [Int64],
         seats: [Int64]
     ) {
@@ -270,7 +270,7 @@ import Testing
         #expect(books.transactions.map(\.seats?.refunded) == [1, 0, 0, nil])
     }
 
-    @Test func `seats that are added twice at the same time are charged twice`() {
+    @Test func `if seats are added twice at the same time, they are charged twice`() {
         var again = Self.seats()[1]
         again.transaction = "again"
         let books = books(Self.seats() + [again])

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test
-    func `the periods of a report cover each day once, and the first and the last one are cut`() {
+    func `the periods of a report cover each day once; the first and the last period are cut`() {
         let days: Range<Int64> = 100..<1000
         for length in ReportPeriod.Length.allCases {
             let periods = ReportPeriod.periods(length, in: days)
@@ -205,7 +205,7 @@ import Testing
     ]
 
     @Test(arguments: conversions)
-    func `a currency that joined the euro has the legal rate from that day on`(
+    func `if a currency joined the euro, it has the legal rate from that day on`(
         amount: Int64, from: String, to: String, day: String, expected: Int64?, rateDay: String?
     ) throws {
         let rates = try ExchangeRates(table: Self.joined)

@@ -192,7 +192,7 @@ import Testing
                 == Self.days(known(at: reversal).filter { $0.at <= until }))
     }
 
-    @Test func `the money returned for an upgrade is a credit and not a refund`() {
+    @Test func `the money that an upgrade returns is a credit and not a refund`() {
         var first = Payment.paid(month: 0)
         (first.isUpgraded, first.revocation) = (
             true, Revocation(at: .month(0) + .days(10), kind: .refund, percentage: 60_000)

@@ -135,7 +135,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
     }
 
     @Test
-    func `a charge that is collected later is counted on the later day if the files confirm it`() {
+    func `if a charge is collected later, it counts on the later day, if the files confirm it`() {
         var apples = Self.sales
         apples[0] = .sale(on: 10, "pro", units: 2)
         apples.append(.sale(on: 15, "pro", units: 1))

@@ -11,7 +11,8 @@ import Testing
         AliasClaim(first, second, isProven: isProven, mayJoinPeople: mayJoinPeople).refusal
     }
 
-    @Test func `an app may add only anonymous ids, unless it proves both or may join people`() {
+    @Test func `an app may add only anonymous ids, unless it proves both ids or may merge people`()
+    {
         let rows: [(Side, Side, AliasClaim.Refusal?, joining: AliasClaim.Refusal?)] = [
             (.anonymous, .anonymous, nil, nil),
             (.anonymous, .person, nil, nil),

@@ -133,7 +133,7 @@ private func standings(
         }
     }
 
-    @Test func `when a member leaves, the one who has waited longest gets the seat`() {
+    @Test func `when a member leaves, the member who has waited longest gets the seat`() {
         var claims = claims
         claims[1].end = SeatClaim.End(.left, at: start + .days(3))
         let found = standings([month("1", seats: 3)], at: start + .days(4), claims)

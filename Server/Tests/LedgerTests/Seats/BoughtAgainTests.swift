@@ -31,7 +31,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
             (.days(7) + .hours(1), true), (.days(7) - .hours(1), true),
             (.days(7) + .hours(4), false),
         ] as [(Duration, Bool)])
-    func `seats with another end were added to a period only if an extension explains the end`(
+    func `seats with a different end count as added to a period only if an extension explains it`(
         difference: Duration, isAddition: Bool
     ) {
         let again = start + .hours(3)
@@ -66,8 +66,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods.map(\.isAddition) == [false, true])
     }
 
-    @Test func `seats that were added to the last purchase take precedence over an earlier period`()
-    {
+    @Test func `the added seats of the last purchase take precedence over an earlier period`() {
         let again = start + .hours(3)
         let until = end + .hours(3)
         let now = start + .days(4)
@@ -85,7 +84,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
     @Test(
         arguments: [(true, false, .expired), (false, true, .expired), (true, true, .refunded)]
             as [(Bool, Bool, Access.State)])
-    func `a period that is over counts as refunded if all its seats are refunded`(
+    func `an ended period counts as refunded if all its seats are refunded`(
         isFirst: Bool, isAdded: Bool, state: Access.State
     ) {
         let late = end + .hours(1)
@@ -107,7 +106,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
     /// A renewal is charged ahead and refunded, and its product is bought again. Then the refund is
     /// reversed, so that two periods are paid for at once.
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `a renewal that was charged before its product was bought again ends no period`(
+    func `if a product is bought again after a renewal was charged, the renewal ends no period`(
         seed: UInt64
     ) {
         let (again, over) = (start + .days(2), end + .days(2))
@@ -143,7 +142,8 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(refunded.access(at: over + .days(1))?.until == over)
     }
 
-    @Test func `the seats of the next period are those charged, even if not marked as a renewal`() {
+    @Test
+    func `the next period has the charged seats, even if the charge is not marked as a renewal`() {
         let charged = end - .days(1)
         let facts = [
             fact(payment("1000"), at: start),

@@ -85,7 +85,7 @@ private enum Reported {
         #expect(timeline.periods.count <= 2, "seed \(seed)")
     }
 
-    @Test func `a refund of added seats known only from a receipt leaves access open`() {
+    @Test func `if only a receipt reports a refund of added seats, access stays open`() {
         let facts = [Reported.first, Reported.receiptOfFirst, Reported.receiptOfRefund]
         let timeline = Timeline(of: purchase, facts)
         #expect(timeline.access(at: start + .days(20))?.state == .paid)

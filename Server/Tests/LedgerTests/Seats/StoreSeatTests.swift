@@ -104,7 +104,8 @@ private func claim(
         StoreSeatComparison(listed, with: claims, on: group(refunded: refunded), askedAt: now)
     }
 
-    @Test func `a claim that the App Store no longer lists is missing, unless it is too new`() {
+    @Test
+    func `if the App Store no longer lists a claim, it counts as missing, unless it is too new`() {
         let old = claim("a", report(.reported, "s1", since: Self.long))
         let new = claim("b", report(.reported, "s2", since: now - .seconds(1)))
         let found = comparison([], old, new)
@@ -114,7 +115,7 @@ private func claim(
         #expect(comparison([], old).isEarly == false)
     }
 
-    @Test func `only as many claims are missing as seats were refunded, the newest first`() {
+    @Test func `if one seat was refunded, only the newest of several unlisted claims is missing`() {
         let claims = ["a", "b", "c"].map { (name: SeatClaimID) in
             claim(name, report(.reported, StoreSeatID(rawValue: name.rawValue), since: Self.long))
         }
@@ -136,7 +137,7 @@ private func claim(
         #expect(comparison([], ended, open, refunded: 1).missing == [open])
     }
 
-    @Test func `a claim that ended here but is listed by the App Store counts as left over`() {
+    @Test func `if a claim ended here but the App Store lists it, it counts as left over`() {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
         let silent = claim("c", report(.reported, "s3", since: Self.long), isOpen: false)
@@ -147,7 +148,7 @@ private func claim(
         #expect(comparison([], ended, refused, onItsWay).leftover == [])
     }
 
-    @Test func `an unknown id is foreign, unless it may belong to a lost response`() {
+    @Test func `an unknown claim id is foreign, unless it may belong to a lost response`() {
         let told = claim("a", report(.reported, "s1", since: Self.long))
         let unanswered = claim("b", report(.due))
         let unasked = claim("c", report(.due, asked: false))
@@ -156,7 +157,8 @@ private func claim(
         #expect(comparison([], told, unanswered).foreign == 0)
     }
 
-    @Test func `claims of others keep new members out, and take no seat from present members`() {
+    @Test
+    func `claims that are not ours keep new members out, and take no seat from present members`() {
         let claims = ["a", "b", "c"].map { claim($0, report(.reported)) }
         let roster = SeatRoster(claims, of: group(), takenByOthers: 4, at: now)
         #expect(roster.capacity == 8 && roster.waiting == 0 && roster.available == 1)

@@ -99,7 +99,9 @@ import Testing
         }
     }
 
-    @Test func `a purchase made after a manual credit was spent is untouched`() throws {
+    @Test func `if a manual credit was spent before a purchase, nothing of the purchase is used`()
+        throws
+    {
         var story = Story()
         var arePlayed = [Act.give, .give, .spend, .buy].map { story.play($0) }
         let pack = try #require(story.payments.first).transaction
