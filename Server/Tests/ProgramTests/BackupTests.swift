@@ -318,7 +318,7 @@ import Testing
         }
     }
 
-    @Test func `a backup from before the first release is refused, and the database stays`()
+    @Test func `a backup from before the first release is refused, and the database is unchanged`()
         async throws
     {
         try await TemporaryFolder.with { folder in

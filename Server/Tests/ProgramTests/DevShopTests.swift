@@ -4,7 +4,7 @@ import Testing
 @testable import Program
 
 @Suite struct DevShopTests {
-    @Test func `a new simulated world continues with the time and the numbers of the last one`()
+    @Test func `a new simulated world continues with the time and the numbers of the last world`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -49,9 +49,7 @@ import Testing
         }
     }
 
-    @Test func `in the example shop, the beginning of a product's id is its entitlement`()
-        throws
-    {
+    @Test func `in the example shop, the beginning of a product's id is its entitlement`() throws {
         let entitlements = try DevShop.birds.settings.entitlements
         #expect(entitlements["pro"] == ["pro.monthly", "pro.yearly"])
         #expect(entitlements["plus"] == ["plus.monthly"])

@@ -60,14 +60,15 @@ import Testing
     }
 
     @Test
-    func `a row of an import that is too long is skipped and reported, and the next one is read`() {
+    func `if a row of an import is too long, it is skipped and reported, and the next row is read`()
+    {
         let long = String(repeating: "x", count: RowReader.rowBytesMax + 1)
         let rows = Self.rows("a\n\(long)\nb\n", chunk: 65_536)
         #expect(rows.map(\.content) == [.fields(["a"]), .tooLong, .fields(["b"])])
         #expect(rows.map(\.line) == [1, 2, 3])
     }
 
-    @Test func `a row of an import that is not UTF-8 is unusable, but the next one is read`() {
+    @Test func `if a row of an import is not UTF-8, it is unusable, but the next row is read`() {
         var reader = RowReader(.separated(by: UInt8(ascii: ",")))
         let bytes = Array("J".utf8) + [0xFC] + Array("rgen,1\nanna,2\n".utf8)
         let rows = reader.add(bytes)

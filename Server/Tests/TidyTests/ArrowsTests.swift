@@ -43,7 +43,7 @@ import Testing
 
     @Test
     func
-        `a target that imports the simulator in one file and the engine in another is a violation`()
+        `a target may not import the simulator in one file and the engine in another file`()
     {
         let engine = "import Engine"
         let simulator = "import Simulator"

@@ -2,7 +2,8 @@ import Testing
 
 /// Each rule finds a bad sample and accepts a good one.
 @Suite struct DistributionTests {
-    @Test func `statements about one app are accepted, and statements about several are found`() {
+    @Test
+    func `statements about one app are accepted, and statements about several apps are found`() {
         let rows: [(sql: String, isGood: Bool)] = [
             ("SELECT a FROM purchases WHERE app = $1 AND purchase = $2", true),
             ("SELECT a FROM purchases WHERE purchase = $1", false),
@@ -35,7 +36,8 @@ import Testing
     }
 
     @Test
-    func `keys, references and locks of one app are accepted, and those of several are found`() {
+    func `keys, references and locks of one app are accepted, and those of several apps are found`()
+    {
         let rows: [(sql: String, isGood: Bool)] = [
             (
                 "INSERT INTO links (app, purchase) VALUES ($1, $2) ON CONFLICT (app, purchase) "

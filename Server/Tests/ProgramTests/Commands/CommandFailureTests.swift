@@ -139,9 +139,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a command that fails says why in one sentence, and what to do`(
-        row: Row
-    ) async throws {
+    func `a command that fails says why in one sentence, and what to do`(row: Row) async throws {
         let output = try await BuiltProgram.output(
             of: Self.files + """
                 exec 2>&1
@@ -169,7 +167,9 @@ import Testing
             ], "\(output)")
     }
 
-    @Test func `a server whose port is in use says so before it opens the database`() async throws {
+    @Test func `if a server's port is in use, the server says so before it opens the database`()
+        async throws
+    {
         let output = try await BuiltProgram.output(
             of: Self.files + """
                 echo 'dashboard: {url: "http://localhost:8080"}' >>birds.yaml

@@ -95,7 +95,8 @@ import Testing
         #expect((complaint?.line ?? 0) >= 6)
     }
 
-    @Test func `pauses between attempts to forward double up to six hours, and all take a week`() {
+    @Test
+    func `the pauses between forwarding attempts double up to six hours, and add up to a week`() {
         let pauses = (1...ForwardingSettings.attemptsMax).map {
             ForwardingSettings.pause(after: $0)
         }

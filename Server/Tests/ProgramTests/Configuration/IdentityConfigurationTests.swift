@@ -22,9 +22,7 @@ import Testing
         }
     }
 
-    @Test func `an hmac proof that does not set endless causes a warning with a remedy`()
-        throws
-    {
+    @Test func `an hmac proof without the setting endless causes a warning with a remedy`() throws {
         let hmac = "identity: {proof: hmac, secret_env: SECRET"
         func notes(_ text: String) throws -> [String] {
             try file(text).warnings.map(\.remedy).filter { $0.contains("endless") }
@@ -80,7 +78,9 @@ import Testing
                 && one?.restorePolicy(in: .production) == .keep)
     }
 
-    @Test func `a purchase can be shared with five others, or with the configured number`() throws {
+    @Test func `a purchase can be shared with five other customers, or with the configured number`()
+        throws
+    {
         #expect(try settings("restore: share")?.shareRules(in: .production).most == 5)
         let both = try settings("restore: {share: {most: 3}}")
         for environment in Ledger.Environment.allCases {
@@ -94,9 +94,7 @@ import Testing
         #expect(one?.shareRules(in: .sandbox).most == 2)
     }
 
-    @Test func `account tokens are customer ids unless the configuration says otherwise`()
-        throws
-    {
+    @Test func `account tokens are customer ids unless the configuration says otherwise`() throws {
         #expect(try settings("restore: keep")?.accountTokens == .customers)
         let other = try settings("identity: {account_tokens: other}")
         #expect(other?.accountTokens == .other && other?.proof == nil)

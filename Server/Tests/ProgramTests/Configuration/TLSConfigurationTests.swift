@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `perennial check reports when a certificate ends, and one that has expired`()
+    @Test func `perennial check reports the end of a certificate, and an expired certificate`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -177,8 +177,7 @@ import Testing
         }
     }
 
-    @Test
-    func `if a new configuration names an expired certificate, the former one stays in force`()
+    @Test func `if a new configuration names an expired certificate, the former certificate stays`()
         async throws
     {
         try await Self.withReload { folder, reload, log in
@@ -199,7 +198,7 @@ import Testing
         ("rm live.key", "live.key cannot be read."),
         ("printf x >live.pem", "live.pem is not in PEM format."),
     ])
-    func `a replaced certificate that cannot be used is refused, and the former stays in force`(
+    func `if a new certificate cannot be used, it is refused, and the former one stays in force`(
         change: String, says: String
     ) async throws {
         try await Self.withReload { folder, reload, log in

@@ -11,7 +11,7 @@ import Testing
         return file.apps.first?.settings.wallets
     }
 
-    @Test func `a product's settings say what it credits, and a wallet's what refunds take back`()
+    @Test func `settings say what a product credits, and what refunds take back from a wallet`()
         throws
     {
         let rules = try #require(

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [(0, true), (3, true), (4, true), (5, false)] as [(Int64, Bool)])
-    func `a log of events that is shorter than the server has recorded is refused`(
+    func `if the log of events is shorter than the server has recorded, it is refused`(
         recorded: Int64, isAccepted: Bool
     ) async throws {
         try await Self.withDatabase(recorded: recorded) { path, file in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `a restored backup is accepted, even an older one`() async throws {
+    @Test func `a restored backup is accepted, even an older backup`() async throws {
         try await Self.withDatabase { path, file in
             let copy = path + ".copy"
             _ = try await BackupCopy(of: path).make(at: copy)
