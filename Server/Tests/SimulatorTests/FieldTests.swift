@@ -59,7 +59,8 @@ import Testing
         #expect(renewal.recentSubscriptionStartDate == stage.simulator.clock.now)
     }
 
-    @Test func `a renewal that is charged early begins at the end of the previous period`()
+    @Test
+    func `if a renewal is charged early, its period begins at the end of the previous period`()
         async throws
     {
         let stage = try Stage { $0.renewsEarlySeconds = 3600 }
@@ -122,7 +123,7 @@ import Testing
         #expect(letters.last?.transaction.offerType == nil)
     }
 
-    @Test func `a recovery in grace keeps the billing date, and a later one sets a new date`()
+    @Test func `a recovery in grace keeps the billing date, and a later recovery sets a new date`()
         async throws
     {
         let recoveries = [("P36D", "2026-03-10T19:00:00Z"), ("P60D", "2026-04-11T19:00:00Z")]

@@ -183,7 +183,8 @@ import Testing
         #expect(try await stage.sale("2026-03-10").units == 1)
     }
 
-    @Test func `the sales of a grace period do not count a period refunded before it began`()
+    @Test
+    func `if a period was refunded before it began, the sales of a grace period do not count it`()
         async throws
     {
         let stage = try Stage()
@@ -274,7 +275,7 @@ import Testing
         #expect(row.proceedsReason == (isReduced ? .rateAfterOneYear : nil))
     }
 
-    @Test func `neither free periods nor replaced ones count as paid service`() async throws {
+    @Test func `neither free periods nor replaced periods count as paid service`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.yearly").originalTransactionID
         try await stage.advance("P1W")

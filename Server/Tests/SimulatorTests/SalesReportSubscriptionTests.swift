@@ -190,7 +190,9 @@ import Testing
 
     // MARK: - Subscribers
 
-    @Test func `a subscriber keeps one number, and gets another after 180 days`() async throws {
+    @Test func `a subscriber gets another number only after 180 days without a subscription`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")

@@ -27,7 +27,7 @@ import Testing
             ])
     }
 
-    @Test func `a year from a leap day ends on 28 February, and a later one on the 29th again`()
+    @Test func `a year from a leap day ends on 28 February, and in a leap year on the 29th`()
         throws
     {
         #expect(
@@ -61,7 +61,7 @@ import Testing
             ])
     }
 
-    @Test func `if a time occurs twice in a night, a period ends at the first one`() throws {
+    @Test func `if a time occurs twice in a night, a period ends at the first occurrence`() throws {
         // 01:30 on 1 November 2026 comes in summer time and again in winter time.
         #expect(try ends("P1M", from: "2026-10-01T08:30:00Z", 1) == ["2026-11-01T08:30:00.000Z"])
     }

@@ -93,7 +93,8 @@ import Testing
         #expect(await stage.simulator.notifications.count == 1)
     }
 
-    @Test func `a name stands for a bought purchase, not for a shared one or one of several`()
+    @Test
+    func `a name stands for a bought purchase, not a shared one, and is refused if ambiguous`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())

@@ -190,7 +190,7 @@ import Testing
         #expect(try passed == moment("2026-11-10T20:00:00Z"))
     }
 
-    @Test func `the clock moves only after the server has ended the work that it has begun`()
+    @Test func `the clock moves only after the server has finished its current work`()
         async throws
     {
         let clock = Mutex<VirtualClock?>(nil)
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test
-    func `a subscription that a test ends within a period sends EXPIRED, even with the habit`()
+    func `if a test ends a subscription within a period, EXPIRED is sent, even with the habit`()
         async throws
     {
         let stage = try Stage { $0.quirks = [.expiredNeverSent] }
@@ -261,7 +261,7 @@ import Testing
         #expect(truth.productID == "pro.yearly")
     }
 
-    @Test func `the refund of a renewal charged ahead keeps the present period active`()
+    @Test func `if a renewal charged ahead is refunded, the present period stays active`()
         async throws
     {
         let stage = try Stage()

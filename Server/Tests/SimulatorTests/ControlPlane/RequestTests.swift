@@ -115,7 +115,8 @@ import Testing
         }
     }
 
-    @Test func `an extension for all subscribers names those whose extension failed`() async throws
+    @Test func `an extension for all subscribers names the subscribers whose extension failed`()
+        async throws
     {
         let stage = try Stage()
         for (name, country) in [("anna", "USA"), ("ben", "USA"), ("cleo", "DEU")] {

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `the sheets for subscriptions, refunds and codes throw the errors set for them`()
+    @Test func `the sheets for subscriptions, refunds and codes throw the errors that a test sets`()
         async throws
     {
         let stage = try await stage()
@@ -118,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func `a damaged document fails verification; one for another app is left to the server`()
+    @Test
+    func `a damaged document fails verification; the server checks a document for another app`()
         async throws
     {
         let stage = try await stage()

@@ -21,9 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a fault makes a list empty, reversed, duplicated or short, once`()
-        async throws
-    {
+    @Test func `a fault makes a list empty, reversed, duplicated or short, once`() async throws {
         let stage = try await stage(
             next: .emptyRead, .newestFirst, .latestTwice, .unlistedAfterPurchase)
         let simulator = stage.simulator
@@ -39,7 +37,7 @@ import Testing
         #expect(try await stage.simulator.statuses(on: "anna-1").map(\.status) == [.active])
     }
 
-    @Test func `a fault forges the last document of a list, or replaces it by a foreign one`()
+    @Test func `a fault forges the last document of a list, or replaces it by a foreign document`()
         async throws
     {
         let stage = try await stage(next: .forged, .wrongApp)
@@ -74,7 +72,7 @@ import Testing
 
     @Test
     func
-        `a fault for billing retry waits for it, and lists the subscription as an entitlement once`()
+        `a fault waits for billing retry, and then lists the subscription as an entitlement once`()
         async throws
     {
         let stage = try await stage(next: .listedInRetry)
@@ -102,7 +100,7 @@ import Testing
     }
 
     @Test
-    func `with faults, unfinished transactions come newest first, twice, and with finished ones`()
+    func `faults reverse the unfinished transactions, add a finished one, or repeat the latest`()
         async throws
     {
         let stage = try await stage(next: .newestFirst, .finishedAgain, .latestTwice)
@@ -117,7 +115,8 @@ import Testing
         }
     }
 
-    @Test func `a fault that lists finished transactions again waits until one is finished`()
+    @Test
+    func `the fault that repeats finished transactions waits until a transaction is finished`()
         async throws
     {
         let stage = try await stage(next: .finishedAgain)

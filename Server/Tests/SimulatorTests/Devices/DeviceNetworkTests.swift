@@ -84,7 +84,7 @@ import Testing
         #expect(try await created() >= moment("2026-01-11T00:00:00Z"))
     }
 
-    @Test func `an app that starts offline gets earlier updates once the network is back`()
+    @Test func `if an app starts offline, it gets the missed updates when the network is back`()
         async throws
     {
         let stage = try Stage()
@@ -102,7 +102,8 @@ import Testing
         #expect(names == ["transaction", "status", "marker"])
     }
 
-    @Test func `updates that a device missed offline arrive when the network is back`() async throws
+    @Test func `when the network is back, a device gets the updates that it missed offline`()
+        async throws
     {
         let stage = try Stage()
         try await stage.buy("pro.monthly", offer: "none")
@@ -119,7 +120,8 @@ import Testing
         #expect(names == ["transaction", "status", "marker"])
     }
 
-    @Test func `transactions finished offline count on other devices once the network is back`()
+    @Test
+    func `when the network is back, transactions finished offline are finished on all devices`()
         async throws
     {
         let stage = try Stage()

@@ -168,7 +168,7 @@ import Testing
         #expect(stage.letterBox.count == 1)
     }
 
-    @Test func `a device whose restrictions forbid purchases buys nothing`() async throws {
+    @Test func `if its restrictions forbid purchases, a device buys nothing`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in

@@ -72,7 +72,8 @@ import Testing
         }
     }
 
-    @Test func `a device that begins to listen gets its unfinished transactions`() async throws {
+    @Test func `when a device begins to listen, it gets its unfinished transactions`() async throws
+    {
         let stage = try await stage()
         try await stage.buy("gem")
         try await stage.buy("book")

@@ -43,7 +43,8 @@ import Testing
         }
     }
 
-    @Test func `a purchase whose sheet is held is made when the sheet is released, and not before`()
+    @Test
+    func `if the sheet of a purchase is held, the purchase is made when the sheet is released`()
         async throws
     {
         let stage = try await stage()
@@ -67,7 +68,7 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "anna").purchases.count == 1)
     }
 
-    @Test func `a sheet that is never released fails after a time limit, and nothing is bought`()
+    @Test func `if a sheet is never released, it fails after a time limit, and nothing is bought`()
         async throws
     {
         let stage = try await stage()

@@ -29,7 +29,9 @@ import Testing
         }
     }
 
-    @Test func `a client that lost its connection continues after its last event`() async throws {
+    @Test func `if a client loses its connection, the next stream continues after its last event`()
+        async throws
+    {
         let stage = try Stage(shop: try CatShop.file())
         for product in ["gem", "gem", "book"] { try await stage.buy(product) }
         let device = device
@@ -151,7 +153,8 @@ import Testing
         #expect(try await news(stage, on: "anna-3") == [])
     }
 
-    @Test func `events after the app's connection ended are announced at its next start`()
+    @Test
+    func `if an app's connection has ended, later events are announced at the app's next start`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())

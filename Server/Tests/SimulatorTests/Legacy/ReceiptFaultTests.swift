@@ -64,7 +64,8 @@ import Testing
         #expect(try await simulator.verifyReceipt(body, at: .production)["status"] == 0)
     }
 
-    @Test func `a stale answer of verifyReceipt repeats the last one, late if both faults occur`()
+    @Test
+    func `a stale answer of verifyReceipt repeats the last answer, late if both faults occur`()
         async throws
     {
         let stage = try Stage()
@@ -87,7 +88,8 @@ import Testing
         #expect(later["latest_receipt_info"]?.array?.count == 4)
     }
 
-    @Test func `statuses that are set for verifyReceipt come before faults`() async throws {
+    @Test func `statuses that are set for verifyReceipt take precedence over faults`() async throws
+    {
         let stage = try Stage()
         let body = try await request(stage)
         try await stage.simulator.setFaults { try $0.api.order([.error]) }

@@ -17,7 +17,7 @@ import X509
     ]
 
     @Test(arguments: primes)
-    func `a text gives one prime: the first one after the text's hash`(
+    func `a text gives one prime: the first prime after the text's hash`(
         text: String, high: UInt64, low: UInt64
     ) {
         let prime = SeededPrime(text)
@@ -25,7 +25,8 @@ import X509
         #expect(prime.limbs.last == high && prime.limbs.first == low)
     }
 
-    @Test func `other programs can verify signatures of a key made from two such primes`() throws {
+    @Test func `other programs can verify signatures of a key that is made from two texts`() throws
+    {
         let (one, other) = (SeededPrime("one"), SeededPrime("two"))
         let key = try SeededRSAKey(one, other).key
         #expect(key.keySizeInBits == 2048)

@@ -62,7 +62,8 @@ import Testing
         return try authority.receipt(in: file)
     }
 
-    @Test func `without old transactions, verifyReceipt returns the newest of each subscription`()
+    @Test
+    func `without old transactions, verifyReceipt returns the newest one of each subscription`()
         async throws
     {
         let stage = try Stage()
@@ -153,7 +154,7 @@ import Testing
         #expect(try await ask(stage, receipt)["status"] == 0)
     }
 
-    @Test func `a status that a test sets for verifyReceipt is returned as often as set`()
+    @Test func `verifyReceipt returns the status that a test sets as often as the test says`()
         async throws
     {
         let stage = try Stage()

@@ -98,7 +98,7 @@ import Testing
         #expect(try info?.commitmentRenewalDate == moment("2027-01-20T20:00:00Z"))
     }
 
-    @Test func `after a refund with renewal still on, a cancellation switches it off`()
+    @Test func `if renewal is still on after a refund, a cancellation switches renewal off`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file()) { $0.quirks = [.refundKeepsRenewalOn] }

@@ -118,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func `a renewal whose notification has another transaction id has the same order id`()
+    @Test
+    func `if a renewal's notification has another transaction id, its order id stays the same`()
         async throws
     {
         let stage = try Stage { $0.quirks = [.renewalHasAnotherID] }

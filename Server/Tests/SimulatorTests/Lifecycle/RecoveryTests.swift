@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a product that is no longer for sale is not charged when the payment recovers`()
+    @Test func `if a product is no longer for sale, it is not charged when the payment recovers`()
         async throws
     {
         let (stage, id) = try await retried()

@@ -133,7 +133,8 @@ import Testing
         #expect(try JSON(parsing: bodies[1])["signedPayload"] != nil)
     }
 
-    @Test func `during an outage no notification is sent, and after it all are sent`() async throws
+    @Test func `during an outage no notification is sent, and after the outage all are sent`()
+        async throws
     {
         let stage = try Stage()
         let (from, until) = try (moment("2026-02-01T00:00:00Z"), moment("2026-04-01T00:00:00Z"))

@@ -126,7 +126,7 @@ import Testing
         #expect((0.45...0.58).contains(Double(early.count) / Double(places.count)))
     }
 
-    @Test func `one in seven customers who cancel switches renewal on again`() throws {
+    @Test func `of the customers who cancel, one in seven switches renewal on again`() throws {
         var scene = try Scene("family.monthly")
         try scene.apply(.cancel)
         #expect(abs(scene.share { $0?.intent == .act(.resume) } - 0.15) < 0.02)
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [("family.monthly", 0.2), ("years.promised", 0.05)])
-    func `some customers who have left come back`(product: String, odds: Double) throws {
+    func `some former customers come back`(product: String, odds: Double) throws {
         var scene = try Scene(product)
         try scene.apply(.cancel)
         try scene.settle()
@@ -166,7 +166,7 @@ import Testing
         #expect(abs(scene.share { $0?.intent == .buyAgain } - 0.16) < 0.02)
     }
 
-    @Test func `one random act in twenty is followed by another, a third of them at once`()
+    @Test func `one random act in twenty is followed by another act, a third of these at once`()
         throws
     {
         var scene = try Scene("family.monthly")

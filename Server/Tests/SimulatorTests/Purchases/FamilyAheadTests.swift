@@ -31,7 +31,8 @@ import Testing
         try await stage.simulator.groundTruth(of: "ben").purchases.map(\.isOpen)
     }
 
-    @Test func `a family member who leaves loses the present period and the next one`() async throws
+    @Test func `leaving the family ends a member's present period and the next period`()
+        async throws
     {
         let stage = try await household()
         #expect(try await bensIsOpen(stage) == [true])
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test
-    func `a family member who leaves after a refund of the next period loses the present one`()
+    func `after a refund of the next period, leaving the family still ends the present period`()
         async throws
     {
         let stage = try await household()
@@ -73,9 +74,7 @@ import Testing
         #expect(ben.until == anna.period?.lowerBound && anna.productID == "pro.yearly")
     }
 
-    @Test func `a product is shared when its period begins, not when it is charged`()
-        async throws
-    {
+    @Test func `a product is shared when its period begins, not when it is charged`() async throws {
         let stage = try await household(buys: "pro.yearly", changesTo: "pro.monthly")
         try await stage.advance("P300D")
         #expect(try await told(stage) == [])

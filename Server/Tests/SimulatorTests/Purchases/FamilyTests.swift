@@ -181,7 +181,7 @@ import Testing
         #expect(family == TrueFamily(name: "cats", members: ["anna", "ben", "cleo"]))
     }
 
-    @Test func `a family member who joins later gets shared products from then on only`()
+    @Test func `if a family member joins later, the member gets shared products from then on only`()
         async throws
     {
         let stage = try await household(["anna"])
@@ -295,7 +295,7 @@ import Testing
             try await told(stage) == ["anna: ONE_TIME_CHARGE book", "ben: ONE_TIME_CHARGE book"])
     }
 
-    @Test func `a member who joins while the next period is paid ahead gets both periods in turn`()
+    @Test func `if the next period is paid ahead, a new member gets both periods in turn`()
         async throws
     {
         let stage = try await household(["anna"])

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test
-    func `after a reversal, the charges have the same order and the chain the same first date`()
+    func `after a reversal, the order of the charges and the chain's first date are unchanged`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())
@@ -85,7 +85,7 @@ import Testing
         #expect(try await money(steps) == [[9990, 0], [9990, 0], [12_990, 0]])
     }
 
-    @Test func `a customer who comes back pays the price of that day`() async throws {
+    @Test func `a returning customer pays the price of the day of the return`() async throws {
         let rise = PriceRise.Order(price: 12_990, needsConsent: true)
         let steps: [LifecycleTableTests.Step] = [
             .buy("pro"), .does(.raisePrice(rise)), .waits("P2M"), .buy("pro"), .waits("P1M"),
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a price rise for later does not apply to a customer who left and came back`(
+    func `a planned price rise does not apply to a customer who left and came back`(
         needsConsent: Bool
     ) async throws {
         let rise = PriceRise.Order(
@@ -112,7 +112,7 @@ import Testing
         #expect(truth.state == .paid)
     }
 
-    @Test func `a price rise that lies in the past is charged after a return, but not announced`()
+    @Test func `a past price rise is charged when a customer returns, but is not announced`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())

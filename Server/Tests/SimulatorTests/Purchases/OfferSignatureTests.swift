@@ -99,7 +99,8 @@ import Testing
         await expectRefusal(of: .compactJWS(try jws(claim)), on: stage)
     }
 
-    @Test func `an offer signature by another key, for another token, or none at all is refused`()
+    @Test
+    func `an offer with a signature by another key or for another token, or without one, fails`()
         async throws
     {
         let stage = try await stage()
@@ -133,9 +134,7 @@ import Testing
     @Test(arguments: [true, false, nil])
     func `a signed claim gives or denies the introductory offer; an invalid claim denies it`(
         word: Bool?
-    )
-        async throws
-    {
+    ) async throws {
         let stored = Self.key.derRepresentation.base64EncodedString()
         let stage = try Stage(shop: try CatShop.file(offersKey: stored))
         try await stage.simulator.addDevice(account: "anna")

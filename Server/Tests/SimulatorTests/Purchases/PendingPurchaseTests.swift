@@ -36,7 +36,8 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "anna").pending.isEmpty)
     }
 
-    @Test func `an approved purchase belongs to the account that asked, whoever is signed in`()
+    @Test
+    func `an approved purchase belongs to the account that asked for it, whoever is signed in`()
         async throws
     {
         let stage = try await stage { $0.rules.asksToBuy = true }
@@ -100,7 +101,7 @@ import Testing
         #expect(try await stage.story() == ["ONE_TIME_CHARGE gem"])
     }
 
-    @Test func `resolving a transaction whose renewal is retried recovers the payment`()
+    @Test func `if a renewal is retried, resolving its transaction recovers the payment`()
         async throws
     {
         let stage = try await stage()

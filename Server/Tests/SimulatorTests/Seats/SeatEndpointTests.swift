@@ -54,7 +54,7 @@ import Testing
         #expect(try await stage.refusal(unclaim) == Refused(404, 4_040_901))
     }
 
-    @Test func `no more seats can be claimed than there are`() async throws {
+    @Test func `no more seats can be claimed than the group has`() async throws {
         let (stage, id) = try await group()
         for number in 1...3 { _ = try await stage.json(claim(id, number)) }
         #expect(try await stage.refusal(claim(id, 4)) == Refused(403, 4_030_901))

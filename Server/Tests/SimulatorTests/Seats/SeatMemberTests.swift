@@ -56,7 +56,7 @@ import Testing
         #expect(try await purchase(of: "ben", stage).isOpen == false)
     }
 
-    @Test func `a member who leaves loses the seat, and another person can take it`() async throws {
+    @Test func `when a member leaves, another person can take the seat`() async throws {
         let (stage, id) = try await group(2)
         try await stage.simulator.change(id, .joinGroup("ben"))
         await #expect(throws: SimulatorProblem.self) {
@@ -83,7 +83,7 @@ import Testing
         #expect(try await told(stage).last == "ben: SUBSCRIBED/RESUBSCRIBE 1 pro.monthly")
     }
 
-    @Test func `if fewer seats are left, the members who joined last lose theirs`() async throws {
+    @Test func `if fewer seats are left, the latest members lose their seats`() async throws {
         let (stage, id) = try await group(3)
         for name in ["ben", "cleo"] { try await stage.simulator.change(id, .joinGroup(name)) }
         try await stage.simulator.change(id, .changeSeats(2))

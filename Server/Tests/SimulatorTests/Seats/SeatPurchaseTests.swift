@@ -31,7 +31,7 @@ import Testing
         #expect(try await stage.truth().seats == nil)
     }
 
-    @Test func `added seats cost the tiers after the present ones`() async throws {
+    @Test func `added seats cost the prices of the tiers after the present seats`() async throws {
         let stage = try Stage.withSeats()
         let first = try await stage.order(4)
         try await stage.advance("P10D")
@@ -67,7 +67,7 @@ import Testing
         #expect(try await stage.truth().seats?.count == 3)
     }
 
-    @Test func `with the habits for it, added seats share the line item and have a prorated price`()
+    @Test func `with habits, added seats have the first seats' line item and a prorated price`()
         async throws
     {
         let stage = try Stage.withSeats(
@@ -97,7 +97,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == 1)
     }
 
-    @Test func `fewer seats are planned for the next period, whose seats are one transaction`()
+    @Test func `fewer seats can be planned for the next period, which is then one transaction`()
         async throws
     {
         let stage = try Stage.withSeats()
@@ -128,7 +128,9 @@ import Testing
         #expect(truth.seats?.count == 6)
     }
 
-    @Test func `a group can shrink to one seat, which is then an ordinary period`() async throws {
+    @Test func `a group can shrink to one seat, and its period is then an ordinary period`()
+        async throws
+    {
         let stage = try Stage.withSeats()
         let id = try await stage.order(3).originalTransactionID
         try await stage.simulator.change(id, .changeSeats(1))
@@ -200,7 +202,7 @@ import Testing
         #expect(letter.transaction.quantity == 2)
     }
 
-    @Test func `after seats are switched off no more are sold, and the group renews`()
+    @Test func `after seats are switched off, no more seats are sold, and the group renews`()
         async throws
     {
         let stage = try Stage.withSeats()

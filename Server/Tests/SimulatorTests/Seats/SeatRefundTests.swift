@@ -32,7 +32,8 @@ import Testing
         #expect(truth.seats?.count == 5 && truth.seats?.atRenewal == 5 && truth.isOpen)
     }
 
-    @Test func `a refund of more seats than one transaction has covers several transactions`()
+    @Test
+    func `if more seats are refunded than one transaction has, several transactions are refunded`()
         async throws
     {
         let (stage, first, second) = try await group()
@@ -79,7 +80,8 @@ import Testing
         #expect(old.revocationPercentage == 25_000)
     }
 
-    @Test func `a purchaser who loses one of two transactions keeps access and renews the rest`()
+    @Test
+    func `if one of two transactions is refunded, the purchaser keeps access and renews the rest`()
         async throws
     {
         for isFirst in [true, false] {
@@ -115,7 +117,7 @@ import Testing
         #expect(truth.seats?.count == 7 && truth.charges.map(\.refunded) == [0, 0])
     }
 
-    @Test func `with a habit, renewal stays on for one seat after a refund of everything`()
+    @Test func `with a habit, renewal stays on for one seat after a refund of all seats`()
         async throws
     {
         let (stage, first, second) = try await group([.refundKeepsRenewalOn])
@@ -137,7 +139,9 @@ import Testing
         #expect(truth.charges.map(\.refunded) == [0, 0])
     }
 
-    @Test func `a refund of no seats, or of more than there are, is refused`() async throws {
+    @Test func `a refund of zero seats, or of more seats than the group has, is refused`()
+        async throws
+    {
         let (stage, first, second) = try await group()
         for (count, only) in [(8, nil), (4, second), (0, nil)] as [(Int64, String?)] {
             await #expect(throws: SimulatorProblem.self) {

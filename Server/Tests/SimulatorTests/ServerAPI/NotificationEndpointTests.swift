@@ -51,7 +51,8 @@ import Testing
         #expect(refused == Refused(400, 4_000_014))
     }
 
-    @Test func `a list of failed notifications continues even if earlier ones have since arrived`()
+    @Test
+    func `a list of failed notifications continues even if some on earlier pages have arrived`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())

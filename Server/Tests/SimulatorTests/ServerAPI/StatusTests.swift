@@ -167,7 +167,9 @@ import Testing
 
     /// Anna pays for a year and is refunded, comes back for a month and leaves again; then the
     /// first refund is reversed.
-    @Test func `a reversed refund reopens its period, even after a later end`() async throws {
+    @Test func `a reversed refund reopens its period, even if a later period has ended since`()
+        async throws
+    {
         let stage = try Stage()
         let year = try await stage.buy("pro.yearly", offer: "none").transactionID
         try await stage.advance("P1M")
@@ -196,7 +198,7 @@ import Testing
         #expect(try await stage.truth().isOpen == false)
     }
 
-    @Test func `a reversed refund does not change a customer who came back and stays`()
+    @Test func `if a customer came back, the reversal of an old refund does not stop the renewals`()
         async throws
     {
         let stage = try Stage()

@@ -115,7 +115,9 @@ import Testing
         #expect(findings.first?.hasPrefix(finding) == true, "\(findings)")
     }
 
-    @Test func `a good shop has no findings, and a bad one has all of them at once`() throws {
+    @Test func `a good shop has no findings, and all findings of a bad shop are listed at once`()
+        throws
+    {
         #expect(try lint(CatShop.text()) == [])
         #expect(try lint(ExampleShop.storeKitText) == [])
         let bad = """
@@ -181,8 +183,7 @@ import Testing
         }
     }
 
-    @Test
-    func `the price is that of the storefront and day, else the general one, else the file's`()
+    @Test func `a price comes from the storefront and day, else the general price, else the file`()
         throws
     {
         var prices = PriceList()
