@@ -134,9 +134,11 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `after a success the next check follows the timeline, after a failure it is in a minute`(
-        driver: Driver
-    ) async throws {
+    func
+        `after a success the next check follows the timeline; after a failure it is a minute later`(
+            driver: Driver
+        ) async throws
+    {
         try await driver.withStore { store in
             try await store.keep(1)
             let leases = try await store.leases()
@@ -157,9 +159,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `new facts move the next check, and a rebuild does not`(
-        driver: Driver
-    ) async throws {
+    func `new facts move the next check, and a rebuild does not`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction {
@@ -242,7 +242,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `one server at a time backfills notifications, from where the previous one stopped`(
+    func `one server at a time backfills notifications, from where the previous server stopped`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

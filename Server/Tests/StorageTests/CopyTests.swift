@@ -294,7 +294,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
         }
     }
 
-    @Test func `a row changed during the copy makes the copy fail`() async throws {
+    @Test func `if a row changes during the copy, the copy fails`() async throws {
         try await Driver.sqliteMemory.withStore { source in
             try await Driver.sqliteMemory.withStore { copy in
                 try await source.keep(1)

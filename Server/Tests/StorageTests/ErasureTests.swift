@@ -44,7 +44,7 @@ extension Database {
 /// How the ids of erased customers are recognized.
 @Suite struct ErasureTests {
     @Test(arguments: Driver.allCases)
-    func `an erased id in mixed case leaves the token of another customer alone`(
+    func `erasing an id in mixed case does not change the token of another customer`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

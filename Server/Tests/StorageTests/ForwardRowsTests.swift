@@ -194,7 +194,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a forward that its server releases is due at the same time as before`(driver: Driver)
+    func `if a server releases a forward, it is due at the same time as before`(driver: Driver)
         async throws
     {
         try await driver.withStore { store in
@@ -230,7 +230,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an address left out because of a full queue is recorded`(driver: Driver) async throws {
+    func `if an address is left out because of a full queue, this is recorded`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             _ = try await store.record(attested(1, to: [], leftOut: [old]))
             let forward = try #require(try await store.forwards(.leftOut).first)
@@ -261,7 +263,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `finished forwards are deleted first, and waiting ones later`(
+    func `finished forwards are deleted first, and waiting forwards later`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

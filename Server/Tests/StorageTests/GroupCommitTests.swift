@@ -44,7 +44,9 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `a writer that throws fails alone, and its rows are undone`(driver: Driver) async throws {
+    func `if a writer throws, only this writer fails, and its rows are undone`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             await withTaskGroup { group in
                 for number in 0..<Self.writers {
@@ -144,9 +146,7 @@ private struct Poisoned: Error {}
 
     /// The database refuses the fourth of seven documents. The last one repeats the first.
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `each document of one writer is stored or refused by itself`(
-        driver: Driver
-    ) async throws {
+    func `each document of one writer is stored or refused by itself`(driver: Driver) async throws {
         try await driver.withStore { store in
             var documents = (0..<6).map { DocumentWithFacts(Self.document($0), [Self.fact($0)]) }
             documents[3].document.id.removeLast()
@@ -169,7 +169,9 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `a writer whose row the database refuses fails alone`(driver: Driver) async throws {
+    func `if the database refuses a writer's row, only this writer fails`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             let purchase = PurchaseID("1000", in: .production)
             try await store.transaction { tx in
@@ -200,7 +202,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a writer is refused at once if too many are waiting`() async throws {
+    func `if too many writers are waiting, the next writer is refused at once`() async throws {
         try await Driver.sqliteFile.withStore { store in
             let gate = DispatchSemaphore(value: 0)
             try await withThrowingTaskGroup { group in
@@ -232,7 +234,7 @@ private struct Poisoned: Error {}
     private static let waitingMax = 4096
 
     @Test(.timeLimit(.minutes(10)))
-    func `a group of writers that finds no database tries once, not once for each writer`()
+    func `if a group of writers finds no database, it tries once, not once for each writer`()
         async throws
     {
         let database = AbsentDatabase(holding: 1)

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a group that always conflicts is recorded in parts, and no writer is refused`()
+    @Test func `if a group always conflicts, it is recorded in parts, and no writer is refused`()
         async throws
     {
         let conflicts: @Sendable ([UInt8]) -> Bool = { $0.count > 1 }

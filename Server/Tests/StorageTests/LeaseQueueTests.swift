@@ -173,7 +173,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an expired lease passes to another server, an extended one does not`(
+    func `an expired lease passes to another server, and an extended lease does not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -142,7 +142,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `packs of one document also count among refunds, and each payment counts once`(
+    func `in a document with packs and refunds, each payment is credited once`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

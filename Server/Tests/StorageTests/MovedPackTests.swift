@@ -116,9 +116,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `the numbers of transfers increase`(
-        driver: Driver
-    ) async throws {
+    func `the numbers of transfers increase`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(1, pack(1))
             let first = try await store.move(1, to: "anna")
@@ -132,7 +130,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `gems that a refund returns because a pack moves are not reported as a reversal`(
+    func `if a refund returns gems because a pack moves, no reversal is reported`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -165,7 +163,7 @@ private let moved = now + .days(2)
     /// additional amount that the refund took is reported with the merge, without a transaction.
     /// The amount that it gave back is reported with its transaction.
     @Test(arguments: Driver.allCases)
-    func `when a pack leaves a merged wallet, what a refund took there is given back`(
+    func `when a pack leaves a merged wallet, the amount that a refund took there is given back`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -197,7 +195,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases, [false, true])
-    func `the credit and the refund of a pack linked after its refund name their own documents`(
+    func `if a pack is linked after its refund, credit and refund name their own documents`(
         driver: Driver, isNamed: Bool
     ) async throws {
         let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"

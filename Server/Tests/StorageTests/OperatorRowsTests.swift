@@ -49,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func `of an operator's role for one app and role for all apps, the greater one counts`() {
+    @Test
+    func `if an operator has a role for one app and one for all apps, the greater role counts`() {
         let roles = OperatorRoles(everywhere: .support, byApp: ["a": .viewer, "b": .admin])
         #expect(roles.role(in: "a") == .support && roles.role(in: "b") == .admin)
         #expect(roles.role(in: "c") == .support)
@@ -111,9 +112,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the networks of an operator's recent sign-ins are stored`(
-        driver: Driver
-    ) async throws {
+    func `the networks of an operator's recent sign-ins are stored`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 func signIn(_ network: String, after seconds: Int64, max: Int = 9) throws {
@@ -161,9 +160,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the audit log is listed page by page, newest entry first`(
-        driver: Driver
-    ) async throws {
+    func `the audit log is listed page by page, newest entry first`(driver: Driver) async throws {
         try await driver.withStore { store in
             let entries = (0..<5).map { number in
                 RecordedAct(

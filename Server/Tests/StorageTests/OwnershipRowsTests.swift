@@ -109,9 +109,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a merge keeps each share once, and no share for the owner`(
-        driver: Driver
-    ) async throws {
+    func `a merge keeps each share once, and no share for the owner`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await fill(store)
             try await store.transaction { tx in
@@ -186,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `an owner erased after the customer of a share is named in no row`(
+    func `if an owner is erased after the customer of a share, no row names the owner`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -85,7 +85,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases, [1, 30, 100] as [Int64])
-    func `a pack that was partly spent stays with the customer whom it first named`(
+    func `a partly spent pack stays with the customer whom it first named`(
         driver: Driver, spent: Int64
     ) async throws {
         try await driver.withStore(rules: rules()) { store in
@@ -204,7 +204,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a debit links the packs it spends that only name the customer`(
+    func `a debit links the packs that it spends, even if they only name the customer`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules()) { store in

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `positions before a restore stay the same, and later ones belong to another epoch`(
+    func `positions before a restore stay the same, and later positions have another epoch`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -70,7 +70,8 @@ import Testing
         }
     }
 
-    @Test func `events that have no number in a backup get one of the new epoch`() async throws {
+    @Test func `events that have no number in a backup get a number of the new epoch`() async throws
+    {
         try await Driver.postgres.withStore { store in
             try await tell(2, in: app, to: store)
             // This is the state of a backup made in the milliseconds before this event was

@@ -72,7 +72,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `events that named a customer remain listed after a link, until the customer is erased`(
+    func `events that named a customer stay listed when their purchase is linked, until an erasure`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

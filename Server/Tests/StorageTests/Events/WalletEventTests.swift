@@ -196,9 +196,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `packs whose account token becomes an alias are credited to that customer`(driver: Driver)
-        async throws
-    {
+    func `a pack is credited when its account token becomes a customer's alias`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(document(1), pack(1, token: token))
             try await store.hear(document(2), inSandbox(pack(2, token: token)))
@@ -295,7 +295,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `no text about a wallet is left of an erased customer`(driver: Driver) async throws {
+    func `no text about an erased customer's wallet is left`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(document(1), pack(1, token: token))
             try await store.link(1, to: tokenID)
@@ -339,7 +339,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a new configuration is reported with the next debit or by a rebuild`(
+    func `balances that a new configuration changes are reported by the next debit or a rebuild`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

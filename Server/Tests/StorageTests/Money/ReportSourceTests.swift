@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `pages of any length make up the whole list of sources, and add up to the number`(
+    func `pages of any length make up the whole list of sources, and add up to the report's number`(
         driver: Driver
     ) async throws {
         let seed = Dice.seed(announcedBy: "ReportSourceTests", usual: 1)
@@ -54,7 +54,7 @@ import Testing
 
     /// A month of pro, replaced by a month of premium in its middle.
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `the items of a number of subscriptions have the product of the report's moment`(
+    func `the subscriptions behind a number are listed with their product at the report's time`(
         driver: Driver
     ) async throws {
         func payment(_ id: String, _ product: ProductID, _ from: Instant) -> Payment {

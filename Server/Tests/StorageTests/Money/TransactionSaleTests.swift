@@ -75,7 +75,8 @@ import Testing
         #expect(bought == ["1": false])
     }
 
-    @Test func `a renewal that was charged in advance and replaced counts as an upgrade's refund`()
+    @Test
+    func `if a renewal was charged in advance and replaced, it counts as an upgrade's refund`()
         async throws
     {
         let first = Self.replaced(Self.payment("1", "bronze", from: now), at: Self.ahead)

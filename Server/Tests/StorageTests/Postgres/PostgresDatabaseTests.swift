@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a write that waits too long for a lock fails as busy and blocks no other`()
+    @Test func `if a write waits too long for a lock, it fails as busy and blocks no other write`()
         async throws
     {
         var limits = PostgresDriver.Limits()
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `if an address names several hosts, one that answers is used`() async throws {
+    @Test func `if an address names several hosts, a host that answers is used`() async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let several = url.replacing("host=", with: "host=/nowhere/at/all,")
         let database = try PostgresDriver(url: several)

@@ -19,7 +19,10 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    @Test func `a transaction whose connection is cut runs again and succeeds`() async throws {
+    @Test
+    func `if the connection of a transaction is cut, the transaction runs again and succeeds`()
+        async throws
+    {
         try await withStore { store, url in
             let runs = Atomic<Int>(0)
             let isNew = try await store.driver.write { connection in
@@ -50,7 +53,8 @@ import Testing
         }
     }
 
-    @Test func `a transaction whose connection is cut before the commit is durable is stored once`()
+    @Test
+    func `if the connection is cut before the commit is durable, the transaction is stored once`()
         async throws
     {
         try await withStore { store, url in
@@ -76,7 +80,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a transaction whose commit is durable but not acknowledged is stored once`()
+    func `if a commit is durable but not acknowledged, its transaction is stored once`()
         async throws
     {
         let server = try await PostgresServer()

@@ -70,7 +70,7 @@ private final class LostConnection: Connection {
 
 /// Several servers on one PostgreSQL database.
 @Suite struct SequencerTests {
-    @Test func `an event committed late is numbered after those that a reader has already passed`()
+    @Test func `if an event is committed late, its number follows those that a reader has passed`()
         async throws
     {
         try await Driver.withServers { servers in
@@ -162,7 +162,8 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `a sequencer that does not wait leaves the events to the one that is running`()
+    @Test
+    func `if a sequencer may not wait, it leaves the events to the sequencer that is running`()
         async throws
     {
         try await Driver.withServers { servers in

@@ -157,7 +157,8 @@ private final class NotedDriver: DatabaseDriver {
         }
     }
 
-    @Test func `of concurrent documents about one purchase, the second runs again after the first`()
+    @Test
+    func `if two documents about one purchase are concurrent, the second transaction runs again`()
         async throws
     {
         try await withScene { scene in
@@ -183,7 +184,7 @@ private final class NotedDriver: DatabaseDriver {
     }
 
     /// A known fact changes no timeline, but it may change what is known of money.
-    @Test func `a document that says nothing new also waits for others about its purchase`()
+    @Test func `a document without news also waits for other documents about its purchase`()
         async throws
     {
         try await withScene { scene in
@@ -201,7 +202,9 @@ private final class NotedDriver: DatabaseDriver {
         }
     }
 
-    @Test func `an event of a document recorded during a link has the new owner`() async throws {
+    @Test func `if a document is recorded during a link, its events have the new owner`()
+        async throws
+    {
         try await withScene { scene in
             _ = try await scene.servers[0].record(notification(1, about: purchase))
             try await scene.servers[0].transaction { tx in

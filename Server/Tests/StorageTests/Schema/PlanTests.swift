@@ -91,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: lists)
-    func `the forwards in one state are read in order, without reading others`(
+    func `the forwards in one state are read in order, without reading other forwards`(
         state: StoredForward.State?, index: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -115,7 +115,7 @@ import Testing
     ]
 
     @Test(arguments: forgotten)
-    func `forwards to be deleted are found without reading those that stay`(
+    func `the forwards to delete are found without reading the forwards that stay`(
         state: StoredForward.State, wanted: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in

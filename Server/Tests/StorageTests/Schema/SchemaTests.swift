@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a migration step is applied once; one that fails is named and changes nothing`(
+    func `a migration step is applied once; a step that fails is named and changes nothing`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
