@@ -200,7 +200,9 @@ import Testing
         }
     }
 
-    @Test func `an erased customer who returns has only what their device shows`() async throws {
+    @Test func `if an erased customer returns, they have only what their device shows`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let bought = try await Self.buy(
                 "anna", as: Self.token, in: shop, ["app_account_token": .string(Self.token)])

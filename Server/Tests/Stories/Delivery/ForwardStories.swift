@@ -298,7 +298,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed after storing a notification forwards it after a restart`(
+    func `if a server is killed after storing a notification, it forwards it after a restart`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()

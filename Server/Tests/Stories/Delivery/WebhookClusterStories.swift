@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed at any moment loses no event and keeps the order`(
+    func `if a server is killed at any moment, no event is lost, and the order is kept`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()

@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `one customer's failure delays only that customer, and attempts have the same bytes`(
+    func `one customer's failure delays only that customer; all attempts have the same bytes`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(
@@ -147,7 +147,7 @@ import Testing
 
     @Test
     func
-        `a receiver that is down for 72 hours gets all events later, and is reported after an hour`()
+        `if a receiver is down for 72 hours, this is reported, and later it gets all events`()
         async throws
     {
         let receiver = try Receiver()
@@ -176,7 +176,8 @@ import Testing
         }
     }
 
-    @Test func `deliveries that failed for three days are kept for thirty, and can be replayed`()
+    @Test
+    func `deliveries that failed for three days are kept for thirty days, and can be replayed`()
         async throws
     {
         let receiver = try Receiver(.status(500))
@@ -200,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `a 410 pauses the webhook, and every event is delivered once it resumes`()
+    @Test func `a 410 pauses the webhook, and every event is delivered after the webhook resumes`()
         async throws
     {
         let receiver = try Receiver(.status(410))

@@ -74,7 +74,8 @@ import Testing
         }
     }
 
-    @Test func `an import leaves a purchase that is already linked, and the report says so`()
+    @Test
+    func `if a purchase is already linked, an import does not change it, and the report says so`()
         async throws
     {
         let folder = try TemporaryFolder()

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, [LocalStack.Settings.NotificationVersions.v1, .both])
-    func `an app that is updated in the middle of a life gets consistent answers`(
+    func `if an app is updated in the middle of a life, its answers stay consistent`(
         life: Life, announcements: LocalStack.Settings.NotificationVersions
     ) async throws {
         try await withShop(on: .sqlite, questions: .due, announcements: announcements) { shop in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `an upgrade known only from receipts ends the previous product`() async throws {
+    @Test func `if only receipts report an upgrade, it ends the previous product`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await shop.addDevice(Stage.account)
             for (product, wait) in [("pro.yearly", "P10D"), ("premium.monthly", "P1D")] {
@@ -186,8 +186,7 @@ import Testing
         }
     }
 
-    @Test
-    func `a notification of version 1 needs the secret, which is not stored`() async throws {
+    @Test func `a notification of version 1 needs the secret, which is not stored`() async throws {
         try await withShop(on: .sqlite, notifies: false, announcements: .v1) { shop in
             try await shop.addDevice(Stage.account)
             try await shop.simulator.post(

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `items that no document names are a difference in SKUs, not missing money`()
+    @Test func `if no document names items, they are a difference in SKUs, not missing money`()
         async throws
     {
         let found = try await Self.compare(

@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after the refund of one of two transactions, the other still gives access`(
+    func `after the refund of one of two transactions, the other transaction gives access`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database) { stage in
@@ -129,9 +129,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an upgrade replaces all parts of a period`(
-        database: StoryDatabase
-    ) async throws {
+    func `an upgrade replaces all parts of a period`(database: StoryDatabase) async throws {
         try await Self.withGroups(on: database) { stage in
             try await stage.order(4)
             try await stage.order(6)

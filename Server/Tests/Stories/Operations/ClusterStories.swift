@@ -228,9 +228,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `what a PostgreSQL server has acknowledged survives twenty kills`()
-        async throws
-    {
+    func `what a PostgreSQL server has acknowledged survives twenty kills`() async throws {
         try await Self.withOwnPostgres { shop, postgres, program in
             let notifications = try await Stream.notifications(from: shop.simulator)
             let server = try await program.start()
@@ -252,7 +250,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a server without its PostgreSQL says so, and stops on request`() async throws {
+    func `if its PostgreSQL is down, a server is not ready, and still stops on request`()
+        async throws
+    {
         try await Self.withOwnPostgres { _, postgres, program in
             let server = try await program.start()
             try await postgres.stop(.immediate)

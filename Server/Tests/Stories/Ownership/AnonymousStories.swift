@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `under transfer, a renewal that another customer's phone posts moves nothing`(
+    func `under transfer, no purchase moves if another customer's phone posts a renewal`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.transfer)) { shop in

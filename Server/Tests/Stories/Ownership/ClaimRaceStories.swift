@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `when many devices claim at once, only the allowed number get a share`(
+    func `when many devices claim a purchase at once, only the allowed number of them get a share`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `if many persons restore a purchase at once, one gets it, and the buyer takes it back`(
+    func `if many persons restore a purchase at once, one person gets it; the buyer takes it back`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `if many persons sign in on one device at once, one gets the purchase`(
+    func `if many persons sign in on one device at once, one person gets the purchase`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in

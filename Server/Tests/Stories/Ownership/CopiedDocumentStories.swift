@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a copy of a document that the buyer posted later gives a thief no lasting right`(
+    func `a thief with a copy of the buyer's latest document has no lasting right`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -279,7 +279,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a person who later showed a second document keeps the purchase`(
+    func `if a person shows a second document, the purchase stays with that person`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -296,7 +296,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `signing in on the device that posted a copy gives no lasting ownership`(
+    func `if a device posted a copy, a person who signs in on it gets no lasting ownership`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -321,7 +321,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without an intent, an old copy takes nothing from a device under transfer`(
+    func `under the policy transfer, an old copy without an intent takes nothing from a device`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.transfer)) { shop in

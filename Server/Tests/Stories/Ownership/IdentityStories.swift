@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the customer whom a purchase names gets an event of its transfer, which can be undone`(
+    func `a transfer is an event for the customer whom the purchase names, and can be undone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -246,9 +246,7 @@ import Testing
         }
     }
 
-    @Test func `a customer who had a share and became the owner has no share after a transfer`()
-        async throws
-    {
+    @Test func `if the owner had a share before, no share is left after a transfer`() async throws {
         var app = birds
         app.settings.restorePolicies = [.production: .share]
         try await withShop(on: .sqlite, app: app) { shop in

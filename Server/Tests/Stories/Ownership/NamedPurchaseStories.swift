@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1] as [Int64], StoryDatabase.allCases)
-    func `a pack that an erased customer left unspent goes to the customer whom it names`(
+    func `an erased customer's unspent pack goes to the customer whom the pack names`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

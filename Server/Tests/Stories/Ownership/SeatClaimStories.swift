@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the members who joined last wait first, and get seats again when there are more`(
+    func `with fewer seats, the latest members wait until there are more seats`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(5, on: database) { stage in
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `grace keeps the members, a full refund ends all, and a new purchase is a new group`(
+    func `members keep access in grace, a full refund ends it, a new purchase starts a new group`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in

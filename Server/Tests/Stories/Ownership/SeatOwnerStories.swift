@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an upgrade that is known before the renewal keeps the members`(
+    func `if an upgrade is known before the renewal, the members stay`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member who becomes the owner of the purchase needs no claim`(
+    func `if a member becomes the owner of the purchase, the member needs no claim`(
         database: StoryDatabase
     ) async throws {
         let token = "1016fae4-bd5b-4977-bc0c-919f427f0753"
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member who is erased leaves, and no answer names them`(
+    func `erasing a member ends the member's claim, and no answer names the member`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase that moves keeps its members, but not its invitations`(
+    func `if a purchase moves, it keeps its members, but not its invitations`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in

@@ -82,7 +82,7 @@ import Testing
     private static let hours = 24
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `when a renewal reduces the seats while people join and leave, the first to join stay`(
+    func `if a renewal reduces the seats while people join and leave, the earliest members stay`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(Self.seats, on: database) { stage in

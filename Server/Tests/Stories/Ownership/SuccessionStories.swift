@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the buyer takes the successor of a stolen subscription back like the subscription itself`(
+    func `a buyer gets back the successor of a stolen subscription like the subscription itself`(
         database: StoryDatabase
     ) async throws {
         let phone = "anon_" + String(repeating: "a", count: 32)

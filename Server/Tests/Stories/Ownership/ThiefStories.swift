@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app that sends no intent takes nothing from a person with a device's document`(
+    func `without an intent, a device's document takes no purchase from a person`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase whose token names another customer stays with that customer`(
+    func `a purchase stays with the customer whom its token names`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -99,9 +99,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a sandbox purchase opens nothing in production`(
-        database: StoryDatabase
-    ) async throws {
+    func `a sandbox purchase opens nothing in production`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop, ["environment": "sandbox"])
             let posted = try await Self.post([transaction], as: "anna", in: shop)
@@ -139,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `renewals that are charged a day early change nothing before the period begins`(
+    func `if a renewal is charged a day early, nothing changes before its period begins`(
         database: StoryDatabase
     ) async throws {
         let life = Life(

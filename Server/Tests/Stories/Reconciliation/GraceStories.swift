@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `access stays open as long as status answers say grace without an end`(
+    func `access stays open as long as status answers report grace without an end`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

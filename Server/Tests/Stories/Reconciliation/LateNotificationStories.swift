@@ -21,9 +21,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late change of product does not override a later upgrade`(
-        isLate: Bool
-    ) async throws {
+    func `a late change of product does not override a later upgrade`(isLate: Bool) async throws {
         try await Self.withBuyer { shop in
             try await shop.pass("P3D")
             let down = try await shop.choose("plus.monthly")
@@ -45,9 +43,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late change of product does not switch renewal on again`(
-        isLate: Bool
-    ) async throws {
+    func `a late change of product does not switch renewal on again`(isLate: Bool) async throws {
         try await Self.withBuyer { shop in
             try await shop.pass("P3D")
             let down = try await shop.choose("plus.monthly")
@@ -65,9 +61,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late price increase does not revert a later consent`(
-        isLate: Bool
-    ) async throws {
+    func `a late price increase does not revert a later consent`(isLate: Bool) async throws {
         try await Self.withBuyer { shop in
             try await shop.pass("P3D")
             let rise = try await shop.change(
@@ -109,7 +103,9 @@ import Testing
         }
     }
 
-    @Test func `a change of product that arrives late does not replace a newer one`() async throws {
+    @Test func `a change of product that arrives late does not replace a newer change`()
+        async throws
+    {
         try await Self.withBuyer(questions: .receipts) { shop in
             try await shop.pass("P3D")
             let first = try await shop.choose("plus.monthly")

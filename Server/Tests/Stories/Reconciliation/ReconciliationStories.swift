@@ -42,7 +42,7 @@ import Testing
 
     @Test(arguments: StoryDatabase.allCases)
     func
-        `while notifications and API fail payers keep access; an hour later all answers are correct`(
+        `while notifications and API fail, payers keep access; an hour after, answers are correct`(
             database: StoryDatabase
         ) async throws
     {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that becomes known late is known from its beginning`() async throws {
+    @Test func `if a purchase becomes known late, it is known from its beginning`() async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)

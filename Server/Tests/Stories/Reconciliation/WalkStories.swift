@@ -13,7 +13,7 @@ import Testing
 /// A proxy answers notifications with 200 on their way to us, and loses them.
 @Suite(.serialized) struct WalkStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `a refund whose notification a proxy lost is known within a day`(
+    func `if a proxy lost the notification of a refund, the refund is known within a day`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a switch of renewal whose notification a proxy lost is known within a day`(
+    func `if a proxy lost the notification of a switch of renewal, it is known within a day`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
@@ -48,8 +48,7 @@ import Testing
         }
     }
 
-    @Test
-    func `all lost notifications are found, with at most a tenth of a request for each`()
+    @Test func `all lost notifications are found, with at most a tenth of a request for each`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -102,7 +101,7 @@ import Testing
     }
 
     @Test
-    func `without documents the first walk starts now, else a month before the newest document`()
+    func `the first walk starts a month before the newest document, or now without documents`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in

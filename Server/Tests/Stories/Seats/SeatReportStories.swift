@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `servers that report at the same time make one claim at the App Store for each`(
+    func `if servers report at the same time, the App Store gets one claim for each member`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(30, on: database) { stage in
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim that ends before its report is reported only if Apple may know it`(
+    func `the end of a claim is reported only if Apple may know of the claim`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim made while reports were off is reported once they are on`(
+    func `if a claim was made while reports were off, it is reported when they are on`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -190,7 +190,7 @@ import Testing
     private static let kills = 4
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed during reports leaves one claim at the App Store for each`(
+    func `if a server is killed during reports, the App Store gets one claim for each member`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

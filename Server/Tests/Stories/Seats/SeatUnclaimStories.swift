@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims end in any order of the named ids, and the other members get seats`(
+    func `the claims that a notification names end, and the other members get the seats`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims named before the refund is known end first, and the seats are removed later`(
+    func `if claims are named before the refund, they end first, and the seats are removed later`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -105,7 +105,7 @@ import Testing
 
     @Test(
         arguments: StoryDatabase.allCases, [true, false])
-    func `if Apple ends a claim whose id is not known yet, it ends once the id is known`(
+    func `if Apple ends a claim whose id is unknown, the claim ends when the id becomes known`(
         database: StoryDatabase, isBound: Bool
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -158,7 +158,7 @@ import Testing
     // MARK: - Changes without a notification
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims that the App Store ended without notification end at the next check`(
+    func `if the App Store ended claims without notification, they end at the next check`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database, habits: ["unclaim_seats_lost": true]) {
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim missing from Apple's count ends only after some minutes`(
+    func `if Apple's count lacks a claim, the claim ends only after some minutes`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database, habits: ["unclaim_seats_lost": true]) {
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims that are not ours keep others from joining, but take no member's seat`(
+    func `claims that are not ours keep other people from joining, but take no member's seat`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `members whom the App Store does not list stay if no seats were refunded`(
+    func `if no seats were refunded, members stay even if the App Store does not list them`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim that ended here but that Apple still counts is reported again`(
+    func `if Apple still counts a claim that ended here, its end is reported again`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in

@@ -148,9 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a changed configuration examines all terms again, and the earlier one does not`()
-        async throws
-    {
+    @Test func `a server with changed reminders examines all terms again`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await Self.set("2027-01-31", in: shop)
             try await Self.post(Self.buy("anna", in: shop), as: "anna", in: shop)
@@ -195,7 +193,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a reminder by account token is not repeated for the customer who claims it`(
+    func `a reminder by account token is not repeated for the customer who claims the purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

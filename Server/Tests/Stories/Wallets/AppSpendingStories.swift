@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a phone that repeats a debit with the same key spends once`(
+    func `if a phone repeats a debit with the same key, it spends once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.shop(spentBy: .app)) { shop in

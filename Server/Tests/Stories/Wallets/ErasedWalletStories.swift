@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a pack that named an erased customer by account token stays used up, too`(
+    func `a used-up pack stays used up after the customer whom its token names is erased`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a pack of an erased customer known by token alone stays used up, too`(
+    func `after a customer known only by token is erased, nobody gets the customer's packs`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -61,9 +61,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a manual credit stays when a purchase is refunded`(
-        database: StoryDatabase
-    ) async throws {
+    func `a manual credit stays when a purchase is refunded`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
             try await shop.addDevice("anna")
             let pack = try await Self.buy(for: "anna", in: shop)
@@ -260,7 +258,7 @@ import Testing
     // MARK: - With other wallets
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an erased customer who returns has no credit, and no key restores it`(
+    func `if an erased customer returns, they have no credit, and no key restores it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -301,7 +299,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `merged ids keep the manual credits of both, and a moved purchase takes none along`(
+    func `merged ids keep the manual credits of both ids, and a moved purchase takes none along`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
