@@ -110,7 +110,8 @@ import Testing
         }
     }
 
-    @Test func `a purchase first seen for another customer opens nothing without a verdict`() {
+    @Test
+    func `if a purchase was first seen for another customer, it opens nothing without a verdict`() {
         forEvidence("first seen") { _, evidence in
             var evidence = evidence
             evidence.person = "cleo"
@@ -220,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `access is held open at most for the hold after the last known end`() {
+    @Test func `access is held open no longer than one hold after the last known end`() {
         forEvidence("last hold") { _, evidence in
             var evidence = evidence
             evidence.store.transactions = evidence.store.transactions.filter {

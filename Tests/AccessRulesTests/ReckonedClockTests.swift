@@ -29,7 +29,7 @@ import Testing
         return clock
     }
 
-    @Test func `a clock set back a year does not reopen an ended period`() {
+    @Test func `a clock that is set back a year does not reopen an ended period`() {
         var clock = contacted()
         let wound = Timestamp(milliseconds: -Self.year)
         let now = clock.now(deviceClock: wound, monotonic: 11 * Self.hour, bootID: "a")
@@ -39,7 +39,7 @@ import Testing
         #expect(restarted == at(11) && !isOpen(at: restarted))
     }
 
-    @Test func `before a restart, a clock set forward a year closes nothing`() {
+    @Test func `before a restart, a clock that is set forward a year closes nothing`() {
         let clock = contacted()
         let now = clock.now(
             deviceClock: Timestamp(milliseconds: Self.year), monotonic: Self.hour, bootID: "a")
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test
-    func `after a restart, a clock set forward counts until the first contact with the server`() {
+    func `after a restart, the wrong time of a clock counts until a contact with the server`() {
         var clock = contacted()
         let forward = Timestamp(milliseconds: Self.year)
         #expect(!isOpen(at: clock.now(deviceClock: forward, monotonic: 5, bootID: "b")))
@@ -82,7 +82,7 @@ import Testing
         #expect(wound == at(0), "it stays a lower limit")
     }
 
-    @Test func `a clock's anchor counts once it is proven, or once a contact has replaced it`() {
+    @Test func `a clock's anchor counts if it is proven or comes from a contact with the server`() {
         var proven = forged()
         proven.confirm()
         var contacted = forged()
@@ -106,7 +106,7 @@ import Testing
         #expect(clock.now(deviceClock: at(-9), monotonic: Self.hour, bootID: "a") == at(5))
     }
 
-    @Test func `a document that was signed earlier does not stop the clock`() {
+    @Test func `a document signed before the device's time is only a lower limit of the time`() {
         var clock = ReckonedClock()
         #expect(clock.now(deviceClock: at(7), monotonic: 0, bootID: "a") == at(7))
         clock.anchor(signed: at(2), monotonic: 0, bootID: "a", isContact: false)

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a document that was signed earlier changes nothing`() {
+    @Test func `a document changes nothing if a later one about the same transaction is known`() {
         var dice = Dice(announcedBy: "older")
         for _ in 0..<500 {
             let store = dice.evidence().store
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: - Statuses
 
-    @Test func `a lapse that is seen again is confirmed after thirty seconds, and not before`() {
+    @Test func `a lapse is confirmed if it is seen again at least thirty seconds later`() {
         var store = StoreEvidence()
         store.record(status(.expired), at: second(0), launch: 1)
         #expect(store.statuses["1"]?.isConfirmed == false)
@@ -150,7 +150,7 @@ import Testing
         #expect(store.statuses["1"]?.isConfirmed == false)
     }
 
-    @Test func `renewal info that was signed earlier changes nothing`() {
+    @Test func `renewal info changes nothing if later renewal info is known`() {
         var store = StoreEvidence()
         store.record(status(.subscribed, signed: 10), at: second(10), launch: 1)
         let before = store
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase missing from two lists is absent until a list contains it`() {
+    @Test func `if two lists lack a purchase, it is absent until a list contains it`() {
         var store = StoreEvidence(isTrusted: true)
         store.record(.bought("1", "guide", from: -9, to: 0))
         store.record(.bought("2", "season", from: -9, to: 0))

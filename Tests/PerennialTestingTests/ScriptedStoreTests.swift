@@ -68,9 +68,9 @@ struct ScriptedStoreTests {
     @Test(arguments: [
         Perennial.Purchase.Outcome.cancelled, .alreadyHad, .belongsToAnother, .pending,
     ])
-    func `a purchase whose outcome is not bought opens nothing`(outcome: Perennial.Purchase.Outcome)
-        async throws
-    {
+    func `a purchase with another outcome than bought opens nothing`(
+        outcome: Perennial.Purchase.Outcome
+    ) async throws {
         let perennial = store.perennial()
         store.answersNext(outcome)
         #expect(try await perennial.purchase("guide").outcome == outcome)
@@ -218,7 +218,7 @@ struct ScriptedStoreTests {
         #expect(perennial["promise"].state == .expired)
     }
 
-    @Test func `a commitment starts again unless cancelled; a purchase that waited keeps its plan`()
+    @Test func `a commitment starts again if not cancelled; a purchase that waited keeps its plan`()
         async throws
     {
         let store = ScriptedStore(products: [Self.promise])

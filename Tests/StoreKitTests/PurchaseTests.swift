@@ -70,7 +70,7 @@ extension StoreTests {
             #expect(await curious.ids { Transaction.all } == [bought.id])
         }
 
-        @Test func `a purchase that a parent approves arrives as an update`() async throws {
+        @Test func `if a parent approves a purchase, it arrives as an update`() async throws {
             let world = try await World()
             let phone = try await world.device(with: ["ask_to_buy": true])
             try await phone.use {
@@ -88,7 +88,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a purchase that the customer cancels returns userCancelled`() async throws {
+        @Test func `if the customer cancels a purchase, it returns userCancelled`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await world.post("devices/\(phone.id)/next-sheet", ["choice": "cancel"])

@@ -174,7 +174,7 @@ struct ScriptedSeatTests {
             await code { _ = try await perennial.claimSeat("token") } == .serverUnreachable)
     }
 
-    @Test func `a seat that the App Store assigns gives access and makes no group`() async throws {
+    @Test func `a seat assigned by the App Store gives access and makes no group`() async throws {
         let perennial = store.perennial()
         store.assigns("pro.monthly")
         #expect(perennial["pro"].isActive)

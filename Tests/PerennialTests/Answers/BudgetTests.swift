@@ -155,7 +155,7 @@ import Testing
         #expect(times.count >= 3)
     }
 
-    @Test func `a request that somebody waits for is not delayed, but uses up the budget`() {
+    @Test func `if somebody waits for a request, it is not delayed, but uses up the budget`() {
         var budget = RequestBudget()
         let now = RequestBudget.Moment(device: 0, machine: 0)
         for _ in 0..<RequestBudget.perMinute - RequestBudget.keptFree {

@@ -43,7 +43,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `a stored token closes access once the store lists no open purchase`() async throws {
+    @Test func `a stored token closes access when the store lists no open purchase`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
         let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
@@ -230,8 +230,7 @@ import Testing
         #expect(next.pro == .open && next.answers == [.unknown, .open], "\(next.answers)")
     }
 
-    @Test
-    func `a second process knows that access is closed only after the first posted the receipt`()
+    @Test func `a second process reports no access as closed before the first posted the receipt`()
         async throws
     {
         let server = server(.init(gives: AnswerRow.shop))
@@ -251,9 +250,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `after a log-in without any answer, access is unknown`()
-        async throws
-    {
+    @Test func `after a log-in without any answer, access is unknown`() async throws {
         let server = server(shop)
         let app = try AnsweredApp(ListedStore([Sale("9", "basic")]), server)
         try await app.untilAnswered(0)

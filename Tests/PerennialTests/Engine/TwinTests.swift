@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a new instance can write while requests of the last one still run`()
+    @Test func `a new instance can write while requests of the previous instance still run`()
         async throws
     {
         let folder = try TemporaryFolder()

@@ -132,7 +132,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `an outbox entry that a version without placements wrote is read`() async throws {
+    @Test func `an outbox entry from a version without placements is read`() async throws {
         let entry = document("a")
         var content = ByteReader(OutboxLine.added(entry).fileBytes[...])
         let marker = try content.next(5)

@@ -6,7 +6,8 @@ import Testing
 extension Stories {
     /// Purchases that do not begin in the app.
     @Suite struct Arrival {
-        @Test func `59: a code redeemed in the App Store opens access at the next foreground`()
+        @Test
+        func `59: a code that is redeemed in the App Store opens access at the next foreground`()
             async throws
         {
             try await Stories.playClub { world in
@@ -27,7 +28,8 @@ extension Stories {
             }
         }
 
-        @Test func `59: a code redeemed in the app's own sheet opens access after the sheet`()
+        @Test
+        func `59: a code that is redeemed in the app's own sheet opens access after the sheet`()
             async throws
         {
             try await Stories.playClub { world in

@@ -20,7 +20,7 @@ extension Stories {
             }
         }
 
-        @Test func `17: a clock set back does not reopen an ended period`() async throws {
+        @Test func `17: a clock that is set back does not reopen an ended period`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -40,7 +40,7 @@ extension Stories {
             }
         }
 
-        @Test func `18: a clock set forward does not close access`() async throws {
+        @Test func `18: a clock that is set forward does not close access`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -101,7 +101,7 @@ extension Stories {
             }
         }
 
-        @Test func `39: renewal that was switched off is known after the next foreground`()
+        @Test func `39: if renewal was switched off, the app knows this after the next foreground`()
             async throws
         {
             try await Stories.play { world in

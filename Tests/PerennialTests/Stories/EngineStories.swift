@@ -47,7 +47,8 @@ extension Stories {
             }
         }
 
-        @Test func `if two tasks read the requests, the later one gets them`() async throws {
+        @Test func `if two tasks read the requests, the later task gets the requests`() async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -30,7 +30,8 @@ extension Stories {
             }
         }
 
-        @Test func `16: a purchase killed before finish is posted again, finished, credited once`()
+        @Test
+        func `16: if a purchase is killed before finish, it is posted, finished and credited once`()
             async throws
         {
             try await Stories.play { world in

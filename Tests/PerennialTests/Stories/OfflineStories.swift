@@ -62,7 +62,7 @@ extension Stories {
         }
 
         @Test
-        func `55: keys that rotated while the app was away are verified from the app's pinned key`()
+        func `55: if keys rotated while the app was away, they are verified from the pinned key`()
             async throws
         {
             try await Stories.play { world in
@@ -118,7 +118,8 @@ extension Stories {
         }
 
         @Test
-        func `11: a subscription that ends while the server is down closes after a second look`()
+        func
+            `11: if a subscription ends while the server is down, a second look closes access`()
             async throws
         {
             try await Stories.play { world in

@@ -6,7 +6,8 @@ extension Stories {
     /// Several people, and several phones.
     @Suite struct People {
         @Test
-        func `41: a customer who already has a purchase gets an anonymous one only by a restore`()
+        func
+            `41: only a restore adds an anonymous purchase to a customer who has a purchase`()
             async throws
         {
             try await Stories.play { world in
@@ -113,7 +114,8 @@ extension Stories {
         }
 
         @Test
-        func `50: a customer who also bought a shared product keeps it after leaving the family`()
+        func
+            `50: after leaving the family, a customer keeps a shared product they also bought`()
             async throws
         {
             try await Stories.play { world in

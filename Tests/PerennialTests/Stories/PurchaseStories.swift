@@ -9,7 +9,7 @@ import Testing
 
 extension Stories {
     @Suite struct Buying {
-        @Test func `20: a purchase approved by a parent while the app is closed opens access`()
+        @Test func `20: if a parent approves a purchase while the app is closed, access opens`()
             async throws
         {
             try await Stories.play { world in
@@ -30,7 +30,7 @@ extension Stories {
             }
         }
 
-        @Test func `24: a purchase that the customer cancels causes no error and no request`()
+        @Test func `24: if the customer cancels a purchase, there is no error and no request`()
             async throws
         {
             try await Stories.play { world in
@@ -162,7 +162,8 @@ extension Stories {
             }
         }
 
-        @Test func `51: a restore that finds no purchase asks for the password once`() async throws
+        @Test func `51: if a restore finds no purchase, it asks for the password once`()
+            async throws
         {
             try await Stories.play(passwords: 2) { world in
                 let phone = try await world.device(of: "anna")

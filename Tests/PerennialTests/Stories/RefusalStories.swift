@@ -89,7 +89,8 @@ extension Stories {
         }
 
         @Test(arguments: ["", String(repeating: "a", count: 256), "null"])
-        func `a purchase made after a customer id was refused is not lost`(id: String) async throws
+        func `if a purchase is made after a customer id was refused, it is not lost`(id: String)
+            async throws
         {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
@@ -198,7 +199,7 @@ extension Stories {
         }
 
         @Test
-        func `a purchase recorded before the offerings are known is finished once they are known`()
+        func `a recorded purchase is finished when the offerings become known`()
             async throws
         {
             try await Stories.play { world in
@@ -266,7 +267,7 @@ extension Stories {
             }
         }
 
-        @Test func `a win-back offer that the store does not list is not bought at full price`()
+        @Test func `if the store lacks a win-back offer, nothing is bought at full price`()
             async throws
         {
             try await Stories.play { world in
@@ -286,7 +287,7 @@ extension Stories {
             }
         }
 
-        @Test func `an approval that arrives while the app runs ends the wait`() async throws {
+        @Test func `if an approval arrives while the app runs, the wait ends`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna", ["ask_to_buy": true])
                 let perennial = phone.perennial()

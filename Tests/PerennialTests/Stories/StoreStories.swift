@@ -22,7 +22,7 @@ extension Stories {
             }
         }
 
-        @Test func `22: a declined purchase that arrives nevertheless counts as bought`()
+        @Test func `22: if a declined purchase arrives nevertheless, it counts as bought`()
             async throws
         {
             try await Stories.play { world in
@@ -108,7 +108,10 @@ extension Stories {
             }
         }
 
-        @Test func `37: renewals in any order and number are each posted once`() async throws {
+        @Test
+        func `37: each renewal is posted once, however the store orders and repeats the renewals`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()

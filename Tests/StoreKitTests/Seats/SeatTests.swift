@@ -132,7 +132,9 @@ extension StoreTests {
             #expect(StoreKitError.invalidPresentationContext.errorDescription?.isEmpty == false)
         }
 
-        @Test func `a refund of single seats names their number, and no revocation`() async throws {
+        @Test func `a refund of some seats names their number, and no date of revocation`()
+            async throws
+        {
             let world = try await world()
             let phone = try await world.device()
             try await phone.buy("pro.monthly", [.seats(7)])

@@ -86,7 +86,7 @@ import Testing
         #expect(session.state == .failing(inARow: 3, silentUntil: 7_000))
     }
 
-    @Test func `the pause that the server asked for is over after that time`() {
+    @Test func `a pause that the server requests ends after the requested time`() {
         var session = ServerSession()
         #expect(session.silence(at: 1_000) == 0)
         session.recordFailure(isTemporary: true, retryAfter: 2, at: 1_000)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `changes of one customer at a time are followed, by one task`() {
+    @Test func `one task at a time follows the changes of one customer`() {
         var session = ServerSession()
         #expect(session.follow("anna") && session.followed == "anna")
         #expect(session.follow("anna") == false)

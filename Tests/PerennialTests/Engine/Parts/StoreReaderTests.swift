@@ -27,7 +27,7 @@ import Testing
     ]
 
     @Test(arguments: starts)
-    func `a task that reads the store begins only if none runs`(
+    func `a reading task begins only if no other reading task runs`(
         before: StoreReader.State, begins: Bool
     ) {
         var reader = reader(in: before)
@@ -41,7 +41,7 @@ import Testing
     ]
 
     @Test(arguments: steps)
-    func `a reading task that is due records the announced documents`(
+    func `when a reading task is due, it records the announced documents`(
         before: StoreReader.State, recorded: [String]?, after: StoreReader.State
     ) {
         var reader = reader(in: before)
@@ -58,7 +58,7 @@ import Testing
         #expect(reader.next()?.map(\.jws) == ["a"], "Nothing that was announced is lost.")
     }
 
-    @Test func `a document announced during a reading task is recorded by the same task, once`() {
+    @Test func `if a document is announced during a reading task, the same task records it once`() {
         var reader = StoreReader()
         reader.announce(Self.document("a"))
         reader.announce(Self.document("b"))
