@@ -109,7 +109,9 @@ import Testing
         }
     }
 
-    @Test func `a response whose body never ends fails after the timeout`() async throws {
+    @Test func `if the body of a response never ends, the response fails after the timeout`()
+        async throws
+    {
         let timeout = Duration.milliseconds(300)
         try await withServer(timeout: timeout) { send in
             await #expect(

@@ -82,7 +82,7 @@ import Testing
         #expect(failure?.code == .cellCount && failure?.line == 7)
     }
 
-    @Test func `a financial report that ends before its country sums is refused`() {
+    @Test func `if a financial report ends before its country sums, it is refused`() {
         for count in 1..<Self.table.count {
             let failure = Self.failure(Array(Self.table.prefix(count)))
             #expect(failure?.code == .incomplete, "\(count) lines")
@@ -98,7 +98,7 @@ import Testing
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)
     }
 
-    @Test func `a country that has only free units needs no sum line`() throws {
+    @Test func `a country with only free units needs no sum line`() throws {
         let free = Self.row(1, "0.00", "0.00", "EUR", "AT", price: "0.00")
         let file = Self.file(["Total_Rows\t4"] + Self.table.dropFirst(), rows: Self.rows + [free])
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)

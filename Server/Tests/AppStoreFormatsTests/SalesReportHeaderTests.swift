@@ -147,7 +147,9 @@ import Testing
         #expect(try report.bytes() == Array(text.utf8))
     }
 
-    @Test func `columns that data loaders add are kept only in the data loaders' format`() throws {
+    @Test func `the added columns of data loaders are kept only in the data loaders' format`()
+        throws
+    {
         let names = SubscriberRow.layouts[1].header
         let added = ["_loader_id"] + names.map(Self.snakeCase) + ["vendor_number", "date"]
         guard case .subscriber(let report) = try Self.recognised(added, .commas) else {

@@ -112,7 +112,7 @@ struct SalesReportVectorTests {
         }
     }
 
-    @Test func `the columns that a data loader adds are kept`() throws {
+    @Test func `the added columns of a data loader are kept`() throws {
         let report = try SalesReport<SubscriptionRow>(
             parsing: Vectors.bytes("reports/fivetran-sales_subscription_summary.csv"))
         #expect(

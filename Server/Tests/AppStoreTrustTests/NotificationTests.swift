@@ -122,8 +122,7 @@ import Testing
         #expect(try await outcome(.object(members)).contents?.unread == [])
     }
 
-    @Test
-    func `an app that is named only in a nested signed text is compared with the expected app`()
+    @Test func `if only a nested signed text names an app, it is compared with the expected app`()
         async throws
     {
         let stranger = try Authority().signer()

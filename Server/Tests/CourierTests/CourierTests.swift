@@ -137,7 +137,7 @@ private actor Desk {
         return formatter.string(from: date)
     }
 
-    @Test func `a post that gets no response ends at the time limit`() async throws {
+    @Test func `if a post gets no response, it ends at the time limit`() async throws {
         try await withReceiver { _ in
             try await Task.sleep(for: .seconds(60))
             return Response(status: .ok)

@@ -65,7 +65,7 @@ import Testing
         #expect(PhonePicture(life.state).flags.map(\.word) == ["refunded"])
     }
 
-    @Test func `an event that changes no period does not begin a new bar in the timeline`() {
+    @Test func `if an event changes no period, no new bar begins in the timeline`() {
         var life = PhoneLife()
         life.add(
             .purchased, "2026-09-24T09:00:00Z", .paid, until: "2026-10-24T09:00:00Z", money: "9.99")
