@@ -141,7 +141,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(refused == .grantAlreadyExpired(now + .days(1)))
     }
 
-    @Test func `an app whose events cannot be written does not hold up other apps`() async throws {
+    @Test func `if an app's events cannot be written, other apps are not held up`() async throws {
         let two = try await TwoApps()
         for app: AppID in ["birds", "cats"] {
             let order = NewGrant(entitlement: "pro", until: now + .days(1), reason: "", key: nil)

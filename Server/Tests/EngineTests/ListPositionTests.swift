@@ -69,7 +69,7 @@ import Testing
         #expect(try told(pages + [without, without]) == Self.all)
     }
 
-    @Test func `a line whose sentence has changed counts as the same line`() {
+    @Test func `a line counts as the same line even if its sentence has changed`() {
         let waiting = line(1, "Not answered yet", .consumption)
         let answered = [line(1, "It was told", .consumption), line(2, "2")]
         #expect(answered.rest(after: waiting.position).map(\.sentence) == ["2"])

@@ -93,7 +93,7 @@ import Testing
         #expect(Self.rows(of: Self.account(facts, told: whole)) == ["2", "3", "1"])
     }
 
-    @Test func `a purchase that Apple's list omits on purpose is not added`() {
+    @Test func `if Apple's list omits a purchase on purpose, it is not added`() {
         let facts = (1...2).map { Self.month($0, attestedAt: Self.day(61)) }
         let document = Self.document([], at: Self.day(62), bought: [Self.row(1), Self.row(2)])
         #expect(Self.rows(of: Self.account(facts, told: document)).isEmpty)

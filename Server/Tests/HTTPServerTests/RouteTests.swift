@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a stored key that the server is configured to refuse gives no access`()
+    @Test func `if the server is configured to refuse a stored key, the key gives no access`()
         async throws
     {
         try await TestServer.run { server in
@@ -177,9 +177,7 @@ import Testing
     }
 
     @Test(arguments: ["TRACE", "PROPFIND", "PURGE", "OPTIONS"])
-    func `a method that no route has gets 405, not 404`(
-        method: String
-    ) async throws {
+    func `if no route has the method, the answer is 405, not 404`(method: String) async throws {
         try await TestServer.run { server in
             let method = try #require(HTTPRequest.Method(method))
             for path in [Paths.health, Paths.purchases, Paths.customer("anna"), Paths.openAPI] {

@@ -44,7 +44,7 @@ import Testing
         #expect(whole.items.count == 5 && whole.nextCursor == nil)
     }
 
-    @Test func `a debit that is booked between two pages does not repeat a line`() throws {
+    @Test func `if a debit is booked between two pages, no line is repeated`() throws {
         let first = try page(wallet(spending: 1...4))
         let second = try page(wallet(spending: 1...7), after: first.nextCursor)
         #expect(second.items.map(\.amount) == [-2, -1])

@@ -181,9 +181,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `operators who are blocked or demoted cannot change accounts`(
-        isBlocked: Bool
-    ) async throws {
+    func `blocked or demoted operators cannot change accounts`(isBlocked: Bool) async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let admin = OperatorRoles(everywhere: .admin)
@@ -352,7 +350,8 @@ import Testing
         #expect(try await engine.audit.page(of: "bees", limit: 2).entries.isEmpty)
     }
 
-    @Test func `an act that is repeated without effect has no second audit entry`() async throws {
+    @Test func `if an act is repeated without effect, there is no second audit entry`() async throws
+    {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(everywhere: .viewer)

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `an expiry that no document reports ends the wait`() async throws {
+    @Test func `a wait ends at an expiry, even if no document reports it`() async throws {
         let clock = Mutex(TestServer.now)
         let now: @Sendable () -> Instant = { clock.withLock { $0 } }
         try await TestServer.run(clock: now) { server in

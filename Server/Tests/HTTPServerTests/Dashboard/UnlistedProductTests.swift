@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Filters can also name a product that is listed without entitlements.
-    @Test func `a product listed without entitlements counts as a known product`() {
+    @Test func `if a product is listed without entitlements, it counts as a known product`() {
         var birds = ListeningServer.birds
         birds.listedProducts = ["guide"]
         #expect(birds.lists("guide") && birds.knownProducts.contains("guide"))

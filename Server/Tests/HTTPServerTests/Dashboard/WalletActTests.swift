@@ -15,7 +15,7 @@ import Testing
         return customer.wallets["seeds"]?.balance
     }
 
-    @Test func `a debit by a form that is sent twice is booked once`() async throws {
+    @Test func `if the form of a debit is sent twice, the debit is booked once`() async throws {
         try await DashboardServer.run(with: fill) { server in
             try await server.buy("anna", transaction: "7001", seeds: true)
             let page = try await server.get("/customers/anna")
