@@ -114,7 +114,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(both.map(\.isUpgraded) == [false, false])
     }
 
-    @Test func `a period that begins at the end of another one is a renewal`() throws {
+    @Test func `a period is a renewal if it begins at the end of another period`() throws {
         let found = try payments(row("2"), row("3", from: start + 30 * day))
         #expect(found.map(\.isRenewal) == [false, true])
     }

@@ -90,7 +90,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("downtime")
     }
 
-    @Test func `a late report that renewal was off gives the reason for the end`() {
+    @Test func `the reason for the end comes from a late report that renewal was off`() {
         var anna = anna()
         anna.hear(
             [renewal(Renewal(willRenew: false, ending: .cancelled), at: end)], at: end + .hours(1))

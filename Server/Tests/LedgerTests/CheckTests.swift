@@ -217,7 +217,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect(next == row.next, "\(next - row.asked) after the last, not \(row.next - row.asked)")
     }
 
-    @Test func `a purchase that was never checked is due as soon as the server knows it`() {
+    @Test func `an unchecked purchase is due for a check as soon as the server knows it`() {
         let timeline = Timeline(of: purchase, [month(), news(at: start)])
         #expect(timeline.nextCheck(CheckHistory(knownAt: start + .days(9))) == start + .days(9))
     }
@@ -248,7 +248,8 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect((1..<10).contains(count), "\(count) questions")
     }
 
-    @Test func `a late response to an older check does not set back the time of the last check`() {
+    @Test func `a late response to a previous check does not set back the time of the last check`()
+    {
         let asked = CheckHistory(knownAt: start, askedAt: end)
         #expect(asked.succeeded(at: start).askedAt == end)
     }

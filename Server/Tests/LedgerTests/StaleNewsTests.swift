@@ -23,7 +23,7 @@ import Testing
             facts.map { Fact(about: purchase, attestedAt: start + .days($0.day), $0.1) })
     }
 
-    @Test func `a payment failure that recovered in grace does not close the next period`() {
+    @Test func `if a payment recovers in grace, its failure does not close the next period`() {
         let failing = Renewal(
             willRenew: true, isRetrying: true, graceUntil: Self.start + .days(46),
             ending: .billing)

@@ -12,7 +12,7 @@ import Testing
         #expect(books.movements.map(\.amounts.gross) == [9_990, 9_990, 0])
     }
 
-    @Test func `a trial that converts becomes active when it ends`() {
+    @Test func `if a trial converts, it becomes active when it ends`() {
         let books = books([.trial(month: 0), .paid(month: 1)])
         let converted = books.movements.filter { $0.kind == .converted }
         #expect(books.movements.first?.kind == .trialStarted)
@@ -121,7 +121,7 @@ import Testing
         #expect(rate(after: limit + .seconds(1)) == 30_000)
     }
 
-    @Test func `a renewal that costs nothing can also be collected later`() {
+    @Test func `a free renewal can also be collected later`() {
         var free = Payment.paid(month: 1, "pro", 0)
         free.terms = .trial
         let purchase = PurchaseID("1", in: .production)
