@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a database that a server uses is not copied`() async throws {
+    @Test func `if a server uses a database, the database is not copied`() async throws {
         try await TemporaryFolder.with { folder in
             let source = folder + "/first.sqlite"
             try await assembly(source).database.close()
@@ -104,9 +104,7 @@ import Testing
     ])
     func `an address of key=value pairs names a database server, and is never shown`(
         address: String
-    )
-        throws
-    {
+    ) throws {
         #expect(DatabaseAddress.isServer(address))
         #expect(DatabaseAddress.withoutPassword(address) == "host=…")
         try DatabaseAddress.open(address).close()

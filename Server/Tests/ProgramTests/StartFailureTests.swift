@@ -31,7 +31,7 @@ import Testing
         Row(command: "--notification-url localhost:8080", says: "“localhost:8080” is not a URL"),
         Row(command: "--now yesterday", says: "“yesterday” is not a valid time."),
     ])
-    func `a simulator that cannot start says why, and what to do`(row: Row) async throws {
+    func `if a simulator cannot start, it says why, and what to do`(row: Row) async throws {
         let lines = try await Self.said(by: "simulate --port 0 --data . \(row.command)")
         #expect(lines.first?.hasPrefix("error: \(row.says)") == true, "\(lines)")
         #expect(lines.count == 3 && lines[1].hasPrefix("  "), "\(lines)")

@@ -128,7 +128,8 @@ import Testing
         }
     }
 
-    @Test func `a worker that begins with a pause runs no step before the pause has ended`() async {
+    @Test func `if a worker begins with a pause, it runs no step before the pause has ended`() async
+    {
         let diary = Diary()
         let step = diary.step("a", batches: 1)
         let worker = Worker(every: .seconds(3600), pausesFirst: true, logger: Self.logger) {

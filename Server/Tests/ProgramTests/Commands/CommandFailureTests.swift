@@ -139,7 +139,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a command that fails says why in one sentence, and what to do`(row: Row) async throws {
+    func `if a command fails, it says why in one sentence, and what to do`(row: Row) async throws {
         let output = try await BuiltProgram.output(
             of: Self.files + """
                 exec 2>&1

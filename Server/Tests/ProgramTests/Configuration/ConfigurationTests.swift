@@ -285,7 +285,7 @@ import Testing
         #expect(throws: ConfigurationFailure.self) { try read(text) }
     }
 
-    @Test func `a product that the StoreKit file lacks causes a warning with the nearest name`()
+    @Test func `if the StoreKit file lacks a product, a warning suggests the nearest name`()
         throws
     {
         let shop = """

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test
-    func `a product in a placement that is not configured causes a warning with the nearest name`()
+    func `if a product in a placement is not configured, a warning suggests the nearest name`()
         throws
     {
         let found = try file("placements: {paywall: {products: [p, qq]}}")
