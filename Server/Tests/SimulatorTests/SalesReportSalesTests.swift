@@ -212,7 +212,7 @@ import Testing
         #expect(try await stage.sale(day).units == 1)
     }
 
-    @Test func `a day on which clocks change has 23 or 25 hours`() throws {
+    @Test func `if clocks change on a day, the day has 23 or 25 hours`() throws {
         let calendar = ReportRules().calendar
         for (day, hours) in [("2026-03-08", 23), ("2026-11-01", 25), ("2026-03-09", 24)] {
             let day = try CivilDate(test: day)

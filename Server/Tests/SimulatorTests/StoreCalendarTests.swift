@@ -42,11 +42,11 @@ import Testing
         #expect(try ends("P1M", from: "2026-01-31T05:00:00Z", 1) == ["2026-03-01T05:00:00.000Z"])
     }
 
-    @Test func `a week in which summer time begins is an hour shorter`() throws {
+    @Test func `if summer time begins in a week, the week is an hour shorter`() throws {
         #expect(try ends("P1W", from: "2026-03-04T20:00:00Z", 1) == ["2026-03-11T19:00:00.000Z"])
     }
 
-    @Test func `a week in which summer time ends is an hour longer`() throws {
+    @Test func `if summer time ends in a week, the week is an hour longer`() throws {
         #expect(try ends("P1W", from: "2026-10-28T19:00:00Z", 1) == ["2026-11-04T20:00:00.000Z"])
     }
 

@@ -31,7 +31,7 @@ import Testing
         #expect(last.line == told && last.transaction.revocationPercentage == percentage)
     }
 
-    @Test func `a consumption response that arrives after twelve hours changes nothing`()
+    @Test func `if a consumption response arrives after twelve hours, it changes nothing`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())

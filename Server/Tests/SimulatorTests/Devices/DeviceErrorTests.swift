@@ -79,7 +79,7 @@ import Testing
         #expect(!DeviceCall.manage.failures.contains(.duplicateRequest))
     }
 
-    @Test func `an error that a call cannot throw is refused`() async throws {
+    @Test func `if a call cannot throw an error, the error is refused`() async throws {
         let device = device
         try await stage().withClient { client in
             for body in [

@@ -50,7 +50,7 @@ import Testing
         #expect(foreign == [ExampleShop.bundleID, ExampleShop.bundleID, "com.example.other"])
     }
 
-    @Test func `a transaction that is listed twice has two signatures`() async throws {
+    @Test func `if a transaction is listed twice, it has two signatures`() async throws {
         let stage = try await stage(next: .latestTwice)
         let shown = try await stage.simulator.transactions(on: "anna-1")
         let dates = try shown.suffix(2).map { try decode(TransactionPayload.self, $0).signedDate }

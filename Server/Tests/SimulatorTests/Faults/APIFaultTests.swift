@@ -65,8 +65,7 @@ import Testing
         #expect(answer.retryAfter == (try moment("2026-01-10T20:01:30Z")))
     }
 
-    @Test
-    func `a stale answer repeats the last answer to the same question for a limited time`()
+    @Test func `a stale answer repeats the last answer to the same question for a limited time`()
         async throws
     {
         let stage = try Stage()
@@ -97,7 +96,7 @@ import Testing
         #expect(try await statuses(stage, id).status == 200)
     }
 
-    @Test func `a fault that delays an answer does not change it`() async throws {
+    @Test func `a fault that delays an answer does not change the answer`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.setFaults { faults in

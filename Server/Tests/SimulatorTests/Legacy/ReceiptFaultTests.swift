@@ -36,9 +36,9 @@ import Testing
     }
 
     @Test(arguments: [APIFault.notFound, .expiredToken, .unauthorized])
-    func `a fault that verifyReceipt cannot express waits for another request`(fault: APIFault)
-        async throws
-    {
+    func `if verifyReceipt cannot express a fault, the fault waits for another request`(
+        fault: APIFault
+    ) async throws {
         let stage = try Stage()
         let body = try await request(stage, secret: false)
         try await stage.simulator.setFaults { try $0.api.order([fault]) }

@@ -43,7 +43,7 @@ import Testing
 
     static let lives = [
         Life(
-            testDescription: "1, 6: bought and renewed",
+            testDescription: "1, 6: a purchase is renewed",
             steps: [.buy("pro.monthly"), .waits("P2M")],
             told: [
                 .year2018: buys, .year2020: buys + ["DID_RENEW", "DID_RENEW"],
@@ -53,13 +53,14 @@ import Testing
             testDescription: "2, 5: a trial converts", steps: [.buy("pro.yearly"), .waits("P1W")],
             told: [.year2018: buys, .year2021: buys + ["DID_RENEW"]]),
         Life(
-            testDescription: "7, 8, 9: renewal off, on, off, and the end without a notification",
+            testDescription:
+                "7, 8, 9: renewal is switched off, on and off; no notification reports the end",
             steps: [
                 .buy("pro.monthly"), .does(.cancel), .does(.resume), .does(.cancel), .waits("P2M"),
             ],
             told: [.year2018: buys, .year2021: buys + [changed, changed, changed]]),
         Life(
-            testDescription: "11, 12: recovered in grace",
+            testDescription: "11, 12: a failed payment recovers in grace",
             steps: [
                 .buy("pro.monthly"), .does(.failBilling), .waits("P36D"), .does(.recoverBilling),
             ],
@@ -69,11 +70,11 @@ import Testing
                 .year2021: buys + ["DID_FAIL_TO_RENEW", "DID_RECOVER"],
             ]),
         Life(
-            testDescription: "10, 13, 15: payment fails for good", graceDays: 3,
+            testDescription: "10, 13, 15: a failed payment never recovers", graceDays: 3,
             steps: [.buy("pro.monthly"), .does(.failBilling), .waits("P6M")],
             told: [.year2018: buys, .year2021: buys + ["DID_FAIL_TO_RENEW", changed]]),
         Life(
-            testDescription: "16: cancelled in retry",
+            testDescription: "16: a customer cancels in billing retry",
             steps: [.buy("pro.monthly"), .does(.failBilling), .waits("P60D"), .does(.cancel)],
             told: [.year2021: buys + ["DID_FAIL_TO_RENEW", changed]]),
         Life(
@@ -84,7 +85,8 @@ import Testing
                 .year2021: buys + [changed, "INTERACTIVE_RENEWAL"],
             ]),
         Life(
-            testDescription: "18, 19, 20: a downgrade chosen, taken back, chosen, and in force",
+            testDescription:
+                "18, 19, 20: a downgrade is chosen, undone, chosen again, and takes effect",
             steps: [
                 .buy("pro.monthly"), .does(.changeProduct("plus.monthly")),
                 .does(.changeProduct("pro.monthly")), .does(.changeProduct("plus.monthly")),
@@ -100,28 +102,29 @@ import Testing
             steps: [.buy("pro.monthly"), .does(.refund())],
             told: [.year2018: buys + ["CANCEL"], .year2021: buys + ["CANCEL", changed]]),
         Life(
-            testDescription: "23 after 7: a refund, renewal being off already",
+            testDescription: "23 after 7: a refund after renewal was switched off",
             steps: [.buy("pro.monthly"), .does(.cancel), .does(.refund())],
             told: [.year2021: buys + [changed, "CANCEL"]]),
         Life(
-            testDescription: "27: a refund taken back",
+            testDescription: "27: a refund is reversed",
             steps: [.buy("pro.monthly"), .does(.refund()), .does(.reverseRefund())],
             told: [.year2021: buys + ["CANCEL", changed]]),
         Life(
-            testDescription: "41: back to the same product",
+            testDescription: "41: a former customer buys the same product",
             steps: [.buy("pro.monthly"), .does(.cancel), .waits("P2M"), .buy("pro.monthly")],
             told: [
                 .year2018: buys + ["INTERACTIVE_RENEWAL"], .year2021: buys + [changed, changed],
             ]),
         Life(
-            testDescription: "42: back to another product",
+            testDescription: "42: a former customer buys another product",
             steps: [.buy("pro.monthly"), .does(.cancel), .waits("P2M"), .buy("plus.monthly")],
             told: [
                 .year2018: buys + ["INTERACTIVE_RENEWAL"],
                 .year2021: buys + [changed, "INTERACTIVE_RENEWAL", changed],
             ]),
         Life(
-            testDescription: "46: ended by Apple", steps: [.buy("pro.monthly"), .does(.expire)],
+            testDescription: "46: Apple ends a subscription",
+            steps: [.buy("pro.monthly"), .does(.expire)],
             told: [.year2021: buys]),
         Life(
             testDescription: "the sandbox sends nothing about failing payments",

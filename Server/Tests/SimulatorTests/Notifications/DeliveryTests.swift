@@ -10,7 +10,7 @@ import Testing
         return first.attempts.map { RFC3339.text($0.at) }
     }
 
-    @Test func `production tries again after 1, 12, 24, 48 and 72 hours, six times in all`()
+    @Test func `production makes six attempts, with pauses of 1, 12, 24, 48 and 72 hours`()
         async throws
     {
         let stage = try Stage()

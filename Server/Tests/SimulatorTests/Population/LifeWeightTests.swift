@@ -77,7 +77,7 @@ import Testing
     ]
 
     @Test(arguments: renewals)
-    func `the published share of random customers leaves, mostly by switching renewal off`(
+    func `random customers leave as often as published, mostly by switching renewal off`(
         odds: Odds
     ) throws {
         var scene = try Scene(odds.product, offer: odds.offer)
@@ -103,7 +103,9 @@ import Testing
         #expect(Double(early.count) / Double(others.count) < 0.12)
     }
 
-    @Test func `three in ten cancellations are right beside an end, or at the beginning`() throws {
+    @Test func `three in ten cancellations are at the beginning of a period, or close to its end`()
+        throws
+    {
         let scene = try Scene("family.monthly")
         let end = try scene.chain.paidUntil.milliseconds
         let day: Int64 = 86_400_000
@@ -116,7 +118,7 @@ import Testing
         #expect((0.26...0.34).contains(Double(edges.count) / Double(acts.count)))
     }
 
-    @Test func `cancellations that are not beside an end come rather early in a period`() throws {
+    @Test func `half of the cancellations within a period come in its first quarter`() throws {
         let scene = try Scene("family.monthly")
         let length = Double(try scene.chain.paidUntil.milliseconds - scene.now.milliseconds)
         let places = scene.plans().compactMap { $0 }.filter { $0.intent == .act(.cancel) }
