@@ -287,7 +287,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a forward that was given up can be retried, and no other is changed`(
+    func `a forward that was given up can be retried, and no other forward is changed`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -178,7 +178,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases, [0, 30] as [Int64])
-    func `a rebuild that finds another account in the documents has the same result`(
+    func `if a rebuild finds another account in the documents, its result is the same`(
         driver: Driver, spent: Int64
     ) async throws {
         try await driver.withStore(rules: rules()) { store in

@@ -288,7 +288,7 @@ private final class Flag: Sendable {
     private static let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
-    @Test func `a statement that takes too long is interrupted, and the next one succeeds`()
+    @Test func `if a statement takes too long, it is interrupted, and the next statement succeeds`()
         async throws
     {
         try await Driver.withFile { path in

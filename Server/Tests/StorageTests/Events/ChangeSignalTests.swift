@@ -50,7 +50,7 @@ import Testing
         #expect(signals.topicCount == 0)
     }
 
-    @Test func `those who wait for an event are woken only after its commit`() async {
+    @Test func `the waiters of an event are woken only after its commit`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")

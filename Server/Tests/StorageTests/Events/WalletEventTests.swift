@@ -170,7 +170,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a pack that names a customer causes one event, whether pack or customer comes first`(
+    func `if a pack names a customer, there is one event, whether pack or customer comes first`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -218,7 +218,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a pack that moves causes events for both customers`(driver: Driver) async throws {
+    func `if a pack moves, both customers get events`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             for number in 1...2 {
                 try await store.hear(document(UInt8(number)), pack(number))

@@ -228,7 +228,8 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `an event that is written while its customer is erased does not name the customer`()
+    @Test
+    func `if an event is written while its customer is erased, it does not name the customer`()
         async throws
     {
         try await Driver.withServers { servers in

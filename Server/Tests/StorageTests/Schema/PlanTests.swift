@@ -218,7 +218,8 @@ import Testing
         }
     }
 
-    @Test func `the events of purchases that name a customer are found without reading others`()
+    @Test
+    func `the events of purchases that name a customer are found without reading other events`()
         async throws
     {
         try await Driver.sqliteMemory.withStore { store in
