@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `the buyer of an issue that is sold separately can read it`() async throws {
+    @Test func `the buyer of a separately sold issue can read the issue`() async throws {
         try await Self.withMagazine(on: .sqlite) { shop in
             try await shop.addDevice("cleo")
             let bought = try await shop.simulator.post(

@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `webhooks removed from the configuration do not count, and can be deleted`(
+    func `webhooks that were removed from the configuration do not count, and can be deleted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -238,8 +238,7 @@ import Testing
         }
     }
 
-    @Test
-    func `requests can only pause a configured webhook, and invalid webhooks are refused`()
+    @Test func `requests can only pause a configured webhook, and invalid webhooks are refused`()
         async throws
     {
         let receiver = try Receiver()

@@ -14,7 +14,7 @@ import Testing
     private func types(_ events: [JSON]) -> [String] { events.compactMap { $0["type"]?.string } }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `events that elapsed time causes are emitted once the simulator's clock answers`(
+    func `events caused by elapsed time are emitted when the simulator's clock answers`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -38,7 +38,7 @@ import Testing
     /// A program that sends a welcome mail needs the mail's address. The event `linked` has the
     /// customer, and says that there are earlier events.
     @Test(arguments: StoryDatabase.allCases)
-    func `events from before a purchase was linked are in its customer's history`(
+    func `the history of a customer has the events from before a purchase was linked`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -50,7 +50,7 @@ import Testing
         #expect(comparison.files == Int(fetcher.today - 2 - first) + 1)
     }
 
-    @Test func `a server that was down for a week fetches all missed reports, each once`()
+    @Test func `if a server was down for a week, it fetches all missed reports, each once`()
         async throws
     {
         let fetcher = try await Fetcher()

@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a client that has the offerings gets 304 until the token key changes`(
+    func `if a client has the offerings, it gets 304 until the token key changes`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in

@@ -10,7 +10,7 @@ import Testing
     private static let backupsMin = 3
 
     @Test(.timeLimit(.minutes(10)))
-    func `backups made under load contain all that was acknowledged before, and can be served`()
+    func `backups under load contain all that was acknowledged before, and can be served`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a database restored by cp is refused until it is marked`() async throws {
+    func `after a restore by cp, a database is refused until it is marked`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a PostgreSQL database restored by its own tools is marked`() async throws {
+    func `after a restore by PostgreSQL's own tools, the database can be marked`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

@@ -18,7 +18,7 @@ import Testing
     private static let lookSeconds = 1.5
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed repeatedly gives correct answers over HTTP`(
+    func `if a server is killed repeatedly, its answers over HTTP stay correct`(
         engine: StoryDatabase
     ) async throws {
         let folder = try TemporaryFolder()

@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a copy that is older than the document from the buyer's device takes nothing`(
+    func `if a copy is older than the document from the buyer's device, it takes nothing`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in

@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `an erased customer who returns takes nothing from the new owner`() async throws {
+    @Test func `if an erased customer returns, nothing is taken from the new owner`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: Self.token)
             _ = try await shop.support.send("DELETE", "/v1/customers/\(Self.token)")

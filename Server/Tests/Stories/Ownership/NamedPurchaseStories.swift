@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `a token that is the zero UUID names nobody`() async throws {
+    @Test func `the zero UUID as a token names nobody`() async throws {
         let zero = "00000000-0000-0000-0000-000000000000"
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: zero)

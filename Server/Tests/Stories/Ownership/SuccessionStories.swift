@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a successor that names another customer goes to that customer`() async throws {
+    @Test func `if a successor names another customer, it goes to that customer`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an anonymous id that a thief adds never becomes a person's first id`(
+    func `if a thief adds an anonymous id, it never becomes a person's first id`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a person who took an ended purchase keeps it if they show that the account is theirs`(
+    func `if a person took an ended purchase, they keep it by proof that the account is theirs`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in

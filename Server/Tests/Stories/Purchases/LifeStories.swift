@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `a notification that arrives a second time changes nothing`(
+    func `if a notification arrives a second time, nothing changes`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await play(life, on: database) { shop in

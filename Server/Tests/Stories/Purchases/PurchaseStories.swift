@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a server that was down for days gets all notifications by Apple's retries`(
+    func `if a server was down for days, Apple's retries bring all notifications`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

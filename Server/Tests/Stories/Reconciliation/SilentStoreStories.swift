@@ -33,9 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt that was never checked gets no answer while Apple does not respond`()
-        async throws
-    {
+    @Test func `an unchecked receipt gets no answer while Apple does not respond`() async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
             let question = try await shop.questionOfPayer()
             try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])
@@ -53,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that Apple does not know is not checked with every request`()
+    @Test func `if Apple does not know a purchase, it is not checked with every request`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in

@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a database restored from a backup gets all notifications sent since the backup`(
+    func `after a restore from a backup, a database gets all notifications since the backup`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an import makes the walk find notifications sent to the previous backend`(
+    func `an import makes the walk find notifications that the previous backend got`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a consumable that was spent is credited to nobody after its customer is erased`(
+    func `a spent consumable is credited to nobody after its customer is erased`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `an erased customer who returns can claim a subscription, but no pack`()
+    @Test func `if an erased customer returns, they can claim a subscription, but no pack`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
