@@ -54,8 +54,8 @@ import Testing
         }
     }
 
-    @Test func `no access is reported as closed while a purchase that may open it has no verdict`()
-    {
+    @Test
+    func `while a purchase without a verdict may open access, no access is reported as closed`() {
         forEvidence("undecided") { dice, evidence in
             var undecided = evidence
             undecided.areMeaningsCurrent = false

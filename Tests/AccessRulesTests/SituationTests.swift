@@ -14,7 +14,7 @@ import Testing
         #expect(Set(claims).count == claims.count)
     }
 
-    @Test func `every right that any evidence names has a decision`() {
+    @Test func `every right in any evidence has a decision`() {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,
             now: Timestamp(milliseconds: 0))

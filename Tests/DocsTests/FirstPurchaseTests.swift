@@ -64,7 +64,7 @@ struct FirstPurchaseTests {
             "It is not known yet whether pro is open. Does a server answer at http://127.0.0.1:1?"
         ),
     ])
-    func `an app that cannot buy prints the reason and the remedy, and fails`(
+    func `if an app cannot buy, it prints the reason and the remedy, and fails`(
         variables: String, says: String
     ) throws {
         let app = Toolchain.modules.deletingLastPathComponent()

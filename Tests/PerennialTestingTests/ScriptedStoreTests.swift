@@ -92,7 +92,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].isActive && !perennial["season"].isActive)
     }
 
-    @Test func `a failure that a test sets is thrown once`() async throws {
+    @Test func `if a test sets a failure, it is thrown once`() async throws {
         let perennial = store.perennial()
         let failure = Perennial.Failure(.storeFailed, remedy: "Try again.", charged: .unclear)
         store.fails(failure)
@@ -349,7 +349,7 @@ struct ScriptedStoreTests {
         #expect(await requests.next()?.offerID == "comeback")
     }
 
-    @Test func `a product that the customer already owns is open at once and is not sold again`()
+    @Test func `if the customer already owns a product, it is open at once and is not sold again`()
         async throws
     {
         let store = ScriptedStore(products: Self.all, owns: ["guide"])

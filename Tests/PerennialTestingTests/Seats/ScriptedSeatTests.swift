@@ -60,7 +60,7 @@ struct ScriptedSeatTests {
         #expect(seats(perennial) == .init(count: 3, atRenewal: 3, members: 0))
     }
 
-    @Test func `a number of seats that cannot be bought shows no sheet`() async throws {
+    @Test func `if a number of seats cannot be bought, no sheet is shown`() async throws {
         let perennial = store.perennial()
         #expect(
             await code { try await perennial.purchase("pro.monthly", .init(seats: 0)) }

@@ -111,7 +111,7 @@ import Testing
         #expect(!next.answers.contains(.shut), "\(next.answers)")
     }
 
-    @Test func `a server that answers before the store does not close access`() async throws {
+    @Test func `if a server answers before the store, access is not closed`() async throws {
         let store = ListedStore([Sale("1", "month")])
         store.isSilent(true)
         let server = server(shop)
@@ -144,7 +144,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `a purchase made while the server was down is open after the next launch`()
+    @Test func `if a purchase is made while the server is down, it is open after the next launch`()
         async throws
     {
         let store = ListedStore()
@@ -162,8 +162,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test
-    func `a purchase of a product that the offerings lack closes no access before its verdict`()
+    @Test func `if the offerings lack a product, its purchase closes no access before the verdict`()
         async throws
     {
         let store = ListedStore()

@@ -69,7 +69,7 @@ import Testing
         #expect(trial.state == .trial)
     }
 
-    @Test func `unknown values that a later StoreKit adds are kept`() throws {
+    @Test func `the unknown values of a later StoreKit are kept`() throws {
         let fields = """
             , "offerType": 9, "offerDiscountType": "BARTER", "offerPeriod": "P1Y2M", \
             "inAppOwnershipType": "BORROWED"

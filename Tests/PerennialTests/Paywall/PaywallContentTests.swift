@@ -132,7 +132,7 @@ import Testing
         #expect(try row("nightly", waits("drummer", .approval)).action == .buy)
     }
 
-    @Test func `a plan that has ended is for sale before the server confirms the end`() throws {
+    @Test func `an ended plan is for sale before the server confirms the end`() throws {
         let past = RageShop.now.addingTimeInterval(-60)
         func row(_ access: Perennial.Access) throws -> Perennial.PaywallContent.Row {
             var snapshot = RageShop.plan { ($0.until, $0.willRenew) = (past, false) }

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a product that is not sold in so many seats has no price for them`() {
+    @Test func `if a product is not sold in so many seats, it has no price for them`() {
         #expect(!product([]).isSoldInSeats)
         #expect(product([]).price(of: 1) == nil)
         #expect(product([(1, 5, "9.99")]).price(of: 5) != nil)

@@ -62,7 +62,7 @@ struct OutboxTests {
         #expect(added == [.added, .added])
     }
 
-    @Test func `a document that a restore posts again is due at once, with the restore's intent`()
+    @Test func `if a restore posts a document again, it is due at once, with the restore's intent`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)

@@ -288,7 +288,9 @@ struct StateFileTests {
         }
     }
 
-    @Test func `entries that do not fit into the first state file move to the second one`() throws {
+    @Test func `if entries do not fit into the first state file, they move to the second file`()
+        throws
+    {
         var state = state(transactions: 300)
         try file.write(state, code: code)
         #expect(try folder.bytes(file.path).count <= StateFile.bytesMax)
@@ -315,7 +317,7 @@ struct StateFileTests {
         #expect(!FileManager.default.fileExists(atPath: file.morePath))
     }
 
-    @Test func `a device state that reaches all limits is written`() throws {
+    @Test func `if a device state reaches all limits, it is written`() throws {
         var state = state(transactions: 600)
         var signers = [signer]
         for number in 0..<30 {

@@ -80,7 +80,7 @@ extension Stories {
             }
         }
 
-        @Test func `an introductory offer that the app chose is signed by the server`()
+        @Test func `if the app chose an introductory offer, the server signs it`()
             async throws
         {
             try await Stories.play { world in

@@ -39,7 +39,9 @@ extension Stories {
             }
         }
 
-        @Test func `45: a purchase made before a log-out is posted for its buyer`() async throws {
+        @Test func `45: if a purchase is made before a log-out, it is posted for its buyer`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }

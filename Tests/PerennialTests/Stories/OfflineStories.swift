@@ -95,7 +95,7 @@ extension Stories {
             }
         }
 
-        @Test func `a token signed by a key that no trusted key introduces is not stored`()
+        @Test func `if no trusted key introduces a token's key, the token is not stored`()
             async throws
         {
             try await Stories.play { world in

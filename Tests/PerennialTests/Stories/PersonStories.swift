@@ -51,7 +51,7 @@ extension Stories {
             }
         }
 
-        @Test func `46: an Apple account that pays for another customer gets no payment sheet`()
+        @Test func `46: if an Apple account pays for another customer, it gets no payment sheet`()
             async throws
         {
             try await Stories.play { world in

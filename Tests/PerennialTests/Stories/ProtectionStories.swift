@@ -49,7 +49,7 @@ extension Stories {
             }
         }
 
-        @Test func `a purchase that one person tapped is not made for the next person`()
+        @Test func `if one person tapped a purchase, it is not made for the next person`()
             async throws
         {
             try await Stories.play { world in

@@ -126,7 +126,7 @@ extension Stories {
             }
         }
 
-        @Test func `29: a customer who owns a product sees no sheet, unless the app insists`()
+        @Test func `29: if a customer owns a product, no sheet is shown, unless the app insists`()
             async throws
         {
             try await Stories.play { world in

@@ -232,7 +232,7 @@ extension Stories {
             }
         }
 
-        @Test func `a debit that cannot be written to the outbox is not booked`() async throws {
+        @Test func `if a debit cannot be written to the outbox, it is not booked`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

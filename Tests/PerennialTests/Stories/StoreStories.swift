@@ -7,7 +7,7 @@ import Testing
 extension Stories {
     /// Unexpected results of StoreKit.
     @Suite struct Store {
-        @Test func `21: a purchase that a parent declines does not wait forever`() async throws {
+        @Test func `21: if a parent declines a purchase, it does not wait forever`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna", ["ask_to_buy": true])
                 let perennial = phone.perennial()
@@ -85,7 +85,7 @@ extension Stories {
         }
 
         @Test
-        func `31: two products that are bought at the same time are charged one after the other`()
+        func `31: if two products are bought at the same time, they are charged one by one`()
             async throws
         {
             try await Stories.play { world in
@@ -137,7 +137,7 @@ extension Stories {
         }
 
         @Test(arguments: ["expired_at_renewal", "lapsed_at_renewal"])
-        func `38: a status that is expired only for a moment does not close access`(
+        func `38: if a status is expired only for a moment, access stays open`(
             fault: String
         ) async throws {
             try await Stories.play { world in
@@ -199,7 +199,7 @@ extension Stories {
             }
         }
 
-        @Test func `66: a year that is paid by the month is bought with its billing plan`()
+        @Test func `66: a year paid by the month is bought with its billing plan`()
             async throws
         {
             try await Stories.playClub { world in
