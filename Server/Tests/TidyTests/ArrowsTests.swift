@@ -42,9 +42,7 @@ import Testing
     }
 
     @Test
-    func
-        `a target may not import the simulator in one file and the engine in another file`()
-    {
+    func `a target may not import the simulator in one file and the engine in another file`() {
         let engine = "import Engine"
         let simulator = "import Simulator"
         func meetings(_ target: String) -> Int {

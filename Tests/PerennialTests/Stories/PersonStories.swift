@@ -6,8 +6,7 @@ extension Stories {
     /// Several people, and several phones.
     @Suite struct People {
         @Test
-        func
-            `41: only a restore adds an anonymous purchase to a customer who has a purchase`()
+        func `41: only a restore adds an anonymous purchase to a customer who has a purchase`()
             async throws
         {
             try await Stories.play { world in
@@ -114,8 +113,7 @@ extension Stories {
         }
 
         @Test
-        func
-            `50: after leaving the family, a customer keeps a shared product they also bought`()
+        func `50: after leaving the family, a customer keeps a shared product they also bought`()
             async throws
         {
             try await Stories.play { world in

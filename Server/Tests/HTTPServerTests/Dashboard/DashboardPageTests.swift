@@ -135,9 +135,7 @@ import Testing
         }
     }
 
-    @Test
-    func
-        `an invisible character of an id is shown, and a search for the shown form works`()
+    @Test func `an invisible character of an id is shown, and a search for the shown form works`()
         async throws
     {
         try await DashboardServer.run { server in

@@ -71,8 +71,7 @@ import Testing
     }
 
     @Test
-    func
-        `a fault waits for billing retry, and then lists the subscription as an entitlement once`()
+    func `a fault waits for billing retry, and then lists the subscription as an entitlement once`()
         async throws
     {
         let stage = try await stage(next: .listedInRetry)

@@ -96,11 +96,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test
-    func
-        `a long transaction does not delay writers of other purchases`()
-        async throws
-    {
+    @Test func `a long transaction does not delay writers of other purchases`() async throws {
         try await Driver.withServers { servers in
             // This stores the certificates, which all documents share.
             try await servers[0].keep(9, about: PurchaseID("9", in: .production))

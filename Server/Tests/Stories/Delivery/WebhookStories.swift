@@ -146,8 +146,7 @@ import Testing
     }
 
     @Test
-    func
-        `if a receiver is down for 72 hours, this is reported, and later it gets all events`()
+    func `if a receiver is down for 72 hours, this is reported, and later it gets all events`()
         async throws
     {
         let receiver = try Receiver()

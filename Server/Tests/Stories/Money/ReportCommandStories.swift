@@ -27,8 +27,7 @@ import Testing
     }
 
     @Test
-    func
-        `the import of a report says if the file is known, replaces another file, or is ignored`()
+    func `the import of a report says if the file is known, replaces another file, or is ignored`()
     {
         func line(_ kind: String, _ isKnown: Bool, days: Int64 = 1, _ replaced: String?) -> String {
             AppleReportsImportCommand.standing(

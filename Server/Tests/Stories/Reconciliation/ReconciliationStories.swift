@@ -41,11 +41,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func
-        `while notifications and API fail, payers keep access; an hour after, answers are correct`(
-            database: StoryDatabase
-        ) async throws
-    {
+    func `while notifications and API fail, payers keep access; an hour after, answers are correct`(
+        database: StoryDatabase
+    ) async throws {
         try await withShop(on: database, questions: .all) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
