@@ -182,7 +182,7 @@ import Testing
         #expect(gone["subscriber/entitlements"] == .object([]))
     }
 
-    @Test func `a grant is a promotional subscription that the entitlement names`() {
+    @Test func `a grant is a promotional subscription, and the entitlement names its key`() {
         let end = Self.start + .days(90)
         let grant = Grant(
             id: "g", entitlement: "pro", from: Self.start, until: end, reason: "ticket 7")

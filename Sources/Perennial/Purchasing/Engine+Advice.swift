@@ -5,8 +5,9 @@ internal import PerennialContract
 // MARK: - Whether the customer should buy
 
 extension Engine {
-    /// The outcome of a purchase that should not be made. The sheet is then not shown. Nil if the
-    /// customer should buy.
+    /// The outcome to report without showing the payment sheet, if the customer already has the
+    /// product and wants no more seats. Nil if the sheet should be shown. Throws if the store
+    /// account pays for another customer.
     ///
     /// - Parameter addsSeats: whether the customer wants more seats than the subscription has.
     func advisedAgainst(

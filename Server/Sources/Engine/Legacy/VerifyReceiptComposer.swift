@@ -319,8 +319,9 @@ extension Offer {
 }
 
 extension Renewal {
-    /// The end of the grace period after a period. Nil for a grace period of an earlier failure,
-    /// which is over, and if renewal is off, because then a grace period has no meaning.
+    /// The end of the grace period after a period. Nil if there is none, and if it ended no later
+    /// than the period, because it then belongs to an earlier failure. Also nil if renewal is off
+    /// and no payment is retried.
     fileprivate func grace(after period: Timeline.Period) -> Instant? {
         guard isRetrying || willRenew, let graceUntil, let end = period.payment.until else {
             return nil

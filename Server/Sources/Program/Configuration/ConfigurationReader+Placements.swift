@@ -66,7 +66,8 @@ extension ConfigurationReader {
         let known = products.map(\.id)
         for name in names where !known.contains(name) {
             warn(
-                node, "A placement has \(name), which is not under products, so it gives nothing.",
+                node,
+                "A placement has \(name), which is not under products. Its purchase gives nothing.",
                 Spelling.remedy(for: name, among: known, else: "Add it under products."))
         }
         return names.map { ProductID(rawValue: $0) }

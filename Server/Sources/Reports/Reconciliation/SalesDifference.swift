@@ -36,8 +36,9 @@ package struct SalesDifference: Hashable, Sendable {
         case countedTwice = "counted_twice"
         /// The other side has the amount on an adjacent day.
         case dayBoundary = "day_boundary"
-        /// The other side has the charge on another day: a payment that was collected in a grace
-        /// period begins where the previous period ended.
+        /// The other side has the charge on another day. Perennial dates a payment that was
+        /// collected in a grace period at the end of the previous period; the App Store dates it
+        /// when it was collected.
         case chargeOnAnotherDay = "charge_on_another_day"
         /// The other side has the refund on another day.
         case refundOnAnotherDay = "refund_on_another_day"

@@ -59,7 +59,7 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
         case .renewalHasAnotherID:
             "DID_RENEW carries another transactionId, with the same webOrderLineItemId."
         case .extensionMakesTransaction:
-            "Extended time is a separate transaction; else expiresDate of the last one moves."
+            "Extended time is a separate transaction; otherwise expiresDate of the last one moves."
         case .retryEndKeepsRenewalOn: "When the retries end, autoRenewStatus stays 1."
         case .cancellationInRetrySendsNoExpired:
             "Switching renewal off in grace or retry sends no EXPIRED."
@@ -73,28 +73,28 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
             "Switching renewal off within a commitment sends nothing."
         case .oneTimeChargeInSandboxOnly: "ONE_TIME_CHARGE is sent in the sandbox only."
         case .sandboxHasSixPeriods:
-            "The sandbox renews five times (six periods), as until 2021; else twelve times."
+            "The sandbox renews five times (six periods), as until 2021; otherwise twelve times."
         case .declinedPurchaseArrives:
             "A purchase that a parent declines still arrives, as in the iOS 27 simulator."
         case .interruptedPurchaseFails:
-            "An interrupted purchase fails at first, as in StoreKit 1; else it is pending."
+            "An interrupted purchase fails at first, as in StoreKit 1; otherwise it is pending."
         case .familyTransactionsHidePrice:
-            "A family member's transaction costs 0; else it shows what the purchaser paid."
+            "A family member's transaction costs 0; otherwise it shows what the purchaser paid."
         case .sandboxReceiptsShiftOriginalID:
             "Receipts of the sandbox have an original_transaction_id that is higher by one."
         case .restoreMakesTransaction:
             "Restoring gives a non-consumable a new transactionId, but the same original one."
         case .seatAdditionSharesLineItem:
-            "Added seats have the webOrderLineItemId of their period; else a new one."
+            "Added seats have the webOrderLineItemId of their period; otherwise a new one."
         case .seatAdditionProrated:
-            "Added seats cost the unused share of their period; else the whole price."
+            "Added seats cost the unused share of their period; otherwise the whole price."
         case .seatRefundToldOnce:
-            "A refund of seats of several transactions sends one REFUND; else one for each."
+            "A refund of seats of several transactions sends one REFUND; otherwise one for each."
         case .seatRefundNamesPercentage:
-            "A refund of seats has the revocationPercentage of its transaction; else none."
+            "A refund of seats has the revocationPercentage of its transaction; otherwise none."
         case .unclaimSeatsLost: "UNCLAIM_SEATS is not sent."
         case .purchaserUsesASeat:
-            "One seat cannot be claimed, because the purchaser uses it; else all seats can."
+            "The purchaser uses one seat, which cannot be claimed; otherwise all seats can."
         case .membersHaveNoRenewalInfo:
             "Notifications and statuses of an assigned seat have no renewal information."
         case .finishCountsPerDevice:
@@ -102,9 +102,9 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
         case .ownPurchasesAnnounced:
             "A subscription is also announced on the device that buys it, as on macOS."
         case .alreadySubscribedRefused:
-            "Buying an owned product is refused; else it returns the existing transaction."
+            "Buying an owned product is refused; otherwise it returns the existing transaction."
         case .retryPurchaseReturnsHeld:
-            "Buying a product in retry returns the existing transaction; else it is refused."
+            "Buying a product in retry returns the existing transaction; otherwise it is refused."
         case .lapsePurchaseReturnsHeld:
             "Buying again after a lapse returns the old transaction, and nothing is bought."
         }

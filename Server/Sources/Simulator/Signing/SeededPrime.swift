@@ -98,8 +98,8 @@ struct SeededPrime: Hashable, Sendable {
 /// bit set.
 ///
 /// Numbers are in Montgomery form, multiplied by R, which is two to the power of the number of
-/// bits: see ``ScalarField``. One is then R minus the number. Powers of small witnesses need only
-/// squares and sums.
+/// bits: see ``ScalarField``. So R minus the candidate represents the number 1. Powers of small
+/// witnesses need only squares and sums.
 private struct PrimeTrial {
     private let number: [UInt64]
     private let negativeInverse: UInt64

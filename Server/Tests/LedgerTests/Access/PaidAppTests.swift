@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["", "3.", ".3", "1.0b2", "v2", "-1", "1,0", "1 0", "99999999999999999999"])
-    func `an app version that is not made of numbers opens nothing`(text: String) throws {
+    func `an app version that is not made of numbers gives no access`(text: String) throws {
         #expect(AppVersion(text) == nil)
         let rule = PaidAppRule(before: try #require(AppVersion("9")), entitlements: ["pro"])
         let timeline = Self.timeline(Self.fact(text))

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `if the documents of a month are already in the common table, it gets no table`()
+    @Test func `a month whose documents are already in the common table gets no table of its own`()
         async throws
     {
         try await Driver.postgres.withStore { store in

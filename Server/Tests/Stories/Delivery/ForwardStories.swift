@@ -265,7 +265,7 @@ import Testing
     // MARK: - Without storage
 
     @Test(arguments: ForwardRules.Policy.allCases, [true, false])
-    func `if we cannot store a notification, an accepting address counts only with policy any`(
+    func `without storage, Apple gets 200 only if the policy is any and an address has accepted`(
         policy: ForwardRules.Policy, accepts: Bool
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

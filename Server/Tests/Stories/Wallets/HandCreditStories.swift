@@ -174,7 +174,7 @@ import Testing
     private static let callersOfKey = 8
 
     @Test(arguments: StoryDatabase.allCases)
-    func `when callers with one key credit at once, at two servers, one credit is made`(
+    func `simultaneous requests with one key, also to two servers, make only one credit`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
