@@ -190,6 +190,17 @@ need_promtool() {
     install_without_starting prometheus
 }
 
+# need_age: installs age, which encrypts backups. If it is missing and cannot be installed, a message says that these
+# tests are skipped.
+need_age() {
+    ! has_command age || return 0
+    if ! has_command apt-get; then
+        say "Left out: tests with age, which is not installed"
+        return 0
+    fi
+    install_packages age
+}
+
 # need_python: installs Python with the modules for virtual environments.
 need_python() {
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && return 0

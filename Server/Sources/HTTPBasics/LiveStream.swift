@@ -134,15 +134,19 @@ package struct LiveStream<Source: LiveSource>: Sendable {
                 if let companion { group.addTask { await companion() } }
                 try await writer.write(ByteBuffer(string: LiveText.opening))
                 sink.yield(tick)
-                try await write(to: &writer, after: stream)
+                try await write(to: &writer, after: stream, sink)
                 group.cancelAll()
             }
+            // The connection accepts the last output only now.
+            let cut = connection.closing(after: limits.writeMax)
+            defer { cut.cancel() }
             try await writer.finish(nil)
         }
     }
 
     @concurrent private func write(
-        to writer: inout any ResponseBodyWriter, after signals: AsyncStream<Source.Signal>
+        to writer: inout any ResponseBodyWriter, after signals: AsyncStream<Source.Signal>,
+        _ sink: AsyncStream<Source.Signal>.Continuation
     ) async throws {
         var source = source
         var writtenAt = ContinuousClock.now
@@ -159,6 +163,8 @@ package struct LiveStream<Source: LiveSource>: Sendable {
                 defer { cut.cancel() }
                 try await writer.write(bytes)
                 writtenAt = .now
+                // A source that has much to catch up with must not outlive the stream.
+                if next == .atOnce, case .terminated = sink.yield(tick) { return }
             }
             if next == .never { return }
         }

@@ -95,6 +95,19 @@ import Testing
         #expect(places.openCount == 0)
     }
 
+    @Test func `a stream with more to send at once also ends when its client leaves`()
+        async throws
+    {
+        let stream = OpenStream((1...9).map { .text("\($0)", .atOnce) })
+        stream.reader.hold(at: "2")
+        async let done: Void = stream.read()
+        try await eventually("the stream writes the second event") { stream.reader.isHeld }
+        stream.leave()
+        stream.reader.accept()
+        try await done
+        #expect(stream.reader.parts == [Self.opening, "1", "2"])
+    }
+
     @Test func `a stream ends at the end of its life`() async throws {
         var limits = OpenStream.limits
         limits.lifeMax = .milliseconds(1)

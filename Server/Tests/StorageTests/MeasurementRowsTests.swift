@@ -53,6 +53,26 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `the end of a grant is found like a change of a purchase`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                let grant = Grant(
+                    id: GrantID(rawValue: "a"), entitlement: "pro", from: now,
+                    until: now + .days(1), reason: "")
+                try GrantUpdates(tx).add(
+                    StoredGrant(grant, to: "anna", in: .production), in: app)
+            }
+            let found = try await store.read { tx in
+                try [0, 2].map {
+                    try tx.measurements.oldestDueTransition(of: app, at: now + .days($0))
+                }
+            }
+            #expect(found == [nil, now + .days(1)])
+        }
+    }
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
     func `changes that the sums about money lack are counted, with the time of the oldest`(
         driver: Driver
     ) async throws {

@@ -23,7 +23,9 @@ enum Rooms {
             "Connections", "Dashboard", "OpenAPI", "Problems", "Requests", "RevenueCat",
         ],
         "Ledger": ["Time"],
-        "Program": ["Backups", "Commands", "Composition", "Configuration", "Development", "Workers"],
+        "Program": [
+            "Backups", "Commands", "Composition", "Configuration", "Development", "Workers",
+        ],
         "Simulator": [
             "ControlPlane", "Devices", "Faults", "GroundTruth", "Kernel", "Lifecycle",
             "Notifications", "OCSP", "Population", "Receipts", "SalesReports", "Scenarios",

@@ -154,6 +154,8 @@ extension BackfillService {
             for payload in try await missing(page.signedPayloads, of: lease.app)
             where try await recordMissed(payload, of: lease.app, sendsOn: walk.sendsOn) {
                 walk.missing += 1
+                // A first walk finds what was sent before this server had the address.
+                if walk.sendsOn { context.counters.notificationsLost.add() }
             }
             if page.hasMore, count == HistoryWalkStates.pagesMax { return .tooLong }
             if count % Self.pagesBetweenExtensions == 0 {

@@ -3,7 +3,7 @@ import Ledger
 
 /// The backups that a server makes, at one moment.
 package struct BackupState: Hashable, Sendable {
-    /// When the newest backup was begun. Nil if there is none, and if the folder cannot be read.
+    /// When the newest backup was begun, as of the last look at the folder. Nil if there was none.
     package var newestAt: Instant?
     /// How long ago that was.
     package var age: Duration?

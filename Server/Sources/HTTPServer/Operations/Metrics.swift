@@ -59,6 +59,10 @@ struct Metrics: Sendable {
             "Notifications fetched because they had not arrived or were lost."
         ) { $0.engine.notificationsBackfilled },
         Metric(
+            "perennial_notifications_lost_total",
+            "Notifications that the history of the App Store had, and this server had not."
+        ) { $0.engine.notificationsLost },
+        Metric(
             "perennial_history_pages_total",
             "Pages of the App Store's notification history read for missing ones."
         ) { $0.engine.historyPages },

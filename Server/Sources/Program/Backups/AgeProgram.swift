@@ -6,6 +6,8 @@ struct AgeProgram: Sendable {
 
     /// The first bytes of every encrypted file.
     private static let header = Array("age-encryption.org/v1".utf8)
+    /// The time after which the program is ended. It encrypts some hundred megabytes a second.
+    private static let longest = Duration.hours(6)
     /// The maximum length of the program's message that is repeated in an error.
     private static let messageMax = 300
 
@@ -64,12 +66,21 @@ struct AgeProgram: Sendable {
         process.standardOutput = FileHandle.nullDevice
         let errors = Pipe()
         process.standardError = errors
+        try Task.checkCancellation()
+        let limit = Task {
+            try await Task.sleep(for: Self.longest)
+            process.terminate()
+        }
+        defer { limit.cancel() }
         let status = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 process.terminationHandler = {
                     continuation.resume(returning: $0.terminationStatus)
                 }
-                do { try process.run() } catch { continuation.resume(throwing: error) }
+                do {
+                    try process.run()
+                    if Task.isCancelled { process.terminate() }
+                } catch { continuation.resume(throwing: error) }
             }
         } onCancel: {
             if process.isRunning { process.terminate() }

@@ -98,7 +98,8 @@ struct BackupFolder: Sendable {
     /// - Throws: ``StartFailure`` if a copy of the database does not fit on the disk. A copy that
     ///   fills the disk could stop the server if the database is on the same one.
     func requireRoom(for database: String) throws(StartFailure) {
-        let needed = BackupCopy.size(database) + Self.freeBytesMin
+        let copied = BackupCopy.size(database) + BackupCopy.size(database + "-wal")
+        let needed = copied + Self.freeBytesMin
         guard let free = Disk.freeBytes(at: path), free < needed else { return }
         throw StartFailure(
             "The disk of \(path) has \(free >> 20) MiB free, and a backup needs "
@@ -129,6 +130,7 @@ struct BackupFolder: Sendable {
             "The backups in this folder are of the database made at \(madeAt).\n".utf8)
         var found = [UInt8](repeating: 0, count: Self.ownerBytesMax)
         let count = pread(file, &found, found.count, 0)
+        guard count >= 0 else { throw Disk.failure(owner) }
         // After a crash the file may be empty.
         guard count > 0 else {
             guard pwrite(file, text, text.count, 0) == text.count, fsync(file) == 0 else {

@@ -1,7 +1,7 @@
 import Ledger
 
-/// Which backups are kept: the last one of each of the latest days, weeks and months that have one.
-/// Days are those of UTC; a week begins on Monday.
+/// Which backups are kept: those of the last 24 hours, and the last one of each of the latest days,
+/// weeks and months that have one. Days are those of UTC; a week begins on Monday.
 ///
 /// Days without a backup do not count. So a server that was off for a month, or whose clock is
 /// wrong, does not delete all earlier backups.
@@ -11,6 +11,8 @@ package struct BackupRetention: Hashable, Sendable {
     package var months = 12
 
     private static let dayMilliseconds: Int64 = 86_400_000
+    /// A mistake that is in the newest backup may not be in those of the hours before.
+    private static let all = Duration.hours(24)
 
     /// The backups to delete. The last one is always kept. Those from after `now`, which were made
     /// while the clock was ahead, are kept, too, and take no place of another one.
@@ -19,6 +21,7 @@ package struct BackupRetention: Hashable, Sendable {
     func expired(among backups: [Instant], at now: Instant) -> [Instant] {
         let past = backups.filter { $0 <= now }.sorted(by: >)
         var kept = Set(past.prefix(1))
+        kept.formUnion(past.filter { now - $0 < Self.all })
         kept.formUnion(Self.last(of: past, units: days, by: Self.day))
         kept.formUnion(Self.last(of: past, units: weeks, by: Self.week))
         kept.formUnion(Self.last(of: past, units: months, by: Self.month))

@@ -47,14 +47,18 @@ final class BackupWorker: Service {
         startedAt = now()
     }
 
+    /// Runs on threads other than those of the event loops, which would wait for the disk.
     func run() async {
-        await cancelWhenGracefulShutdown {
-            var failures = 0
-            repeat {
-                failures = await self.makeIfDue() ? 0 : failures + 1
-                let pause = max(Self.pause, Self.backoff.delay(after: failures))
-                guard (try? await Task.sleep(for: pause)) != nil else { return }
-            } while !Task.isCancelled
+        encrypted.removePlain()
+        await withTaskExecutorPreference(globalConcurrentExecutor) {
+            await cancelWhenGracefulShutdown {
+                var failures = 0
+                repeat {
+                    failures = await self.makeIfDue() ? 0 : failures + 1
+                    let pause = max(Self.pause, Self.backoff.delay(after: failures))
+                    guard (try? await Task.sleep(for: pause)) != nil else { return }
+                } while !Task.isCancelled
+            }
         }
     }
 
@@ -68,7 +72,7 @@ final class BackupWorker: Service {
             state.newestAt = newest?.at
             state.age = newest.map { now - $0.at }
             state.bytes = newest?.bytes ?? 0
-            state.overdue = max(.zero, now - dueAt(after: newest))
+            state.overdue = max(.zero, now - dueAt(after: newest, at: now))
             return state
         }
     }
@@ -96,7 +100,9 @@ final class BackupWorker: Service {
         try folder.removeUnfinished()
         encrypted.removePlain()
         let now = now()
-        guard dueAt(after: Self.newest(of: try readFolder(), at: now)) <= now else { return }
+        try deleteExpired(among: try readFolder(), at: now)
+        let newest = Self.newest(of: try readFolder(), at: now)
+        guard dueAt(after: newest, at: now) <= now else { return }
         try folder.requireRoom(for: database)
         let began = ContinuousClock.now
         let (file, contents) = try await make(at: now)
@@ -138,7 +144,9 @@ final class BackupWorker: Service {
     private func deleteExpired(among backups: [BackupFolder.Backup], at now: Instant) throws {
         let expired = Set(settings.keep.expired(among: backups.map(\.at), at: now))
         for backup in backups where expired.contains(backup.at) {
-            guard unlink(backup.path) == 0 else { throw Disk.failure(backup.path) }
+            guard unlink(backup.path) == 0 || errno == ENOENT else {
+                throw Disk.failure(backup.path)
+            }
         }
     }
 
@@ -165,7 +173,9 @@ final class BackupWorker: Service {
         backups.last { $0.at <= now }
     }
 
-    private func dueAt(after newest: BackupFolder.Backup?) -> Instant {
-        newest.map { $0.at + settings.every } ?? startedAt
+    /// When the next backup is due. The first one is due at the start; if the clock was ahead then,
+    /// it is due now.
+    private func dueAt(after newest: BackupFolder.Backup?, at now: Instant) -> Instant {
+        newest.map { $0.at + settings.every } ?? min(startedAt, now)
     }
 }

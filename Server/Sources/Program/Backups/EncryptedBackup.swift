@@ -30,6 +30,8 @@ struct EncryptedBackup {
         let use = try DatabaseUse.shared(of: database)
         defer { use?.release() }
         let contents = try await BackupCopy(of: database).makePart(plain)
+        // Now the plain copy needs room, too, if both are on one disk.
+        try BackupFolder(path: Disk.folder(of: file)).requireRoom(for: plain)
         let part = file + BackupCopy.partSuffix
         do {
             try Disk.make(part)
@@ -62,6 +64,12 @@ struct EncryptedBackup {
             throw StartFailure(
                 "\(backup) is encrypted.",
                 remedy: "Name the file with its private key with --identity FILE.")
+        }
+        guard !AgeProgram.hasEncrypted(identity) else {
+            throw StartFailure(
+                "\(identity) is protected by a passphrase, for which age cannot ask here.",
+                remedy: "Decrypt it first, for example `age --decrypt \(identity) >plain.key`, and "
+                    + "name that file. Delete it afterwards.")
         }
         let age = try AgeProgram()
         BackupCopy.remove(place)

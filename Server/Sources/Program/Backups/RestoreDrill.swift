@@ -65,10 +65,12 @@ struct RestoreDrill {
     private static func requireRoom(
         for backup: BackupFolder.Backup, in folder: String
     ) throws(StartFailure) {
-        guard let free = Disk.freeBytes(at: folder), free < backup.bytes else { return }
+        // An encrypted backup is there twice: decrypted, and restored.
+        let needed = backup.bytes * (AgeProgram.hasEncrypted(backup.path) ? 2 : 1)
+        guard let free = Disk.freeBytes(at: folder), free < needed else { return }
         throw StartFailure(
-            "The disk of \(folder) has \(free >> 20) MiB free, and the backup has "
-                + "\(backup.bytes >> 20) MiB.",
+            "The disk of \(folder) has \(free >> 20) MiB free, and the drill needs "
+                + "\(needed >> 20) MiB.",
             remedy: "Name a folder on a larger disk with the variable TMPDIR.")
     }
 }

@@ -88,7 +88,8 @@ struct CheckReport {
             if !backup.recipients.isEmpty { _ = try AgeProgram() }
             let backups = try folder.backups()
             let hours = backup.every.components.seconds / 3600
-            let newest = backups.last.map { ", the newest from \($0.at.minute)" } ?? ""
+            let newest =
+                backups.last { $0.at <= .machine }.map { ", the newest from \($0.at.minute)" } ?? ""
             lines.append(
                 "ok    backups every \(hours.counted("hour")) in \(folder.path): "
                     + "\(backups.count)\(newest)")

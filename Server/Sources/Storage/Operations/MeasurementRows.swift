@@ -28,10 +28,20 @@ package struct MeasurementRows: RowGroup {
     package func oldestDueTransition(
         of app: AppID, at now: Instant
     ) throws(StorageFailure) -> Instant? {
-        try connection.firstRow(
+        let purchase = try oldestDue(
             "SELECT next_change_at_ms FROM purchases WHERE app = $1 AND next_change_at_ms <= $2 "
-                + "ORDER BY next_change_at_ms LIMIT 1",
-            [.text(app.rawValue), .integer(now.milliseconds)]
+                + "ORDER BY next_change_at_ms LIMIT 1", of: app, at: now)
+        let grant = try oldestDue(
+            "SELECT next_change_at_ms FROM grants WHERE app = $1 AND next_change_at_ms <= $2 "
+                + "ORDER BY next_change_at_ms LIMIT 1", of: app, at: now)
+        return [purchase, grant].compactMap(\.self).min()
+    }
+
+    private func oldestDue(
+        _ select: String, of app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Instant? {
+        try connection.firstRow(
+            select, [.text(app.rawValue), .integer(now.milliseconds)]
         ) { row throws(StorageFailure) in try row.instant() }
     }
 

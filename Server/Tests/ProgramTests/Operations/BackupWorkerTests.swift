@@ -111,6 +111,32 @@ import Testing
         }
     }
 
+    @Test func `if the clock was ahead at the start and is corrected, backups go on`() async throws
+    {
+        try await Self.withDesk { desk in
+            desk.now = Desk.start + .days(5_000)
+            let worker = desk.worker()
+            #expect(await worker.makeIfDue())
+            desk.now = Desk.start
+            #expect(await worker.makeIfDue())
+            #expect(worker.state.made == 2 && worker.state.newestAt == Desk.start)
+        }
+    }
+
+    @Test func `expired backups are deleted before a backup that does not fit is refused`()
+        async throws
+    {
+        try await Self.withDesk { desk in
+            for days in [-30, -20, -10] {
+                try desk.touch(BackupFolder.name(at: Desk.start + .days(days)))
+            }
+            #expect(await desk.worker(keeping: 1).makeIfDue())
+            let old = BackupFolder.name(at: Desk.start - .days(20))
+            let files = try desk.files
+            #expect(!files.contains(old) && files.contains(Self.first))
+        }
+    }
+
     @Test func `a clock that was ahead, or goes back, neither stops backups nor deletes them`()
         async throws
     {
