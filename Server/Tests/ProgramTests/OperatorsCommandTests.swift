@@ -74,7 +74,7 @@ import Testing
                 "$perennial" operators block ben 2> /dev/null | cut -d ' ' -f 1-2
                 status $base/webhooks
                 "$perennial" operators block mira 2>&1 | grep -ao 'mira is the only admin' || true
-                "$perennial" operators unblock ben 2> /dev/null | cut -d ' ' -f 1-5
+                "$perennial" operators unblock ben 2> /dev/null | cut -d ' ' -f 1-3
                 accept $("$perennial" operators link ben 2> err) x
                 status $base/webhooks
                 """)

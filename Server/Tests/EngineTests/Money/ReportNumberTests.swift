@@ -145,6 +145,6 @@ import Testing
         }
         let sentence = failure.map { "\($0)" } ?? ""
         #expect(sentence.hasPrefix("The imported file S_D_1_20260115.txt cannot be read: Line 2"))
-        #expect(sentence.contains("the last import counts"), "\(sentence)")
+        #expect(sentence.contains("the one that was imported last is used"), "\(sentence)")
     }
 }

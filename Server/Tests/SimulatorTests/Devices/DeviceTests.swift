@@ -93,7 +93,7 @@ import Testing
                 await stage.simulator.listeners.count == 1
             }
             _ = try await client.json("/_sim/reset", "{}")
-            #expect(try await open == (200, ""))
+            #expect(try await open == (200, "retry: 1000\n\n"))
         }
     }
 
