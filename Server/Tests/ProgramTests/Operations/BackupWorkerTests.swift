@@ -123,17 +123,16 @@ import Testing
         }
     }
 
-    @Test func `expired backups are deleted before a backup that does not fit is refused`()
-        async throws
-    {
+    @Test func `expired backups are deleted even if no backup is due`() async throws {
         try await Self.withDesk { desk in
-            for days in [-30, -20, -10] {
-                try desk.touch(BackupFolder.name(at: Desk.start + .days(days)))
-            }
-            #expect(await desk.worker(keeping: 1).makeIfDue())
-            let old = BackupFolder.name(at: Desk.start - .days(20))
+            let worker = desk.worker()
+            #expect(await worker.makeIfDue())
+            let old = [30, 29].map { BackupFolder.name(at: Desk.start - .days(30) - .hours($0)) }
+            for name in old { try desk.touch(name) }
+            #expect(await worker.makeIfDue())
             let files = try desk.files
-            #expect(!files.contains(old) && files.contains(Self.first))
+            #expect(worker.state.made == 1)
+            #expect(files == [Self.first, old[1]])
         }
     }
 
