@@ -90,6 +90,13 @@ import Testing
         }
     }
 
+    @Test func `an app receipt begins with a DER structure, a transaction receipt does not`() {
+        #expect(ReceiptText.isAppReceipt("MIISagYJKoZIhvcNAQcCoIISWzCCElcCAQEx"))
+        let list = ReceiptText.text(of: Array("{\n\t\"signature\" = \"A0\";\n}".utf8))
+        #expect(!ReceiptText.isAppReceipt(list))
+        #expect(!ReceiptText.isAppReceipt("") && !ReceiptText.isAppReceipt("?"))
+    }
+
     @Test func `a damaged receipt file is refused`() throws {
         let signature = TransactionReceiptSignature(
             version: 3, signature: [UInt8](repeating: 7, count: 256), certificate: [1, 2, 3])

@@ -93,6 +93,19 @@ import Testing
         #expect(report.violation == nil, "\(report.violation?.description ?? "")")
     }
 
+    /// In this trial the new period of a family member is known only by a notification in the form
+    /// of 2018, which does not name the payer. The server once asked about the purchase by the
+    /// transaction receipt in that notification, and never by the older app receipt it had.
+    @Test func `a check finds out who has paid, although a newer notification does not name them`()
+        async throws
+    {
+        var plan = Plan(seed: 19_181)
+        plan.families = [.bothEnvironments]
+        plan.days = 2
+        let report = try await Trial.play(plan, in: Self.house.get())
+        #expect(report.violation == nil, "\(report.violation?.description ?? "")")
+    }
+
     /// In these trials seats are bought again, given back, or taken back at rare moments. Each
     /// seed once failed, because of a bug in the server, in the simulator, or in the oracle.
     @Test(

@@ -19,6 +19,15 @@ package enum ReceiptText {
             whole.map { $0 == UInt8(ascii: " ") ? UInt8(ascii: "+") : $0 })
     }
 
+    /// Whether a text is an app receipt, which is a DER structure. A receipt of one transaction is
+    /// a property list, and begins with a brace.
+    package static func isAppReceipt(_ text: String) -> Bool {
+        bytes(of: String(text.prefix(4)))?.first == derSequence
+    }
+
+    /// The first byte of a DER structure.
+    private static let derSequence: UInt8 = 0x30
+
     package static func text(of bytes: [UInt8]) -> String {
         String(decoding: Base64.standard.encode(bytes), as: UTF8.self)
     }

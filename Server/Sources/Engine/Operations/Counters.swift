@@ -17,8 +17,8 @@ package final class Counters: Sendable {
     package let notificationsAcceptedElsewhere = Counter()
     /// Missed notifications that were found by requesting them from the App Store.
     package let notificationsBackfilled = Counter()
-    /// Those of them that the App Store counts as delivered, or that this server should have
-    /// received since its last walk of the history.
+    /// Those of them that a later walk of the history found. This server should have received them,
+    /// because the first walk came before.
     package let notificationsLost = Counter()
     /// Pages of the App Store's notification history that were read in the search for missing
     /// notifications.

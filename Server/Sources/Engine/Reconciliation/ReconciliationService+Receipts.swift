@@ -49,27 +49,28 @@ extension ReconciliationService {
         return try await completeCheck(lease, findings, asked: asked)
     }
 
+    /// The receipt by which to ask about a purchase. An app receipt is better than one of a single
+    /// transaction: the response to it has the whole account, and names who has paid.
     private func receipt(
         of purchase: PurchaseID, in app: AppID
     ) async throws(EngineFailure) -> String? {
-        let newest = try await receipt(
-            of: purchase, in: app,
-            among: [.appReceipt, .transactionReceipt, .notificationV1, .receiptResponse])
-        if let newest { return newest }
         // verifyReceipt responses about non-renewing purchases contain no new receipt, however many
-        // there are.
-        return try await receipt(
-            of: purchase, in: app, among: [.appReceipt, .transactionReceipt, .notificationV1])
-    }
-
-    private func receipt(
-        of purchase: PurchaseID, in app: AppID, among kinds: [StoredDocument.Kind]
-    ) async throws(EngineFailure) -> String? {
-        let documents = try await context.read { tx in
-            try tx.documents.all(
-                about: purchase, in: app, of: kinds, limit: Self.receiptDocumentsMax)
+        // there are. So the last search is without them.
+        let searches: [[StoredDocument.Kind]] = [
+            [.appReceipt, .transactionReceipt, .notificationV1, .receiptResponse], [.appReceipt],
+            [.appReceipt, .transactionReceipt, .notificationV1],
+        ]
+        var found: String?
+        for kinds in searches {
+            let documents = try await context.read { tx in
+                try tx.documents.all(
+                    about: purchase, in: app, of: kinds, limit: Self.receiptDocumentsMax)
+            }
+            let receipts = documents.compactMap(\.receipt)
+            if let whole = receipts.first(where: ReceiptText.isAppReceipt) { return whole }
+            found = found ?? receipts.first
         }
-        return documents.lazy.compactMap(\.receipt).first
+        return found
     }
 }
 
