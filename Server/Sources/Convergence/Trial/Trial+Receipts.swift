@@ -168,7 +168,7 @@ extension Trial {
             let truth = PurchaseView(booked)
             excused.remove(id)
             let isSame = answers.first { $0.original == id } == truth
-            guard !isSame || isPayerUnknown(of: booked, state) else {
+            guard !isSame || state.isPayerUnknown(of: booked, at: now) else {
                 differences[id] = nil
                 continue
             }
@@ -179,14 +179,6 @@ extension Trial {
             excused.insert(id)
             report.tally.add("difference excused in a legacy world")
         }
-    }
-
-    /// Whether the answer has a family member as the payer. A notification in the form of 2018 does
-    /// not name the payer: see docs/legacy.md. The response to a receipt does.
-    private func isPayerUnknown(of booked: TruePurchase, _ state: CustomerState) -> Bool {
-        guard booked.ownership == .familyShared, booked.isOpen else { return false }
-        let ours = state.purchases.first { $0.timeline.purchase == booked.purchase }
-        return ours.map { $0.timeline.seats(at: Instant(milliseconds: now)) > 0 } ?? false
     }
 
     /// Whether the state of a purchase cannot be told from older documents: they do not contain
@@ -314,5 +306,17 @@ extension Payment {
         if isUpgraded || (charge.refundedAt != nil) == (revocation != nil) { return nil }
         let known = revocation == nil ? "nothing" : "a refund"
         return "\(charge.refunded) were refunded, and \(known) is known of it"
+    }
+}
+
+extension CustomerState {
+    /// Whether the answer has a family member as the payer. A notification in the form of 2018 does
+    /// not name the payer: see docs/legacy.md. The response to a receipt does.
+    ///
+    /// - Parameter now: in milliseconds since 1970.
+    fileprivate func isPayerUnknown(of booked: TruePurchase, at now: Int64) -> Bool {
+        guard booked.ownership == .familyShared, booked.isOpen else { return false }
+        let ours = purchases.first { $0.timeline.purchase == booked.purchase }
+        return ours.map { $0.timeline.seats(at: Instant(milliseconds: now)) > 0 } ?? false
     }
 }
