@@ -76,8 +76,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     private static let translated = block("64:ff9b::", 96)
     private static let sixToFour = block("2002::", 16)
     private static let global6 = block("2000::", 3)
-    /// Ranges inside ``global6`` that are not public: protocol assignments with Teredo, and
-    /// documentation.
+    /// Ranges inside ``global6`` that are not public: protocol assignments, which include Teredo,
+    /// and addresses for documentation.
     private static let special6 = [
         block("2001::", 23), block("2001:db8::", 32), block("3fff::", 20),
     ]

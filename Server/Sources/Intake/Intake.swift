@@ -100,9 +100,9 @@ extension Intake {
             attestedAt: instant(signedAt), .appPurchase(copy))
     }
 
-    /// The purchase that a transaction's purchase has replaced, and the transaction's purchase.
-    /// Returns nil if the transaction names no replaced purchase, or names its own purchase as the
-    /// replaced one.
+    /// The two purchases of a transaction that names a replaced purchase: the replaced one, and the
+    /// one to which the transaction belongs. Returns nil if the transaction names no replaced
+    /// purchase, or names its own purchase as the replaced one.
     package static func succession(
         of transaction: TransactionPayload
     ) -> (from: PurchaseID, to: PurchaseID)? {
@@ -160,9 +160,9 @@ extension Intake {
     }
 
     /// Whether a fact contains everything that the App Store has said, including the unsigned
-    /// status beside it. The fact is incomplete if that status is grace and the renewal info does
-    /// not contain the end of grace. Such a fact alone would mean that the App Store tries to
-    /// collect without grace.
+    /// status beside the signed renewal info. The fact is incomplete if that status is grace and
+    /// the renewal info does not contain the end of grace. Such a fact alone would mean that the
+    /// App Store tries to collect without grace.
     package static func isComplete(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
         guard status == .gracePeriod, case .renewal(let renewal) = fact.statement else {
             return true
@@ -228,8 +228,8 @@ extension Intake {
     static let quantityMax = Int64(Int32.max)
 
     /// The quantity of a transaction. Returns 1 if the App Store gives no quantity or an invalid
-    /// one. A member also has one seat, although the member's transaction repeats the purchaser's
-    /// number.
+    /// one. Also returns 1 for a member of a group: a member has one seat, although the member's
+    /// transaction repeats the purchaser's number.
     static func quantity(of transaction: TransactionPayload) -> Int {
         guard transaction.inAppOwnershipType != .assigned else { return 1 }
         guard let told = transaction.quantity, (1...quantityMax) ~= told else { return 1 }

@@ -3,14 +3,14 @@ import Ledger
 /// When a product was bought, and when a restore made the transaction that reports it.
 ///
 /// A restored transaction has another purchase date. For one-time purchases, the first date counts:
-/// non-consumables can be restored under the same transaction id, the others only under another
-/// one.
+/// non-consumables can be restored under the same transaction id, other products only under another
+/// id.
 struct PurchaseDates {
     var from: Instant
     var restoredAt: Instant?
 
     /// - Parameters:
-    ///   - original: the date of the original transaction. Nil if the document names none.
+    ///   - original: the date of the original transaction. Nil if the document does not contain it.
     ///   - ends: whether the document names an end.
     ///   - isOriginal: whether the transaction is the original one itself.
     init(

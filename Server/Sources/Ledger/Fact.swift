@@ -134,7 +134,7 @@ package struct Revocation: Hashable, Sendable {
     package var at: Instant
     package var kind: Kind
     /// How much of the price was refunded, in thousandths of a percent. Nil if the App Store does
-    /// not say.
+    /// not report the share.
     package var percentage: Int64?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -173,8 +173,8 @@ package struct Renewal: Hashable, Sendable {
     /// The customer's answer to a price increase that the App Store announced. Nil if it announced
     /// none.
     package var priceRise: PriceRise?
-    /// When the legacy document arrived, if it does not say when its content was true. The content
-    /// became true between the moment of attestation and this moment.
+    /// When the legacy document arrived, if it does not say when its content was true. Its content
+    /// became true between the moment of attestation and this moment. Nil for any other document.
     package var receivedAt: Instant?
 
     package enum PriceRise: String, Hashable, Sendable, CaseIterable {

@@ -2,7 +2,7 @@ import AppStoreFormats
 import Ledger
 
 /// The facts in a receipt, a verifyReceipt response, or a version 1 notification. Rows that lack
-/// required fields make no facts; those fields are listed.
+/// required fields make no facts; `shortcomings` lists the missing fields.
 package struct LegacyFacts: Hashable, Sendable {
     package var facts: [Fact]
     package var shortcomings: [IntakeFailure]
@@ -194,8 +194,8 @@ private struct LegacyContext {
             group: row.subscriptionGroupID?.nonEmpty, restoredAt: dates.restoredAt)
     }
 
-    /// The dates of a row. Old restores of a subscription are dated after its end, so that the
-    /// period would be empty; then the end is used.
+    /// The dates of a row. Old restores of a subscription are dated after its end. Such a row
+    /// counts as a period that begins at its end.
     private func dates(
         of row: VerifyReceiptRow, _ kind: ProductKind, isOriginal: Bool
     ) throws(IntakeFailure) -> PurchaseDates {
@@ -249,7 +249,8 @@ private struct Neighbours {
         return others(of: row).contains { $0.expires == purchased }
     }
 
-    /// Whether the row was refunded because another product replaced it. Older rows do not say so.
+    /// Whether the row was refunded because another product replaced it. Older rows do not contain
+    /// this.
     func hasReplacement(of row: VerifyReceiptRow) -> Bool {
         guard row.expires != nil, let cancelled = row.cancelled else { return false }
         return others(of: row).contains { other in

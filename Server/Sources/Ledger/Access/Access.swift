@@ -4,14 +4,14 @@ package struct Access: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var state: State
-    /// For open access, when it ends if nothing else happens; nil if it never ends. For shut
-    /// access, since when it is shut.
+    /// When open access ends if nothing else happens; nil if it never ends. If access is shut,
+    /// since when it is shut.
     package var until: Instant?
     package var reason: Reason
     /// Whether the next renewal continues the access. Nil if the App Store has not reported it.
     package var willRenew: Bool?
     /// The product that may have replaced ``product``: the customer chose it, but no payment for it
-    /// is known. Until a payment is known, both products are open.
+    /// is known. Until such a payment is known, both products give access.
     package var alternative: ProductID?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
@@ -55,7 +55,7 @@ extension Timeline {
         guard let period = period(at: now) else { return nil }
         let isOpen = period.covers(now) || period.from > now
         var access = isOpen ? open(period, products) : lapsed(period, at: now, rules: rules)
-        // The access of these products ends if the chain of renewals continues with another
+        // The access through these products ends if the chain of renewals continues with another
         // product.
         if case .changes = continuation(after: period, through: products),
             access.willRenew == true
@@ -116,7 +116,7 @@ extension Timeline {
             willRenew: continuation(after: period).willRenew)
     }
 
-    /// The access after a final end: nothing follows, whatever the renewal status says.
+    /// The access after a period that no other period follows, whatever the renewal status says.
     private func ended(
         _ period: Period, at end: Instant, _ ending: Renewal.Ending?, of due: Instant? = nil
     ) -> Access {
@@ -139,10 +139,10 @@ extension Timeline {
     /// period began applies only if it contains the period's end, as it does for periods charged
     /// ahead.
     ///
-    /// If renewal info says that the App Store tries to collect, it is about the renewal before
-    /// this period. There are two exceptions: this period's own end is near, or the grace period
-    /// lasts beyond the period. A payment that was recovered in grace begins where the previous
-    /// period ended.
+    /// Renewal info that reports a failed payment is usually about the payment for this period: a
+    /// period whose payment was collected in a grace period begins where the previous period ended.
+    /// The renewal info is about the end of this period if it was signed near that end, or if its
+    /// grace period lasts beyond it.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
@@ -262,8 +262,8 @@ extension Timeline {
         return makeAccess(period, .retry, until: since, .retrying(due: due, graceUntil: grace))
     }
 
-    /// Nothing was reported since the end. Missing information does not remove access at once:
-    /// access is held open for a while.
+    /// The access if the App Store has reported nothing since the period's end. Missing information
+    /// does not remove access at once: access is held open for a while.
     private func unconfirmedOrExpired(
         _ period: Period, since end: Instant, at now: Instant, rules: AccessRules
     ) -> Access {
@@ -279,8 +279,8 @@ extension Timeline {
 }
 
 extension Renewal {
-    /// Whether the App Store charged, or tried to charge, at the due date although the period
-    /// before was refunded. A grace period that was over at the due date belongs to an earlier
+    /// Whether the App Store charged, or tried to charge, at the due date although the period that
+    /// ended then was refunded. A grace period that was over at the due date belongs to an earlier
     /// failure. Once renewal is off, a grace period has no meaning even if renewal info still
     /// contains it.
     fileprivate func wasCollectionAttempted(
@@ -298,16 +298,16 @@ extension Renewal {
 }
 
 extension Timeline.Period {
-    /// The end of the access that the period gives: earlier than the period's end if the payment
-    /// was revoked. Nil if the access never ends.
+    /// The end of the access that the period gives. This is earlier than the period's end if the
+    /// payment was revoked. Nil if the access never ends.
     package var openUntil: Instant? {
         // An upgrade also refunds money, but removes no access: the next period begins there.
         guard let revocation = payment.revocation, !payment.isReplacedByUpgrade else { return end }
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }
 
-    /// Whether this payment gave access for longer than another one. If both lasted equally long,
-    /// whether only the other one was refunded.
+    /// Whether this payment gave access for longer than another one. If both gave access equally
+    /// long, whether only the other one was refunded.
     fileprivate func outlasted(_ other: Self) -> Bool {
         guard let end = openUntil, let otherEnd = other.openUntil else { return false }
         guard end == otherEnd else { return end > otherEnd }

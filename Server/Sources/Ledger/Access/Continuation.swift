@@ -1,14 +1,15 @@
 /// What follows the end of the paid time, as far as the App Store has reported it.
 package enum Continuation: Hashable, Sendable {
-    /// The subscription renews and gives the same access. It renews as the named product or, if the
-    /// product is nil, as the present one.
+    /// The subscription renews and gives the same access. The value is the product of the next
+    /// period; nil if it is the present product.
     case renews(as: ProductID?)
-    /// The subscription renews as the named product, which does not give the same access.
+    /// The subscription renews as the given product, which does not give the same access.
     case changes(to: ProductID)
     case ends
     case unknown
 
-    /// Whether access that is open now stays open. Nil if the App Store has not said.
+    /// Whether access that is open now stays open at the end of the period. Nil if the App Store
+    /// has not reported it.
     package var willRenew: Bool? {
         switch self {
         case .renews: true

@@ -2,11 +2,11 @@
 package enum Entitlement {
     /// The access that the products of an entitlement give a customer at a moment, through
     /// purchases and the terms computed from them. Returns nil if the customer never had any of
-    /// them.
+    /// these products.
     ///
-    /// Open access outranks shut access. Of two open ones, the one that stays open longer wins. Of
-    /// two shut ones, one whose payment is still being collected wins, because it may open again.
-    /// Otherwise the one that was shut last wins.
+    /// Open access outranks shut access. If both are open, the one that stays open longer wins. If
+    /// both are shut, one whose payment is still being collected wins, because it may open again;
+    /// otherwise the one that was shut last wins.
     ///
     /// - Parameter others: access to the entitlement from other sources than its products.
     package static func access(

@@ -18,16 +18,16 @@ extension Renewal {
 
 extension Timeline {
     /// The end of a grace period that is over or was ended early. Later renewal info no longer
-    /// contains this end. Returns nil if there was none.
+    /// contains this end. Returns nil if there was no such grace period.
     ///
-    /// - Parameter news: the latest renewal info, which grants no grace.
+    /// - Parameter news: the latest renewal info, which contains no grace period.
     func endedGrace(after end: Instant, before news: Attested<Renewal>) -> Instant? {
         guard let lastGrace, lastGrace.value > end else { return nil }
         return max(end, min(lastGrace.value, max(news.at, lastGrace.at)))
     }
 
     /// The end of the grace period after a period that was not renewed, whether or not the grace
-    /// period is over. Returns nil if there was none.
+    /// period is over. Returns nil if there was no grace period.
     package func graceEnd(after period: Period) -> Instant? {
         guard let end = period.payment.until, let news = renewalInfo(about: period) else {
             return nil

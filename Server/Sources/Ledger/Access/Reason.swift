@@ -12,8 +12,8 @@ package enum Reason: Hashable, Sendable {
     /// The App Store could not collect the renewal, and keeps trying. The values are when the
     /// renewal was due, and the end of the grace period that followed.
     case retrying(due: Instant, graceUntil: Instant?)
-    /// The period ended, for the given reason. If the App Store could not collect, `at` is when the
-    /// renewal was due.
+    /// The period ended, for the given reason. If the App Store could not collect a payment, `at`
+    /// is when the renewal was due.
     case ended(at: Instant, Renewal.Ending?)
     case neverConfirmed(end: Instant, held: Instant)
     /// The payment was refunded. The number is the refunded share in thousandths of a percent; nil
@@ -84,7 +84,8 @@ package enum Reason: Hashable, Sendable {
         }
     }
 
-    /// ` in part (25.5 %)`. Empty if everything was refunded or the share is unknown.
+    /// The refunded share in a sentence, such as ` in part (25.5 %)`. Empty if everything was
+    /// refunded or the share is unknown.
     private static func part(_ thousandths: Int64?) -> String {
         guard let thousandths, thousandths < Percentage.whole else { return "" }
         let (percent, rest) = thousandths.quotientAndRemainder(dividingBy: Percentage.onePercent)

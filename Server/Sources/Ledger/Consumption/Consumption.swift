@@ -75,7 +75,8 @@ package struct ConsumptionRules: Hashable, Sendable {
     ///   - payment: the payment whose refund is requested.
     ///   - used: how much of the payment is used up, according to the stored data.
     ///   - told: the report of the app's server, which takes precedence over the stored data.
-    ///   - hadSample: what the app's server reports about samples; nil to use these rules.
+    ///   - hadSample: whether the customer could try the content, according to the app's server;
+    ///     nil to use the value of these rules.
     package func response(
         about payment: Payment, used: Int64?, told: PurchaseUsage?, hadSample: Bool?
     ) -> ConsumptionResponse {
@@ -86,7 +87,7 @@ package struct ConsumptionRules: Hashable, Sendable {
         guard payment.kind != .autoRenewable else { return answer }
         answer.used = delivery == .delivered ? told?.used ?? used : 0
         guard preference == .grantProrated else { return answer }
-        // A partial refund is possible only if a part remains.
+        // A partial refund is possible only if a part of the purchase is unused.
         switch answer.used {
         case nil: answer.preference = nil
         case .some(...0): answer.preference = .grantFull
@@ -112,8 +113,8 @@ package struct InquiredPayment: Hashable, Sendable {
         self.numbers = numbers
     }
 
-    /// What the app's server has reported about the payment under any of its numbers: the first
-    /// match.
+    /// What the app's server has reported about the payment under any of its numbers. If there are
+    /// several reports, the one under the number that comes first in ``numbers``.
     package func usage(among uses: [PurchaseUsage]) -> PurchaseUsage? {
         for number in numbers {
             if let use = uses.first(where: { $0.transaction == number }) { return use }
@@ -195,7 +196,7 @@ extension Wallet {
 
 extension TermRules {
     /// How much of the time that a transaction bought has passed, in thousandths of a percent.
-    /// Returns nil if it bought none.
+    /// Returns nil if the transaction bought no time.
     package func usedShare(
         of transaction: TransactionID, among timelines: [Timeline], at now: Instant
     ) -> Int64? {

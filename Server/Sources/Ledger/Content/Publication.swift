@@ -4,7 +4,7 @@ package struct Publication: Hashable, Sendable {
     package var publishedAt: Instant
     /// The entitlement whose holders may read the publication. Nil if it is only sold separately.
     package var entitlement: EntitlementID?
-    /// Products that open the publication by themselves.
+    /// Products that give access to the publication without the entitlement.
     package var products: Set<ProductID>
 
     package init(
@@ -50,12 +50,12 @@ package struct Reading: Hashable, Sendable {
         case heldAtPublication
         /// The publication was the newest one when the customer's entitlement began.
         case currentAtStart(Instant)
-        /// The customer has the entitlement, and the entitlement opens all earlier publications.
+        /// The customer has the entitlement, which also gives access to all earlier publications.
         case earlier
-        /// The publication is closed. It would be open if the customer had the entitlement now.
+        /// The customer may not read the publication, but could read it with the entitlement.
         case lapsed
-        /// The publication is closed. The customer had the entitlement only before or after its
-        /// publication, or never.
+        /// The customer may not read the publication, and had the entitlement only before or after
+        /// its publication, or never.
         case notHeldAtPublication
         case onlySold
     }
@@ -64,7 +64,7 @@ package struct Reading: Hashable, Sendable {
 /// Everything that decides which publications one customer may read at one moment.
 package struct PublicationReader {
     private let tenures: [EntitlementID: Tenure]
-    /// The timelines that are open now, by the products through which they are open.
+    /// The timelines that give access now, by each product through which they give it.
     private let openTimelines: [ProductID: [Timeline]]
     private let now: Instant
     private let access: AccessRules
@@ -106,8 +106,9 @@ package struct PublicationReader {
         return published.map { reading(of: $0, starts) }
     }
 
-    /// Whether one publication may be read, given the list of all. Returns nil if it has not come
-    /// out.
+    /// Whether the customer may read one publication. Returns nil if it has not come out.
+    ///
+    /// - Parameter publications: all publications of the app.
     package func reading(
         of id: PublicationID, among publications: [Publication]
     ) -> Reading? {

@@ -7,11 +7,12 @@ package struct Change: Hashable, Sendable {
     /// The purchase's status as last reported before this change. Nil if nothing was known of the
     /// purchase.
     package var before: PurchaseStatus?
-    /// The status reported by this change. The next change of the purchase begins with this status.
+    /// The status reported by this change. The next change of the purchase has this status as
+    /// ``before``.
     package var after: PurchaseStatus?
-    /// By how much the seller's money has grown; negative if it shrank. The sum over all changes of
-    /// a purchase equals the money of its timeline. Nil if no money moved, or if the App Store does
-    /// not say.
+    /// By how much the seller's money from this purchase has grown; negative if it shrank. The sum
+    /// over all changes of a purchase equals the money of its timeline. Nil if no money moved, or
+    /// if the App Store does not report the amount.
     package var money: Money?
     /// The product that the change is about.
     package var product: ProductID?
@@ -24,7 +25,7 @@ package struct Change: Hashable, Sendable {
     package var nextPrice: Money?
     /// Why no period follows. Only for ``Kind/expired``.
     package var expirationReason: ExpirationReason?
-    /// The manual grant. The change is then about no purchase.
+    /// The manual grant that was made or has ended. A change with a grant is about no purchase.
     package var grant: Grant?
     /// The environment of the manual grant.
     package var grantEnvironment: Environment?
@@ -32,10 +33,10 @@ package struct Change: Hashable, Sendable {
     package var ending: TermEnding?
     /// What was credited to a wallet or debited from it.
     package var wallet: WalletChange?
-    /// The claim that began or ended.
+    /// The claim on a seat that began or ended.
     package var seat: SeatChange?
 
-    /// The kinds of events. A new one also needs a word in the contract's `EventType`, a row in
+    /// The kinds of events. A new kind also needs a word in the contract's `EventType`, a row in
     /// docs/events.md, and a place that emits it, such as ``TimelineDiff``.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         // A payment, or access that was obtained without a payment.

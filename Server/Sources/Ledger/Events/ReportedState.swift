@@ -11,7 +11,7 @@
 /// payment arrives that covers the same time, that payment is a change from expired to paid.
 package struct ReportedState: Hashable, Sendable {
     package var status: PurchaseStatus?
-    /// Every change caused by time alone up to this moment has been reported.
+    /// The moment up to which every change that time alone caused has been reported.
     package var until: Instant
 
     package init(_ condition: PurchaseStatus?, until: Instant) {
@@ -47,8 +47,9 @@ package struct ReportedState: Hashable, Sendable {
     ///
     /// A transition is omitted if it was not reported yet and the new facts undo it. For example, a
     /// renewal that arrives a moment after the period's end is reported only as a renewal. Changes
-    /// that are learned at once are reported in the order in which they happened. The status
-    /// changes with the most significant of them or, if nothing was known before, with the first.
+    /// that are learned at once are reported in the order in which they happened. The most
+    /// significant of these changes carries the change of status; if nothing was known of the
+    /// purchase before, the first one does.
     package mutating func changes(
         from before: Timeline, to after: Timeline, at now: Instant,
         rules: AccessRules = AccessRules()
@@ -82,7 +83,7 @@ package struct ReportedState: Hashable, Sendable {
 
 extension Timeline {
     /// Whether this timeline undoes a transition of an older timeline: by a payment that covers the
-    /// moment, or by a confirmed state in place of an assumed one.
+    /// moment of the transition, or by a confirmed state in place of an assumed one.
     fileprivate func undoes(_ edge: Instant, of before: Timeline, _ rules: AccessRules) -> Bool {
         guard let told = before.reportedAccess(at: edge, rules: rules) else { return false }
         if told.isUncertain {

@@ -60,8 +60,8 @@ struct TimelineDiff {
         }
     }
 
-    /// Periods that no document describes any more, which happens only in a rebuild, and copies
-    /// that were once reported as separate purchases.
+    /// Periods that the later timeline no longer has: those that no document describes any more,
+    /// which happens only in a rebuild, and copies that were once reported as separate purchases.
     private var removedPeriods: [Timeline.Period] {
         if before.periods.count <= after.periods.count,
             zip(before.periods, after.periods).allSatisfy({ $0.isSame(as: $1) })
@@ -109,8 +109,8 @@ struct TimelineDiff {
         return previous.product == period.product ? .renewed : .upgraded
     }
 
-    /// The kind of change for a period that another person pays for. Such a period begins, begins
-    /// again, or continues, independently of the buyer's payment.
+    /// The kind of change for a period that another person pays for. Its kind says whether the use
+    /// of the purchase begins, begins again, or continues, whatever kind of payment the buyer made.
     private func shared(
         _ period: Timeline.Period, after previous: Timeline.Period?
     ) -> Change.Kind {
@@ -235,7 +235,7 @@ struct TimelineDiff {
     }
 
     /// The kind of change that implies the new state. Returns nil if another change has reported
-    /// the state, or if no kind does.
+    /// the state, or if no kind implies it.
     private func kindOfTransition(to state: Access.State) -> Change.Kind? {
         switch state {
         case .expired: told?.isOpen == true || told?.state == .retry ? .expired : nil
@@ -247,9 +247,9 @@ struct TimelineDiff {
         }
     }
 
-    /// The moment of the change. If access is shut, this is the moment since which it is shut, but
-    /// at the latest now. If a purchase expires after grace or retry, it is when the App Store said
-    /// so.
+    /// The moment of the change. If access is shut, the moment since which it is shut, but at the
+    /// latest now. If a purchase expires after grace or retry, the moment at which the App Store
+    /// reported that.
     private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
         if kind == .expired, told?.state == .grace || told?.state == .retry {
             return after.renewal?.at ?? now
@@ -269,8 +269,8 @@ extension Payment {
 }
 
 extension Timeline.Period {
-    /// Whether a refund, or the end of sharing, had ended the period when another began. A refund
-    /// caused by an upgrade does not count.
+    /// Whether a refund, or the end of sharing, had ended the period before the next one began. A
+    /// refund caused by an upgrade does not count.
     fileprivate func wasTakenBack(before next: Instant) -> Bool {
         guard let revocation = payment.revocation, !payment.isUpgraded else { return false }
         return revocation.at < next

@@ -39,8 +39,8 @@ package struct GrantID: TextIdentifier {
 /// The source that decides an entitlement: a purchase, or a manual grant.
 package struct EntitlementStatus: Hashable, Sendable {
     package var state: Access.State
-    /// For an open entitlement, when it ends if nothing else happens; nil if it never ends. For a
-    /// shut one, since when it is shut.
+    /// When an open entitlement ends if nothing else happens; nil if it never ends. If the
+    /// entitlement is shut, since when it is shut.
     package var until: Instant?
     package var reason: Reason
     /// Whether the next renewal continues the access. False for grants. Nil if the App Store has

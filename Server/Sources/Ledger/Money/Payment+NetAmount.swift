@@ -1,6 +1,7 @@
 extension Payment {
     /// How much of this payment the seller still has: its price minus refunds. Nil if this customer
-    /// paid nothing, as for a family member's purchase, or if the App Store does not say.
+    /// paid nothing, as for a family member's purchase, or if the App Store does not report the
+    /// price.
     package var netAmount: Money? {
         guard let price = paid else { return nil }
         guard let revocation, revocation.kind == .refund, !isRefundShareUnknown else {
@@ -10,7 +11,7 @@ extension Payment {
         return Money(milliunits: price.milliunits - back, currency: price.currency)
     }
 
-    /// Whether something was refunded and the amount is unknown. If no share is reported,
+    /// Whether a part of the price was refunded whose amount is unknown. If no share is reported,
     /// everything was refunded; but an upgrade refunds the remainder of a period, and only the App
     /// Store can say how much that is.
     var isRefundShareUnknown: Bool {
@@ -18,7 +19,8 @@ extension Payment {
         return revocation.percentage == nil && revocation.at > from
     }
 
-    /// The price of the payment, regardless of later refunds.
+    /// The price that this customer paid, regardless of later refunds. Nil if somebody else paid,
+    /// or if the price is unknown.
     var paid: Money? { ownership == .purchased ? price : nil }
 
     /// The amount that this customer was charged, regardless of later refunds: nothing if an offer
@@ -35,8 +37,8 @@ extension Payment {
 }
 
 extension Timeline.Period {
-    /// See ``Payment/netAmount``. A period that was charged ahead and replaced before it began is
-    /// refunded in full.
+    /// How much of the period's payment the seller still has: see ``Payment/netAmount``. A period
+    /// that was charged ahead and replaced before it began is refunded in full.
     package var netAmount: Money? {
         guard isVoid, let price = payment.paid else { return payment.netAmount }
         return Money(milliunits: 0, currency: price.currency)

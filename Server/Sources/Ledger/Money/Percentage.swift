@@ -7,7 +7,8 @@ package enum Percentage {
 
     /// A share of an amount, rounded down to its unit. At least zero, and at most the whole amount.
     ///
-    /// - Parameter thousandths: nil if the App Store does not say. Then the share is everything.
+    /// - Parameter thousandths: the share; nil if the App Store does not report it. The share is
+    ///   then the whole amount.
     package static func part(_ thousandths: Int64?, of amount: Int64) -> Int64 {
         let share = min(max(thousandths ?? whole, 0), whole)
         // Whole part and remainder are multiplied separately, so that no amount overflows.

@@ -1,5 +1,5 @@
 extension OwnershipClaim {
-    /// What happens to a purchase that belongs to another customer.
+    /// What happens to a purchase of one customer when another customer presents it.
     package enum RestorePolicy: String, Hashable, Sendable, CaseIterable {
         /// The purchase stays with its first owner.
         case keep

@@ -18,10 +18,11 @@
 package struct OwnershipClaim: Hashable, Sendable {
     /// The owner. Nil if there is none.
     package var owner: Owner?
-    /// The customer whom the purchase itself names, or a token that is no known customer's id. Nil
-    /// if it names none.
+    /// The customer whom the purchase itself names, or its account token if that is not the id of a
+    /// known customer. Nil if the purchase names no customer.
     package var named: CustomerID?
-    /// The claimant. Nil if the id is unknown and is not the one that the purchase names.
+    /// The customer who claims the purchase. Nil if the posted id is unknown and is not the id that
+    /// the purchase names.
     package var claimant: CustomerID?
     /// Whether all ids of the claimant are anonymous.
     package var isClaimantAnonymous = false
@@ -74,8 +75,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         /// before the purchase became the owner's.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
-        /// The age below which a document was signed after the purchase became the owner's, by the
-        /// clock of the store and by that of this server.
+        /// An age: a document that is younger was signed after the purchase became the owner's, by
+        /// the clock of the store and by that of this server.
         package var confirmingAge: Duration { min(heldFor, documentAge ?? heldFor) }
     }
 
@@ -124,8 +125,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         case purchase
         /// The customer asked for a restore.
         case restore
-        /// The app found the purchases by itself, for example at launch. Takes nothing from another
-        /// customer.
+        /// The app found the purchases by itself, for example at launch. Such a post takes nothing
+        /// from another customer.
         case sync
     }
 
@@ -180,7 +181,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         }
         if owner.customer == claimant { return .alreadyTheirs }
         let keepsShare = isShared && policy == .share
-        // A customer who shares the purchase may take it from an owner who may only have a copy.
+        // A customer who shares the purchase may take it from an owner who may only have a copy of
+        // its document.
         if keepsShare && !(owner.isProvisional && intent != .sync) { return .alreadyTheirs }
         let verdict = verdict(against: owner, isNamed: isNamed, policy, rules)
         switch verdict {

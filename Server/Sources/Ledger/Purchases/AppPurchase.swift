@@ -48,7 +48,7 @@ package struct AppProofs: Hashable, Sendable {
         if proof.value.isOnMac { onMacs = proof } else { onDevices = proof }
     }
 
-    /// One or two proofs.
+    /// One or two proofs: one for each platform that has a proof.
     package var all: [Timeline.Attested<AppPurchase>] { [onDevices, onMacs].compactMap(\.self) }
 
     /// Combines the proofs of two sets of documents: for each platform, the one with the earlier

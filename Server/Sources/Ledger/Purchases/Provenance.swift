@@ -38,8 +38,8 @@ extension Timeline {
 }
 
 extension Timeline.Sourced where Value == Renewal {
-    /// When the last legacy document arrived that does not say when its content was true. If there
-    /// are signed documents too, this time is stored with the legacy statement.
+    /// When the last of those legacy documents arrived that do not say when their content was true.
+    /// If there are signed documents too, this time is stored with the legacy statement.
     package var receivedAt: Instant? {
         get {
             switch sources {
@@ -131,7 +131,7 @@ extension Timeline.Sourced where Value: Mergeable {
 /// A value that both signed and legacy documents describe.
 protocol Mergeable: CanonicallyOrdered, Hashable, Sendable {
     /// Merges a signed and a legacy statement. Signed data wins, because it says more and has a
-    /// date. From a later legacy document, only the changes since then count.
+    /// date. A later legacy document only adds what has changed since the signed document.
     static func merged(
         signed: Timeline.Attested<Self>, legacy: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>

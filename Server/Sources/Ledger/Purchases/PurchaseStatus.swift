@@ -28,8 +28,8 @@ extension Timeline {
     /// The status of this purchase at a moment. Returns nil if no payment is known.
     ///
     /// It equals the access of ``access(at:rules:through:)``, with one exception: just after a
-    /// period's end the notification is usually on its way. While that is likely, the status from
-    /// before the end stays in force.
+    /// period's end, while the notification about the renewal is probably on its way, the status
+    /// from before the end stays in force.
     package func status(at now: Instant, rules: AccessRules = AccessRules()) -> PurchaseStatus? {
         status(from: reportedAccess(at: now, rules: rules))
     }

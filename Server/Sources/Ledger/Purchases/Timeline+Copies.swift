@@ -5,8 +5,8 @@ extension Timeline {
     /// What documents say about one transaction of a period.
     package struct Copy: Hashable, Sendable {
         package var sourced: Sourced<Payment>
-        /// Whether the transaction was reported as revoked before the latest document, which
-        /// reports that it is not revoked: a refund was reversed.
+        /// Whether an earlier document reported the transaction as revoked, and the latest one does
+        /// not: the refund was reversed.
         package var wasRevoked: Bool
 
         package init(_ sourced: Sourced<Payment>, wasRevoked: Bool = false) {
@@ -37,7 +37,7 @@ extension Timeline {
         }
     }
 
-    /// Whether copies of one purchase are separate periods.
+    /// Whether the timeline has several copies of one purchase as separate periods.
     var hasSeparateCopies: Bool {
         guard periods.count > 1 else { return false }
         var ids: Set<String> = []

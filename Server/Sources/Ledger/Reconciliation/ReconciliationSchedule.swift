@@ -6,7 +6,7 @@ package struct CheckHistory: Hashable, Sendable {
     /// When the App Store last responded. Nil if it never did; then the purchase's history is not
     /// known either.
     package var askedAt: Instant?
-    /// When the latest failed check failed. Nil if no check has failed since the last success.
+    /// When the latest check failed. Nil if no check has failed since the last success.
     package var failedAt: Instant?
     /// How many checks failed since the last success.
     package var failures: Int
@@ -59,7 +59,7 @@ extension CheckHistory {
     private static let temporaryFailuresMax = 48
     private static let persistentFailureDelay = Duration.hours(6)
 
-    /// The time before which a purchase whose check failed is not checked again. Nil if its last
+    /// The earliest time at which a purchase whose check failed is checked again. Nil if its last
     /// check succeeded.
     var retryAt: Instant? {
         guard let failedAt, failures > 0 else { return nil }
@@ -102,7 +102,7 @@ extension Timeline {
         let wanted: Instant
         if let asked = history.askedAt {
             let sweep = nextSweep(after: asked, rules)
-            // A check a little later than the sweep replaces the sweep.
+            // If another check is due soon after the sweep, that check replaces the sweep.
             let question = [
                 nextRenewalCheck(after: asked), nextCheckAfterLaterEnd(after: asked),
                 unresolvedUpgrade(after: asked).map { $0 + Self.upgradeWait },
@@ -134,7 +134,7 @@ extension Timeline {
         if period.isUpgradedToUnknown {
             return nextUpgradeCheck(of: period, after: asked)
         }
-        // Info about a renewal that was charged early comes before that renewal begins.
+        // Renewal info about a renewal that was charged early is signed before that renewal begins.
         guard let news = renewal, news.at >= min(period.from, period.attestedAt) else {
             let before = end - min(Self.hour, period.length / 4)
             if asked < before { return before }
@@ -173,8 +173,8 @@ extension Timeline {
 
     /// When to check if the App Store has said after a period's end that the period continues until
     /// a later date, and names no payment for it. Nothing is due before then, and access is open.
-    /// So checks become less and less frequent, in case that date belongs to a payment reported
-    /// late.
+    /// Checks continue, less and less often, because the later date may belong to a payment that is
+    /// reported late.
     private func nextCheckBeforeLaterEnd(
         of period: Period, end: Instant, after asked: Instant
     ) -> Instant {

@@ -49,9 +49,9 @@ extension Timeline.Period {
     }
 
     /// Whether the two periods end separately. Then this one was bought again, for example after
-    /// all seats were refunded. For a while, an extension may be known for one of the payments
-    /// only. But an extension adds whole days, and periods that the App Store describes together
-    /// are extended together.
+    /// all seats were refunded. Ends that differ because of an extension do not count: for a while,
+    /// an extension may be known for only one of the payments. An extension adds whole days, and
+    /// periods that the App Store describes together are extended together.
     private func endsApart(from other: Self) -> Bool {
         guard let until = payment.until, let end = other.payment.until else { return false }
         let difference = max(until, end) - min(until, end)

@@ -42,7 +42,7 @@ package struct SeatClaim: Hashable, Sendable {
         case joined
     }
 
-    /// Whether a claim gives access while the purchase does.
+    /// Whether a claim gives access while the purchase gives access.
     package enum Standing: String, Hashable, Sendable, CaseIterable {
         case held
         case waiting
@@ -86,13 +86,13 @@ package struct SeatRoster: Hashable, Sendable {
     package var capacity: Int
     /// The open claims, in the order in which they get seats.
     package var claims: [SeatClaim]
-    /// The number of seats that nobody can join for: see ``StoreSeats/takenByOthers(at:)``.
+    /// The number of seats that no new member can take: see ``StoreSeats/takenByOthers(at:)``.
     package var takenByOthers: Int
 
     /// - Parameters:
     ///   - claims: all claims of the purchase, in any order. Claims that ended are ignored, and so
     ///     are those from before the subscription was bought again.
-    ///   - takenByOthers: the number of seats that nobody can join for.
+    ///   - takenByOthers: the number of seats that no new member can take.
     package init(
         _ claims: [SeatClaim], of timeline: Timeline, takenByOthers: Int = 0, at now: Instant
     ) {

@@ -6,8 +6,8 @@ package struct SeatReport: Hashable, Sendable {
     package var state: State
     /// The claim's id in the App Store. Nil if the App Store has not answered.
     package var storeID: StoreSeatID?
-    /// When the first request was about to be sent. From then on the App Store may know the claim.
-    /// Nil before that.
+    /// When the first request about the claim was about to be sent: from then on the App Store may
+    /// know the claim. Nil if the App Store cannot know the claim.
     package var askedAt: Instant?
     /// Since when the report has its state, or since when the end of the claim is to be reported.
     package var since: Instant
@@ -87,8 +87,8 @@ extension SeatReport {
     /// The report after an answer of the App Store, and whether another request must follow at
     /// once.
     ///
-    /// - Parameter isFirst: whether no request about the claim was sent before. Otherwise the App
-    ///   Store may have the claim, although it refuses now.
+    /// - Parameter isFirst: whether no request about the claim was sent before. If false, the App
+    ///   Store may have the claim although it refuses now.
     package func after(
         _ answer: Answer, isOpen: Bool, isFirst: Bool, at now: Instant
     ) -> (report: SeatReport, isDue: Bool) {

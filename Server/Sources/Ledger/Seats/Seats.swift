@@ -60,8 +60,8 @@ extension Timeline {
     /// The number of people for whom the subscription is paid at a moment, including the purchaser.
     package func seats(at moment: Instant) -> Int { seats(at: moment, \.seatsLeft) }
 
-    /// The number of people that the next period is for, including the purchaser. Nil if none
-    /// follows, or if the App Store has not said.
+    /// The number of people that the next period is for, including the purchaser. Nil if no period
+    /// follows, or if the App Store has not reported the number.
     package func seatsAtRenewal(at now: Instant) -> Int? {
         guard let period = period(at: now) else { return nil }
         if let next = paidRenewal(of: period, at: now) { return seats(at: next.from) }

@@ -20,8 +20,8 @@ extension StoreSeats {
     /// How long an answer of the App Store is used. Groups are compared every day.
     package static let knownFor = Duration.days(3)
 
-    /// How many seats are kept for claims that are not ours: nobody else can join, but no member
-    /// loses a seat.
+    /// How many seats are kept for claims that are not ours: no new member can take these seats,
+    /// but no member loses one.
     package func takenByOthers(at now: Instant) -> Int {
         now < askedAt + Self.knownFor ? foreign : 0
     }

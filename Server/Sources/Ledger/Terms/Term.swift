@@ -169,7 +169,7 @@ private struct Chain {
     private var length = Term.Length(months: 0, days: 0)
     private var end: Instant?
 
-    /// The maximum time by which a term may be too short because clocks skip an hour: the end of a
+    /// The maximum time by which a term may be too short because the clocks change: the end of a
     /// term has the same local time as the start of its run.
     private static let leapMax = Duration.hours(12)
 
@@ -184,8 +184,8 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, length) = (from, .init(months: 0, days: 0)) }
         length = length + more
         var paid = clock.moment(months: length.months, days: length.days, after: anchor ?? from)
-        // Days and months that are added up over a long run may end earlier than this term alone
-        // would. Then the run is counted anew from this term.
+        // The days and months of a long run, added up, may end earlier than this term alone would.
+        // Then the run is counted anew from this term.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid + Self.leapMax { (paid, anchor, length) = (alone, from, more) }
         var term = Term(
