@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Why a call has no result. None of these means that a customer is not entitled.
+/// Why a call has no result. No failure means that a customer is not entitled.
 package enum AppStoreFailure: Error, Hashable, Sendable {
     /// This environment does not know the id now. Occasionally the App Store responds with 404 for
     /// an id that exists, so this means "unknown", never "not entitled".
@@ -10,7 +10,8 @@ package enum AppStoreFailure: Error, Hashable, Sendable {
     case unauthorized(String, remedy: String = keyRemedy)
     /// No call may be made before this time, because Apple or our own rate limit says so.
     case rateLimited(until: AppStoreDate)
-    /// A network failure, a status of 5xx, or an error code that Apple says to retry.
+    /// A network failure, a status of 5xx, or an error code for which Apple says to retry the
+    /// request.
     case unavailable(String)
     /// One of Apple's error codes for which a retry is useless.
     case refused(code: Int64, message: String)

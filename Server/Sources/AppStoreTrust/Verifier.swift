@@ -35,7 +35,7 @@ package final class Verifier: Sendable {
 
     /// - Parameter xcode: certificates exported from Xcode, for development only. Receipts signed
     ///   with them count as sandbox receipts, and anybody can sign such receipts.
-    /// - Parameter documentsKept: the minimum number of verified documents to cache.
+    /// - Parameter documentsKept: the minimum number of recent verified documents that are cached.
     package init(
         roots: TrustRoots, xcode: TrustRoots? = nil,
         documentsKept: Int = VerifiedDocumentCache.countDefault

@@ -102,7 +102,8 @@ struct ReceiptVerdict: Hashable, Sendable {
         isRetryable = VerifyReceiptResponse(json: json)?.isRetryable
     }
 
-    /// The environment that the receipt belongs to, if that is not the one that was asked.
+    /// The environment that the receipt belongs to, if the status says that it is not the one that
+    /// was asked. Otherwise nil.
     var otherStore: StoreEnvironment? {
         switch status {
         case .sandboxReceipt: .sandbox

@@ -71,7 +71,8 @@ extension AppStoreClient {
                     sentence: "The App Store refused with \(response.status) \(error)",
                     version: error.latestVersion))
         }
-        // Apple has one code for both cases, so the text decides.
+        // Apple has one error code for a report without sales and for a report that is not made
+        // yet, so the text decides.
         return error.detail.contains("not available yet") ? .notYet : .noSales
     }
 

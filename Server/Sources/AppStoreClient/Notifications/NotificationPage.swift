@@ -62,8 +62,8 @@ extension AppStoreClient {
 }
 
 extension NotificationPage {
-    /// Parses a page. It should say whether more pages follow. If it does not, a new token means
-    /// that more follow, because Apple provides one only then.
+    /// Parses a page. A page should say whether more pages follow. If the page does not say so, a
+    /// new token means that more follow, because only then Apple provides a new token.
     ///
     /// - Parameter former: the token of the previous page.
     fileprivate init(_ answer: JSON, after former: String?) throws(AppStoreFailure) {

@@ -49,8 +49,9 @@ extension AppStoreClient {
     /// The transactions of a transaction's account that changed after a revision, or all of them,
     /// up to twenty per page: "Get Transaction History". Revoked transactions are included.
     ///
-    /// A page should say whether more pages follow. If it does not, more are assumed if it has
-    /// transactions and a new revision. So no page is lost, and the list ends.
+    /// A page should say whether more pages follow. If the page does not say so, the client assumes
+    /// that more follow if the page has transactions and a new revision. So no page is lost, and
+    /// the list ends.
     package func history(
         of id: String, in environment: StoreEnvironment, revision: String?
     ) async throws(AppStoreFailure) -> HistoryPage {

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Synchronization
 
-/// Limits the calls of an app. The client asks it before each call, and reports to it that Apple
-/// refused a call.
+/// Limits the calls of an app. The client asks the limiter before each call, and tells the limiter
+/// if Apple refused a call.
 package struct RateLimiter: Sendable {
     /// Takes one call from a budget and returns nil. If the budget is used up, takes nothing, and
     /// returns when to try again.

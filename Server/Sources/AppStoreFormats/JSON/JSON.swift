@@ -21,8 +21,8 @@ package enum JSON: Hashable, Sendable {
         }
     }
 
-    /// The value of a key. If the key is repeated, the last value, as in Apple's own clients.
-    /// Returns nil if this value is not an object, or has no such key.
+    /// The value of a key. If the key is repeated, its last value counts, as in Apple's own
+    /// clients. Returns nil if this value is not an object, or has no such key.
     package subscript(_ key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.key == key }?.value

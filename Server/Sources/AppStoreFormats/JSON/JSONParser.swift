@@ -253,8 +253,8 @@ extension JSONParser {
         }
     }
 
-    /// The character after `\u`. If the first escape is a high surrogate, the character of two
-    /// escapes.
+    /// The character that the escape after `\u` means. If this escape is a high surrogate, the
+    /// character that it forms with the next escape.
     private mutating func unicodeEscape() throws(JSONFailure) -> Unicode.Scalar {
         let first = try fourHexDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }

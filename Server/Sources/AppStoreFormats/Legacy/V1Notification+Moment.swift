@@ -16,9 +16,9 @@ extension V1Notification {
         return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.purchased)).max()
     }
 
-    /// When the transactions in the notification had the state that it describes. For some types,
-    /// the moment of the event says nothing about the transactions: Apple may send such a
-    /// notification again two days later, and it then does not contain a refund made in between.
+    /// When the transactions had the state that the notification describes. For some types, the
+    /// moment of the event says nothing about the transactions: Apple may send such a notification
+    /// again two days later, without a refund that was made in between.
     package func rowsMoment(receivedAt: AppStoreDate) -> AppStoreDate {
         eventMoment.map { min($0, receivedAt) } ?? latestMoment.map { min($0, receivedAt) }
             ?? receivedAt

@@ -92,7 +92,7 @@ package protocol ReceiptAttributes: Hashable, Sendable {
 }
 
 extension ReceiptAttributes {
-    /// The attribute with a name. If it is repeated, the first one. Nil if there is none.
+    /// The first attribute with a name. Returns nil if there is none.
     package subscript(_ field: Field) -> ReceiptAttribute? {
         attributes.first { $0.number == field.rawValue }
     }

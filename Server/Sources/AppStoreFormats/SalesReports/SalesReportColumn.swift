@@ -53,7 +53,7 @@ extension SalesReportColumn {
         }
     }
 
-    /// A column of words, to which Apple may add new ones.
+    /// A column of words. Apple may add new words.
     static func word<Word: OpenEnumeration>(
         _ name: String, _ path: WritableKeyPath<Row, Word> & Sendable
     ) -> Self where Word.RawValue == String {
@@ -67,7 +67,7 @@ extension SalesReportColumn {
         }
     }
 
-    /// A column of words, to which Apple may add new ones, or blank cells.
+    /// A column of words or blank cells. Apple may add new words.
     static func word<Word: OpenEnumeration>(
         _ name: String, _ path: WritableKeyPath<Row, Word?> & Sendable
     ) -> Self where Word.RawValue == String {

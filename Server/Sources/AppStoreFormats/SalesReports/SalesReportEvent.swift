@@ -48,7 +48,7 @@ package struct SalesReportEvent: OpenEnumeration {
         case renewal
         /// A paid subscription followed an offer.
         case conversion
-        /// An offer followed something else.
+        /// The subscription changed from another state, such as a paid period, to an offer.
         case offer
         case cancellation
         case billingRetry

@@ -34,7 +34,7 @@ extension NotificationPart {
     static let names = known.map(\.name).joined(separator: ", ")
 
     /// The parts of a notification that this version knows. If no documented part names the app,
-    /// the result is every other part that names one, including the payload itself.
+    /// the result is every other part that names an app, including the payload itself.
     static func all(of payload: NotificationPayload) -> [Self] {
         let parts = known.compactMap { $0.read(payload) }
         guard !parts.contains(where: \.isDocumented) else { return parts }
