@@ -12,9 +12,9 @@ package struct Proof: Sendable {
 
     /// The maximum number of workers.
     private static let workersMax = 64
-    /// After this many violations the remaining trials are skipped.
+    /// The number of violations after which the remaining trials are skipped.
     private static let violationsMax = 5
-    /// Progress is reported at least this often.
+    /// The maximum time between two reports of progress.
     private static let progressInterval = Duration.seconds(10)
 
     package init(

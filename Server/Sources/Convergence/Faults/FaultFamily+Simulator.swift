@@ -108,8 +108,9 @@ extension Plan {
         settings.quirks.formUnion(seatHabits)
     }
 
-    /// The unusual behaviours of the App Store about seats. Only Stories play those about claims,
-    /// and those about members that no document reports: a trial could not expect true answers.
+    /// The unusual behaviours of the App Store about seats. Behaviours about claims, and about
+    /// members whom no document reports, are left to Stories: a trial could not expect true answers
+    /// with them.
     var seatHabits: Set<Quirk> {
         guard sellsSeats, has(.habits) else { return [] }
         var lots = random("seat habits")

@@ -3,11 +3,11 @@ import AppStoreFormats
 import Simulator
 import Synchronization
 
-/// A bug planted on purpose. A proof must find it, or it proves nothing.
+/// A bug planted on purpose. A proof that does not find the bug proves nothing.
 ///
 /// No such bug is in the server's program. Instead, the trial alters what the server receives, so
-/// that a correct server answers as one with the bug would. For most bugs, documents are changed
-/// and signed again. For a lost event, the event is deleted from the database.
+/// that a correct server answers as a server with the bug would. For most bugs, documents are
+/// changed and signed again. For a lost event, the event is deleted from the database.
 package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
     case ignoredOrderIDs = "ignored-order-ids"
     case lastArrivedRenewal = "last-arrived-renewal"

@@ -218,7 +218,7 @@ package struct MoneyTrial: Sendable {
 }
 
 extension SeatRefundRow {
-    /// Makes the row that a figure results in. Nil if its country is not known.
+    /// Creates the report row of a figure. Returns nil if the figure's country is not known.
     fileprivate init?(_ key: SalesFigure.Key) {
         guard let country = key.country else { return nil }
         self.init(productID: key.product.rawValue, country: country, day: key.day)

@@ -34,8 +34,9 @@ struct BookedOrder: Hashable, CustomStringConvertible {
         payment.line.map { order($0, payment.from.milliseconds) } ?? payment.transaction.rawValue
     }
 
-    /// Returns nil if somebody else has paid, or if no price was reported. Of a one-time purchase,
-    /// perhaps only a restored transaction is known.
+    /// Returns nil if somebody else has paid, or if no price was reported. A one-time purchase is
+    /// identified by its original transaction, because perhaps only a restored transaction is
+    /// known.
     init?(_ payment: Payment, of purchase: PurchaseID) {
         guard payment.ownership == .purchased, let price = payment.price else { return nil }
         let isOnce = payment.kind == .nonConsumable

@@ -3,14 +3,16 @@ import Simulator
 /// The cases that a proof must have reached at least once. A proof says nothing about a case that
 /// it has not reached.
 package enum Coverage {
-    /// The number of seeds from which on a proof must reach every case.
+    /// A proof with at least this many seeds must reach every case.
     package static let fullCoverageSeeds = 500
 
-    /// Every row of the lifecycle table, every fault, and every point at which a server can crash.
+    /// The names of the cases that a proof must reach: every row of the lifecycle table, every
+    /// fault, every point at which a server can crash, and others.
     package static let expected: [String] =
         LifecycleRow.allCases.map { "row \($0.rawValue)" } + faults + ours + eras
 
-    /// Each client era, and the milestones of a subscription in each era.
+    /// The names of the cases about client eras: each era, the milestones of a subscription in each
+    /// era, and uses of the older APIs.
     private static let eras: [String] =
         ClientEra.allCases.map { "speech \($0.rawValue)" }
         + ClientEra.allCases.flatMap { speech in

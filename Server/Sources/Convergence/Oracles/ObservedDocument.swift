@@ -193,7 +193,7 @@ struct Evidence: Sendable {
         return signed < last
     }
 
-    /// Records that the server may know that a purchase lasts until this moment.
+    /// Records that the server may know that a purchase lasts until `horizon`.
     mutating func extendHorizon(_ original: String, to horizon: Int64, at now: Int64) {
         lastHeardAt[original] = now
         horizons[original] = max(horizons[original] ?? horizon, horizon)

@@ -41,7 +41,7 @@ struct SafetyOracle: Sendable {
         return isWithinHold(original) ? "nothing was reported since its period" : nil
     }
 
-    /// Whether the latest report is about a renewing period that ended less than a hold ago.
+    /// Whether the latest report is about a renewing period that ended less than ``hold`` ago.
     private func isWithinHold(_ original: String) -> Bool {
         guard let last = evidence.lastPeriod(of: original), evidence.isUnrevoked(last),
             let end = last.expiresDate?.milliseconds,

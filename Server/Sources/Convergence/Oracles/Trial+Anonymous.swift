@@ -7,8 +7,8 @@ import Simulator
 
 extension Trial {
     private static let besideOdds = 0.4
-    /// The odds that a check before the end compares the devices, which reads two customers per
-    /// account.
+    /// The odds that a check before the end compares the devices. The odds are low, because each
+    /// comparison reads two customers per account.
     private static let comparisonOdds = 0.1
 
     /// The anonymous id of a device of an account. The second device posts after the first.

@@ -50,7 +50,8 @@ extension Trial {
         try await checkAnswers()
     }
 
-    /// Lets time pass until every purchase that is due by then has been checked once more.
+    /// Lets time pass until every purchase was checked at least once after the faults ended. Ends
+    /// after ``sweepDaysMax`` days, because some checks are due later.
     private func sweep(since end: Int64) async throws {
         for _ in 0..<Self.sweepDaysMax {
             uncheckedPurchases = try await uncheckedPurchases(since: end)
@@ -180,7 +181,8 @@ extension Trial {
     }
 
     /// Whether the purchase was refunded and ended a moment ago. If the App Store does not report
-    /// ends, the server asks about it only after a notification would have had time to arrive.
+    /// ends, the server asks about the purchase only after a notification would have had time to
+    /// arrive.
     private func isPending(_ booked: TruePurchase) -> Bool {
         guard plan.has(.habits), booked.isRevoked, let end = booked.period?.upperBound else {
             return false

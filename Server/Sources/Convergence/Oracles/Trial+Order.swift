@@ -73,8 +73,8 @@ extension Trial {
 extension CustomerState {
     /// Removes what documents do not determine: the ids of a customer, and who shares a purchase.
     ///
-    /// - Parameter shared: purchases of other customers. Only their owner sees their number of
-    ///   seats. They are put last, in a fixed order.
+    /// - Parameter shared: purchases of other customers. Only the owner of such a purchase sees its
+    ///   number of seats. These purchases are put last, in a fixed order.
     fileprivate func asDocumentsSay(_ shared: Set<PurchaseID>) -> CustomerState {
         var state = self
         (state.aliases, state.accountTokens, state.accountToken) = ([], [], nil)

@@ -7,8 +7,8 @@ import Storage
 import StorageSQLite
 import Synchronization
 
-/// Many customers of one world and one server, through a long disruption. This shows what a trial
-/// of few customers cannot show.
+/// Many customers of one world and one server, through a long disruption. Finds faults that a trial
+/// with few customers cannot find.
 package actor PopulationTrial {
     /// What is disrupted.
     package enum Disruption: String, Hashable, Sendable, CaseIterable {
@@ -25,8 +25,9 @@ package actor PopulationTrial {
             }
         }
 
-        /// The number of minutes after which all answers must be correct. It counts from the end of
-        /// the disruption or, if the other channel works, from each change.
+        /// The number of minutes within which an answer must become correct. They count from the
+        /// end of the disruption or, if notifications or API responses still arrive, from each
+        /// change.
         var intervalMinutes: Int64 { self == .neither ? 60 : Trial.intervalMinutes }
     }
 

@@ -84,7 +84,8 @@ extension Trial {
 
     // MARK: - Expectations
 
-    /// Expects the number of paid seats of the books. In grace no seats are paid for.
+    /// Expects that the server and the books agree on the number of paid seats. In grace no seats
+    /// are paid for.
     func expectSeats(of name: String, _ books: [TruePurchase], _ state: CustomerState) throws {
         let present = Instant(milliseconds: now)
         for booked in books where booked.renewsTo != nil && !booked.isInGrace {
@@ -109,8 +110,8 @@ extension Trial {
         }
     }
 
-    /// Expects the planned seats of the books. A plan of one seat is named only if there were
-    /// several seats before.
+    /// Expects that the server and the books agree on the number of seats of the next period. A
+    /// plan of one seat is named only if there were several seats before.
     private func expectPlannedSeats(
         of booked: TruePurchase, _ ours: PurchaseState, of name: String
     ) throws {

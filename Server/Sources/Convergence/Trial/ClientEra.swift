@@ -38,8 +38,8 @@ final class AppUpdate: Sendable {
 }
 
 extension Plan {
-    /// Of this many worlds, one uses only the older APIs, and one changes to the modern APIs during
-    /// the trial.
+    /// One world in this many uses only the older APIs, and another one changes to the modern APIs
+    /// during the trial.
     private static let legacyOneIn = 10
 
     /// The era of a seed. It uses separate random values, so that the other values of the seed do
@@ -53,7 +53,8 @@ extension Plan {
         }
     }
 
-    /// When the app is updated: in the middle of the period with faults.
+    /// When the app is updated: at a random time within the middle three fifths of the period with
+    /// faults.
     var updatesAt: Int64 {
         var lots = random("update")
         let length = Double(stormEnd.milliseconds - Self.start.milliseconds)

@@ -41,7 +41,7 @@ package struct Statistics: Hashable, Sendable {
     package var notifications = 0
     package var documents = 0
     package var events = 0
-    /// The number of requests about purchases, without the first about each.
+    /// The number of requests about purchases, without the first request about each purchase.
     package var questions = 0
     /// Requests in trials without faults, and the periods paid in those trials.
     package var calmQuestions = 0
