@@ -6,7 +6,7 @@ extension AppStoreSimulator {
     /// Real time between two checks of a running clock.
     static let tick = Duration.milliseconds(50)
     /// How far ahead of a running clock the saved time may be, in milliseconds of real time. At
-    /// least half of it is always left.
+    /// least half of this lead is always left.
     static let leadMilliseconds: Int64 = 2000
 
     /// Moves the clock to a moment. Everything due on the way happens in order of time.

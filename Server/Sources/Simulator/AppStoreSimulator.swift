@@ -26,7 +26,7 @@ package actor AppStoreSimulator {
     private(set) var settings: SimulatorSettings
     var world: World
     private(set) var faults: Faults
-    /// Status codes that verifyReceipt returns to the next requests, whatever they contain.
+    /// Status codes that verifyReceipt returns to the next requests, whatever the requests contain.
     var orderedStatuses: [OrderedStatus] = []
     private var v1Composer = V1Composer()
     /// The state of the App Store Server API.

@@ -69,7 +69,8 @@ package struct SimulatorSettings: Sendable {
     package static let graceDaysRange = 0...28
     /// The longest time until a decision about a refund: a month, in hours.
     package static let refundDecisionHoursMax: Int64 = 720
-    /// The earliest charge of a renewal before the period ends: Apple charges up to a day early.
+    /// The maximum number of seconds before a period's end at which its renewal is charged: a day,
+    /// as at Apple.
     package static let renewsEarlySecondsMax: Int64 = 86_400
 
     package init(

@@ -2,8 +2,8 @@ import AppStoreFormats
 
 /// A simulated App Store: who bought what, and what follows from it as time passes.
 ///
-/// It reads no clock, waits for nothing and sends nothing: every change receives the current moment
-/// and returns the notifications to send. What happens, and when, is written from Apple's
+/// The world reads no clock, waits for nothing and sends nothing: every change receives the current
+/// moment and returns the notifications to send. What happens, and when, is written from Apple's
 /// documentation and independent of the server under test.
 struct World: Sendable {
     /// Maximum number of devices in one world.
@@ -41,8 +41,8 @@ struct World: Sendable {
     var pendingPurchases: [String: PendingPurchase] = [:]
     /// Transactions that the app has finished.
     var finished: Set<String> = []
-    /// The device on which the current order is placed. It gets the result in the response, so it
-    /// needs no event.
+    /// The device on which the current order is placed. This device gets the result in the
+    /// response, so it needs no event.
     var orderingDevice: String?
     /// Whether the current order is placed in one of Apple's views.
     var orderIsInView = false

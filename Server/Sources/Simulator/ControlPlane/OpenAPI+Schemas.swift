@@ -79,7 +79,7 @@ extension OpenAPI {
         structure("Outage", ["from": time, "until": time]),
     ]
 
-    /// Seconds, or their maximum.
+    /// The schema of a delay: a number of seconds, or an object with the maximum number.
     private static let delay: OpenAPIValue = ["anyOf": [whole, object(["max": whole])]]
 
     /// The armed faults of a layer with their probabilities, and its other settings.

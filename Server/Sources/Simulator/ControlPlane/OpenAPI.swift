@@ -55,7 +55,7 @@ enum OpenAPI: OpenAPISchemas {
     }
 
     private static func property(_ field: SimulatorRoute.Field) -> OpenAPIValue {
-        // Some fields also accept a name or null; their note says so.
+        // Some fields also accept a name or null. The note of such a field says so.
         field.type == "object"
             ? ["type": ["object", "string"], "description": .text(field.description)]
             : ["type": [.text(field.type), "null"], "description": .text(field.description)]

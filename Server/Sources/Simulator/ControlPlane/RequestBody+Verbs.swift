@@ -25,7 +25,7 @@ extension RequestBody {
         return environment
     }
 
-    /// One of the words of an enumeration.
+    /// The value of a field, which must be one of the words of an enumeration. Nil if it is absent.
     func word<Word: RawRepresentable & CaseIterable>(
         _ field: String, _ type: Word.Type
     ) throws(SimulatorProblem) -> Word? where Word.RawValue == String {
@@ -142,7 +142,7 @@ extension AdvancedCommerceChange {
             "skus", "array", "For MIGRATION: the items' SKUs; by default the product's id."),
     ]
 
-    /// Items of one subscription at most.
+    /// The maximum number of items of one subscription.
     private static let itemsMax = 100
 
     init(_ body: RequestBody) throws(SimulatorProblem) {

@@ -44,7 +44,8 @@ struct RequestBody: Sendable {
         return text
     }
 
-    /// A URL that something can be posted to.
+    /// The value of a field, which must be a URL that something can be posted to. Nil if it is
+    /// absent.
     func url(_ field: String) throws(SimulatorProblem) -> String? {
         guard let text = try string(field) else { return nil }
         guard SimulatorSettings.isPostableURL(text) else {
@@ -54,7 +55,8 @@ struct RequestBody: Sendable {
         return text
     }
 
-    /// A UUID in lower case, as StoreKit signs it.
+    /// The value of a field, which must be a UUID, in lower case as StoreKit signs it. Nil if it is
+    /// absent.
     func uuid(_ field: String) throws(SimulatorProblem) -> String? {
         guard let text = try string(field) else { return nil }
         guard let uuid = UUID(uuidString: text) else {
@@ -93,7 +95,7 @@ struct RequestBody: Sendable {
         }
     }
 
-    /// A probability from 0 to 1.
+    /// The value of a field, which must be a probability from 0 to 1. Nil if it is absent.
     func odds(_ field: String) throws(SimulatorProblem) -> Double? {
         guard let number = try number(field) else { return nil }
         guard (0...1).contains(number) else {

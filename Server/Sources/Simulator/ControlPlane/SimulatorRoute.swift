@@ -38,7 +38,7 @@ struct SimulatorRoute: Sendable {
     static let bodyBytesMax = 65_536
 
     let method: HTTPRequest.Method
-    /// With parameters in braces, as OpenAPI writes them.
+    /// The path, with parameters in braces, as OpenAPI writes them.
     let path: String
     let summary: String
     let shape: Shape

@@ -4,7 +4,7 @@ import AppStoreFormats
 /// ``all``. Its route and its OpenAPI description are made from the row. A test compares the
 /// table with the lists in the docs.
 struct Verb: Sendable {
-    /// Whose id is in the path before the verb.
+    /// The kind of thing whose id is in the path before the verb.
     enum Subject: String, Hashable, Sendable {
         case subscriptions, transactions, families, organizations
     }

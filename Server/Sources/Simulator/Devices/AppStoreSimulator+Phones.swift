@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-// StoreKit calls on a device, which can fail by its network, its sheets and its errors. The actions
-// in other files do not depend on these.
+// StoreKit calls on a device, which can fail because of its network, its sheets and the errors that
+// were set. The actions in other files do not depend on these three.
 
 extension AppStoreSimulator {
     /// Buys as the customer of a device does: a sheet appears, unless the call fails before.

@@ -47,9 +47,9 @@ extension AppStoreSimulator {
         listeners.append(ServerSentEvent(name: name, content: content), to: deviceID)
     }
 
-    /// The transactions that an app learns of when it starts, oldest first: those that it has not
-    /// finished, and those that are newer than the account on this device, or have changed, since
-    /// they were announced here.
+    /// The transactions that an app learns of when it starts, oldest first: those that the app has
+    /// not finished; those that have changed since they were announced here; and those that were
+    /// never announced here and are newer than the sign-in on this device.
     private func news(on device: Device) -> [StoreTransaction] {
         let announced = phones[device.id]?.announced ?? [:]
         return known(on: device.id).transactions(of: device.account).filter { transaction in
@@ -94,7 +94,8 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Whether the notification reports a transaction of added seats, and not a plan.
+    /// Whether the notification reports a transaction of added seats, not seats that are planned
+    /// for the next period.
     private func addsSeats(
         _ notice: NotificationDraft, _ transaction: TransactionPayload
     ) -> Bool {
@@ -102,7 +103,8 @@ extension AppStoreSimulator {
     }
 
     /// The device that gets no event about a transaction, because its purchase call returns the
-    /// transaction. With a habit of macOS, this device gets events of subscriptions, too.
+    /// transaction. Nil if no device is left out: with a habit of macOS, the ordering device gets
+    /// the events of subscriptions, too.
     private func silentDevice(for transaction: TransactionPayload) -> String? {
         let isAnnounced =
             settings.has(.ownPurchasesAnnounced) && transaction.type == .autoRenewable

@@ -5,9 +5,10 @@ struct InstalledApp: Hashable, Sendable {
     /// Where a copy of the app comes from. Purchases of different sources are separate.
     enum Source: String, Hashable, Sendable, CaseIterable {
         case store
-        /// Buys in the sandbox, and renews daily.
+        /// A copy from TestFlight, which buys in the sandbox. Its subscriptions renew daily.
         case testFlight = "testflight"
-        /// Buys from a file in Xcode: no notifications, and documents that say `Xcode`.
+        /// A copy from Xcode, which buys from a file in Xcode: no notifications are sent, and
+        /// documents say `Xcode`.
         case xcode
     }
 

@@ -9,7 +9,7 @@ enum NetworkState: String, Hashable, Sendable, CaseIterable {
     /// A network in which a login portal responds instead of the store.
     case captive
 
-    /// Seconds of real time by which a slow network delays a call, unless it is set.
+    /// Seconds of real time by which a slow network delays a call, unless another delay is set.
     static let slowSecondsDefault = 5.0
     /// The maximum delay. A minute is more than any client waits.
     static let slowSecondsMax = 60.0
@@ -33,8 +33,9 @@ enum NetworkState: String, Hashable, Sendable, CaseIterable {
 }
 
 extension AppStoreSimulator {
-    /// Changes a device's network. When the device loses the store, its data stays as it is; when
-    /// it reaches the store again, its app learns of everything that happened meanwhile.
+    /// Changes a device's network. When the device loses the connection to the store, its data
+    /// stays as it is; when the device reaches the store again, its app learns of everything that
+    /// happened meanwhile.
     func setNetwork(
         _ network: NetworkState, slowSeconds: Double?, on deviceID: String
     ) async throws {

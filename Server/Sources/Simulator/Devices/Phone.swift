@@ -3,7 +3,7 @@ import AppStoreFormats
 /// The data of a simulated device besides its account: its network, sheets and set errors, and what
 /// it has announced to its app.
 ///
-/// The world does not contain a phone, because no other purchase depends on it.
+/// A phone is not part of the world, because purchases on other devices do not depend on it.
 struct Phone: Sendable {
     var network = NetworkState.online
     /// Seconds of real time by which a slow network delays each call.

@@ -10,7 +10,8 @@ struct ServerSentEvent: Sendable {
         let state: AnnouncedState
     }
 
-    /// Sends nothing. It comes once a second, so that the stream checks how long it was silent.
+    /// An event that sends nothing. It comes once a second, so that the stream checks how long it
+    /// was silent.
     static let tick = Self(name: "", content: .null)
     var isTick: Bool { name.isEmpty }
 
@@ -30,7 +31,7 @@ struct ServerSentEvent: Sendable {
 /// An open stream of a device's events.
 struct UpdateStream: Sendable {
     let events: AsyncStream<ServerSentEvent>
-    /// Receives the events. Those that come after it is finished are announced again.
+    /// Receives the events. Events that come after the stream has ended are announced again.
     let sink: AsyncStream<ServerSentEvent>.Continuation
     /// The first events of the stream.
     let first: [ServerSentEvent]

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// The errors that StoreKit throws. Their names are those of its cases, in lower case with
-/// underscores. No two of its error types share a case name.
+/// underscores. No two error types of StoreKit share a case name.
 enum StoreKitFailure: String, Hashable, Sendable, CaseIterable {
     // StoreKitError
     case unknown
@@ -24,7 +24,7 @@ enum StoreKitFailure: String, Hashable, Sendable, CaseIterable {
     case duplicateRequest = "duplicate_request"
     case failed
 
-    /// The type in StoreKit that has the case.
+    /// The error type in StoreKit to which a case belongs.
     enum Kind: Hashable, Sendable {
         case general
         case purchase
@@ -45,8 +45,8 @@ enum StoreKitFailure: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A call of StoreKit for which an error can be set, as in `SKTestSession`. The ninth kind of error
-/// there is that of the verification of documents; see ``DocumentVerdict``.
+/// A call of StoreKit for which an error can be set, as in `SKTestSession`. `SKTestSession` has a
+/// ninth kind of error, which is about the verification of documents; see ``DocumentVerdict``.
 enum DeviceCall: String, Hashable, Sendable, CaseIterable {
     case products
     case purchase
@@ -95,8 +95,8 @@ extension SimulatorProblem {
 }
 
 extension AppStoreSimulator {
-    /// The error with which a call on a device fails now: one that was set, or that of its network.
-    /// Waits first if the network is slow.
+    /// The error with which a call on a device fails now: the error that was set, or the error that
+    /// its network causes. Waits first if the network is slow.
     ///
     /// - Parameter needsStore: whether the call fails without a network.
     func failure(

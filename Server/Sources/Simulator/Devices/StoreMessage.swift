@@ -27,7 +27,8 @@ struct StoreMessage: Hashable, Sendable {
 
 extension World {
     /// The messages that wait on a device, in order of its subscriptions. A message waits until it
-    /// is displayed; a new price increase, payment failure or end causes a new message.
+    /// is displayed. A new price increase, a new payment failure or a new end of a subscription
+    /// causes a new message.
     func messages(on deviceID: String) throws(SimulatorProblem) -> [StoreMessage] {
         let account = try device(deviceID).account
         let life = lives[deviceID] ?? DeviceLife()

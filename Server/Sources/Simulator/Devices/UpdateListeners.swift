@@ -8,8 +8,9 @@ import AppStoreFormats
 struct UpdateListeners: Sendable {
     /// Maximum number of open streams, and of devices whose events are kept.
     static let countMax = 1000
-    /// Maximum number of events buffered for a slow listener; the oldest is dropped first. All
-    /// stored events must fit, with the ticks that come before the listener reads.
+    /// Maximum number of events buffered for a slow listener; the oldest is dropped first. The
+    /// buffer must have space for all stored events, and for the ticks that come before the
+    /// listener reads.
     static let bufferedMax = keptMax + 64
     /// Maximum number of stored events of a device, and of events that wait while it has no
     /// network.

@@ -172,13 +172,13 @@ extension DeviceFault {
         case .listedInRetry: chains.contains(where: \.isInRetry)
         case .newestFirst, .heldTransaction: transactions.count > 1
         case .emptyRead: !transactions.isEmpty || !chains.isEmpty
-        // As happens after renewals while the app was not running.
+        // This happens after renewals while the app was not running.
         case .finishedAgain:
             !transactions.isEmpty
                 && chains.contains { chain in
                     !transactions.contains { $0.id == chain.transactions.first?.id }
                 }
-        // Drawn only if the two results differ.
+        // This fault is drawn only if the two results differ.
         case .stickyEligibility: true
         case .unlistedAfterPurchase, .latestTwice, .forged, .truncated, .wrongApp,
             .wrongEnvironment:

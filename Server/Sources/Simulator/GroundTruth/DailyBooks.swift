@@ -123,8 +123,8 @@ package struct DailyBooks: Hashable, Sendable {
     }
 
     /// Divides the amount charged for a transaction. A purchase of seats has one part for each seat
-    /// (all seats, or those not refunded); any other has one for each unit, if the amount is a
-    /// multiple.
+    /// (all seats, or those not refunded); any other purchase has one part for each unit, if the
+    /// amount is divisible by the number of units.
     private func parts(
         of amount: Int64, of transaction: StoreTransaction, _ isReduced: Bool
     ) -> (tax: Int64, proceeds: Int64) {

@@ -43,7 +43,7 @@ package struct TruePurchase: Hashable, Sendable {
     package var state: State
     /// Whether the customer may use the product now.
     package var isOpen: Bool
-    /// When access ends or ended, as known now. Nil if no time ends it.
+    /// When access ends or ended, as known now. Nil if access never ends by itself.
     package var until: AppStoreDate?
     package var willRenew: Bool
     /// The product of the next period. Nil if the subscription does not renew, or the purchase is

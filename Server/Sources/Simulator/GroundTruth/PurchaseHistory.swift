@@ -52,8 +52,8 @@ struct PurchaseHistory: Sendable {
     let extensions: [AppStoreDate]
 
     /// The history as if payments collected in a grace period had been made at its beginning, and
-    /// as if single seats that were refunded had not been charged. Documents do not say when either
-    /// happened.
+    /// as if single seats that were refunded had not been charged. Documents do not say when a
+    /// payment was collected, or when single seats were refunded.
     ///
     /// - Parameter isRestated: whether to leave out refunds that were reversed, as if they had
     ///   never been given.
@@ -199,8 +199,8 @@ extension Subscription {
     /// began with the period.
     fileprivate func moneyMoment(of transaction: StoreTransaction) -> AppStoreDate {
         let start = transaction.purchased
-        // Charged early and refunded before it began: the grace was that of the period that
-        // replaced it.
+        // The period was charged early and refunded before it began. So the grace period belongs to
+        // the period that replaced it.
         if let revocation = transaction.revocation, revocation.at < start { return start }
         let unpaid = steps.firstIndex {
             $0.stage == .grace

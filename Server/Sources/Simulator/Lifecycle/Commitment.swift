@@ -2,7 +2,7 @@ import AppStoreFormats
 
 /// A commitment to twelve months that are paid monthly.
 struct Commitment: Hashable, Sendable {
-    /// The prices of such a plan, in thousandths of the currency unit.
+    /// The prices of a plan with a commitment, in thousandths of the currency unit.
     struct Terms: Hashable, Sendable {
         let monthlyPrice: Int64
         let totalPrice: Int64

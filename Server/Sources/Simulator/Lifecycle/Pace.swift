@@ -101,7 +101,7 @@ package enum Pace: Hashable, Sendable {
     }
 
     /// The length in milliseconds of an interruption after which the subscription time starts
-    /// again. Nil for 60 days.
+    /// again. Nil if this length is 60 calendar days.
     var gapLength: Int64? {
         switch self {
         case .realTime: nil

@@ -10,7 +10,7 @@ package struct PriceRise: Hashable, Sendable {
     /// Whether the subscription ends unless the customer agrees.
     package let needsConsent: Bool
     package let announced: AppStoreDate
-    /// When the customer agreed. Nil if that has not happened.
+    /// When the customer agreed. Nil if the customer has not agreed.
     package internal(set) var agreed: AppStoreDate?
     /// Whether the new price is in effect: a period was charged at it, or the customer bought again
     /// since.
@@ -31,7 +31,8 @@ extension Subscription {
         return rise
     }
 
-    /// The rise whose consent a renewal at or after a moment waits for.
+    /// The price rise to which the customer must still agree before a renewal that begins at a
+    /// moment or later.
     func pendingRise(at start: AppStoreDate) -> PriceRise? {
         guard let rise = announcedRise, rise.isPending, rise.from <= start else { return nil }
         return rise
@@ -46,8 +47,8 @@ extension Subscription {
     }
 
     /// Updates the rises after a manual purchase. A customer who buys again does so at today's
-    /// price and needs no further consent. A rise that has taken effect is now the price. A rise of
-    /// a later day was announced for periods that are over, so it is removed.
+    /// price and needs no further consent. A rise whose day has come is now the price. A rise of a
+    /// later day is removed, because it was announced for periods that are over.
     mutating func resolveRisesAtPurchase(at now: AppStoreDate) {
         priceRises.removeAll { !$0.isCharged && $0.from > now }
         for index in priceRises.indices where !priceRises[index].isCharged {

@@ -33,7 +33,7 @@ struct Subscription: Sendable {
     var transactions: [StoreTransaction]
     private(set) var boxedNextProduct: Box<StoreKitProduct>
     /// Whether the customer wants the subscription to renew. Within a commitment, this is about the
-    /// time after it.
+    /// time after the commitment.
     var renews = true
     var phase = Phase.active
     /// Why the subscription last ended. Kept while its last transaction is refunded.
@@ -126,8 +126,8 @@ struct Subscription: Sendable {
         }
     }
 
-    /// The status at a moment. It is active, too, during a period whose renewal was charged early
-    /// and refunded.
+    /// The status at a moment. The subscription is active, too, during a period whose renewal was
+    /// charged early and refunded.
     func status(at now: AppStoreDate) -> SubscriptionStatus {
         switch phase {
         case .active: .active

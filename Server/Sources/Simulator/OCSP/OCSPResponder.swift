@@ -15,7 +15,7 @@ struct OCSPResponder: Sendable {
 
     /// How long a response is valid, in seconds.
     static let validSeconds: TimeInterval = 43_200
-    /// How long before its sending a response is dated, in seconds, as Apple's responses are.
+    /// By how many seconds a response is dated before it is sent, as Apple's responses are.
     private static let ageSeconds: TimeInterval = 60
 
     private static let ecdsaWithSHA256: ASN1ObjectIdentifier = [1, 2, 840, 10045, 4, 3, 2]

@@ -40,7 +40,8 @@ extension Life {
         return Int64(dice.number(in: Self.seatsOrdered))
     }
 
-    /// Instead of buying, some get a seat from their organization. Returns nil for all others.
+    /// Some customers get a seat from their organization instead of buying. Returns nil for all
+    /// others.
     mutating func arriveInOrganization(
         in world: inout World, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft]? {

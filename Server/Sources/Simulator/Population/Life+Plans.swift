@@ -90,7 +90,8 @@ extension Life {
         at now: AppStoreDate
     ) -> Plan {
         if subscription.paymentFails, dice.happens(LifeWeights.recovery) {
-            // Within the grace period or after it; at its very end, or on the sixtieth day.
+            // The payment succeeds within the grace period or after it, sometimes at the very end
+            // of either.
             let end = dice.pick([graceUntil ?? until, until]) ?? until
             return Plan(
                 intent: .act(.recoverBilling), at: dice.momentNearEdge(from: now, until: end))

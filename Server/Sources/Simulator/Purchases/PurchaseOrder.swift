@@ -27,7 +27,7 @@ package struct PurchaseOrder: Hashable, Sendable {
     /// A UUID chosen by the app.
     package var appAccountToken: String?
     package var choice = Choice.confirm
-    /// Whether the purchase is made in one of Apple's views, which announce it nowhere on the
+    /// Whether the purchase is made in one of Apple's views. Such a purchase causes no event on the
     /// device.
     package var isInView = false
 

@@ -24,7 +24,7 @@ struct ReportAvailability: Sendable {
         guard now < ends else { throw .noLongerAvailable }
     }
 
-    /// Throws until a week after the end of the fiscal month: before, Apple's response is that of a
+    /// Throws until a week after the end of the fiscal month: until then, Apple responds as for a
     /// month without sales.
     func check(_ month: AppleFiscalMonth, at now: AppStoreDate) throws(ConnectError) {
         let day = CivilDate(daysSince1970: month.last.daysSince1970 + 7)

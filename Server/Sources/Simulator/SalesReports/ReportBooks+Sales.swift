@@ -78,7 +78,8 @@ extension ReportBooks {
         return row
     }
 
-    /// The app's SKU in reports, for which the bundle id stands.
+    /// The app's SKU in reports. The bundle id is used, because the simulator does not know the
+    /// SKU.
     private var appSKU: String { appName }
 
     // MARK: - Financial
@@ -148,8 +149,8 @@ extension StoreKitProduct {
 }
 
 extension StoreTransaction {
-    /// What the sales report names of a purchase through the Advanced Commerce API: the SKUs or the
-    /// names of all items, each in single quotation marks (Apple: "Summary Sales Report").
+    /// The text of the sales report about a purchase through the Advanced Commerce API: the SKUs or
+    /// the names of all items, each in single quotation marks (Apple: "Summary Sales Report").
     ///
     /// - Returns: nil for any other purchase.
     fileprivate func reportedItems(

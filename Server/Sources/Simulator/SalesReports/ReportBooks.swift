@@ -47,7 +47,7 @@ struct ReportBooks: Sendable {
         return settings.appAppleID + Int64(products.count + 1 + place)
     }
 
-    /// Whether a subscriber pays less than a new one would.
+    /// Whether a subscriber pays less than a new subscriber would.
     func isPricePreserved(_ charge: PurchaseHistory.Charge) -> Bool {
         let transaction = charge.transaction
         guard transaction.offer == nil, transaction.commitment == nil,

@@ -8,8 +8,8 @@ struct ReportedPurchase: Sendable {
     /// Days of paid service after which the reduced rate applies (Apple: "Auto-renewable
     /// Subscriptions").
     static let serviceDays: Int64 = 365
-    /// The longest gap, in calendar days, that keeps the days of paid service. A longer one resets
-    /// them.
+    /// The longest gap, in calendar days, that keeps the days of paid service. A longer gap resets
+    /// these days.
     static let gapDays = 60
 
     init(_ history: PurchaseHistory, _ calendar: StoreCalendar) {

@@ -19,8 +19,8 @@ extension Storefront {
         """
 
     /// The region of financial reports to which a sale belongs (App Store Connect Help, "Financial
-    /// report regions and currencies"). Each currency is a region, named after its country; the US
-    /// dollar is three regions.
+    /// report regions and currencies"). Each currency has one region, named after its country; the
+    /// US dollar has three regions.
     var reportRegion: String {
         switch currency {
         case "USD":

@@ -100,7 +100,8 @@ extension StoreTransaction {
         info.priceTiers = seats.tiers.map(\.wire)
         if isOwn, seats.revoked > 0 {
             info.revokedSeatQuantity = seats.revoked
-            // An upgrade refunds the rest of the period, which the document need not say.
+            // If the whole transaction was refunded, too, for example by an upgrade, the document
+            // need not contain the share of the seats.
             if payload.revocationDate == nil { payload.revocationPercentage = seats.percentage }
         }
         payload.multiSeatInfo = info

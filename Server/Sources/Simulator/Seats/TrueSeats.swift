@@ -28,7 +28,7 @@ package struct TrueClaimedSeat: Hashable, Sendable {
     package let originalTransactionID: String
     package let productID: String
     package let claimID: String
-    /// Whether the purchaser has access, so that the member may have it.
+    /// Whether the purchaser has access. Only then the member may have access, too.
     package let isOpen: Bool
     /// The position of the claim among the group's open claims, from 1. After a renewal with fewer
     /// seats, the position may be greater than the number of seats.

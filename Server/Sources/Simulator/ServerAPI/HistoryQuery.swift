@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// A filter of transactions, as defined on the page "Get Transaction History". Several values of
-/// one name match any of them.
+/// A filter of transactions, as defined on the page "Get Transaction History". If a name has
+/// several values, a transaction must match one of them.
 struct HistoryQuery: Sendable {
     private static let productTypes: [String: ProductType] = [
         "AUTO_RENEWABLE": .autoRenewable, "NON_RENEWABLE": .nonRenewing,

@@ -117,7 +117,7 @@ extension World {
         guard chain?.isOver ?? true, let offer = terms.introductoryOffer(of: order.billingPlan)
         else { return nil }
         if let signed = order.introductoryEligibility {
-            // If the JWS is not valid, the customer does not get the offer. That is not an error.
+            // A JWS that is not valid is not an error: the customer does not get the offer.
             let word = offerSignature(order, at: now)?.introductoryEligibility(signed)
             return word == true ? offer : nil
         }

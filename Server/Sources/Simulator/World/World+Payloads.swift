@@ -90,14 +90,15 @@ extension StoreTransaction {
         if let advancedCommerce {
             payload.advancedCommerceInfo = advancedCommerce.value
             if payload.revocationType != .familyRevoke { moveRefundToItems(in: &payload) }
-            // Every Advanced Commerce subscription was migrated here and has kept its id.
+            // In the simulator, every Advanced Commerce subscription was migrated and has kept its
+            // id.
             payload.previousOriginalTransactionId = originalID
         }
         return payload
     }
 
-    /// Moves the refunded amount to the items, where an Advanced Commerce transaction has it. There
-    /// is one item here.
+    /// Moves the refunded amount to the items, where an Advanced Commerce transaction has it. A
+    /// simulated transaction has one item.
     private func moveRefundToItems(in payload: inout TransactionPayload) {
         guard let type = payload.revocationType, let date = payload.revocationDate else { return }
         (payload.revocationType, payload.revocationPercentage) = (nil, nil)

@@ -1,8 +1,8 @@
 /// The ids and random numbers of a world. The same seed and district always give the same ids and
 /// numbers.
 struct WorldNumbers: Sendable {
-    // A thousand million numbers for each seed. Worlds of different seeds (below 700,000) never
-    // share an id, so a database that is kept after a reset never sees an id twice. All ids have 15
+    // Each seed has a thousand million ids. Worlds of different seeds (below 700,000) never share
+    // an id, so a database that is kept after a reset never sees an id twice. All ids have 15
     // digits.
     private static let idsPerSeed: Int64 = 1_000_000_000
     private static let idsPerDistrict: Int64 = 1_000_000
