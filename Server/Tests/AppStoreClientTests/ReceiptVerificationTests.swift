@@ -39,7 +39,7 @@ private final class StubStore: Sendable {
         } catch { return error }
     }
 
-    @Test func `the request contains the receipt and the shared secret, but no key`() async throws {
+    @Test func `verifyReceipt gets the receipt and the shared secret, but no key`() async throws {
         let store = StubStore([.production: #"{"status": 0}"#])
         let answer = try await store.verification.response(
             about: "MIIB", excludesOldTransactions: true)
@@ -121,7 +121,7 @@ private final class StubStore: Sendable {
         (#"{"status": 21004}"#, 200, "App-Specific Shared Secret"),
         (#"{"status": 21003}"#, 200, "verifyReceipt"), ("{}", 401, "proxy"),
     ])
-    func `a failure's remedy is about the request and does not mention a key`(
+    func `the remedy of a verifyReceipt failure is about the request and mentions no key`(
         body: String, status: Int, says: String
     ) async throws {
         let failure = try #require(await failure(StubStore([.production: body], status: status)))

@@ -312,7 +312,7 @@ private let grace = Renewal(
         #expect(Reason.refunded(at: start + .days(3), share).sentence == sentence)
     }
 
-    @Test func `each kind of offer has its own sentence`() throws {
+    @Test func `each kind of offer has a separate reason for access`() throws {
         let sentences = try Offer.Kind.allCases.map { kind in
             try #require(timeline(terms: .offer, offer: kind).access(at: start)).reason.sentence
         }
@@ -332,7 +332,7 @@ private let grace = Renewal(
         #expect(over?.state == .expired && over?.reason == .ended(at: end, .billing))
     }
 
-    @Test func `every reason is one sentence`() throws {
+    @Test func `every reason for access is one sentence`() throws {
         for row in Self.rows {
             let sentence = try #require(row.timeline.access(at: row.now)).reason.sentence
             #expect(sentence.hasSuffix(".") && !sentence.contains("  "), "\(sentence)")

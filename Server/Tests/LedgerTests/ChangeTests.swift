@@ -126,7 +126,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("upgrade")
     }
 
-    @Test func `if a renewal was charged before an upgrade, the reported upgrade credits it`() {
+    @Test func `an upgrade after a renewal that was charged ahead credits that whole renewal`() {
         var anna = anna()
         let ahead = end - .hours(20)
         anna.hear([payment(2, from: end, isRenewal: true, at: ahead)], at: ahead)

@@ -278,7 +278,7 @@ extension OwnershipClaim.Verdict {
         }
     }
 
-    @Test func `a sharer with a newer document takes the purchase back, or else keeps the share`() {
+    @Test func `a customer with a share keeps it, or takes the purchase by a newer document`() {
         var claim = claimToTaken
         claim.isShared = true
         #expect(claim.verdict(under: .share) == .move(by: .device))

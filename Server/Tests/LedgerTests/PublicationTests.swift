@@ -30,7 +30,7 @@ import Testing
 
     private let publications = [20, 45].map { PublicationTable.publication("\($0)") }
 
-    @Test func `if a renewal was charged and never began, it opens no publication`() {
+    @Test func `a renewal that was charged and never began gives access to no publication`() {
         func paid(_ id: TransactionID, _ product: ProductID, _ days: Range<Int>, renews: Bool)
             -> Fact
         {
@@ -54,7 +54,7 @@ import Testing
         #expect(readings.filter(\.isOpen).map(\.publication) == ["20"])
     }
 
-    @Test func `a term or a grant beside a grace period closes no publication`() {
+    @Test func `in a grace period, publications stay readable if a term or grant is added`() {
         let chain = PurchaseID("100", in: .production)
         let month = Payment(
             transaction: "100", product: "monthly", kind: .autoRenewable,
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a grant of another entitlement opens no publication`() {
+    @Test func `a grant of another entitlement gives access to no publication`() {
         func grant(_ entitlement: EntitlementID) -> Grant {
             Grant(
                 id: "1", entitlement: entitlement, from: PublicationTable.day(10), until: nil,
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: try PublicationTable.rows())
-    func `a single publication has the same decision as in the whole list`(
+    func `access to a single publication is decided as in the whole list`(
         row: PublicationTable.Row
     ) throws {
         let reader = try row.reader(at: row.now)

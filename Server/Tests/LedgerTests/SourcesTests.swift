@@ -211,7 +211,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test(arguments: Grade.allCases)
-    func `a reported grace period wins over a legacy document that does not know it`(
+    func `a reported grace period wins over a legacy document that does not mention it`(
         grade: Grade
     ) throws {
         let end = start + .days(30)

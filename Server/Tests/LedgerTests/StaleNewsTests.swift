@@ -1,7 +1,7 @@
 import Ledger
 import Testing
 
-/// Information about one period says little about another period.
+/// Information about one period says little about the other periods.
 @Suite struct StaleNewsTests {
     private static let start = Instant(milliseconds: 1_700_000_000_000)
     private static let purchase = PurchaseID("1000", in: .production)

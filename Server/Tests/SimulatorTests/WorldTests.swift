@@ -136,7 +136,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == 260)
     }
 
-    @Test func `a refusal names the values that exist`() async throws {
+    @Test func `a refusal has a code, and may name the values that exist`() async throws {
         let stage = try Stage { $0.quirks = [.alreadySubscribedRefused] }
         let bought = try await stage.buy("pro.monthly")
         let id = bought.originalTransactionID
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test
-    func `if a test ends a subscription within a period, EXPIRED is sent, even with the habit`()
+    func `if a test ends a subscription within a period, EXPIRED is sent, whatever the habit`()
         async throws
     {
         let stage = try Stage { $0.quirks = [.expiredNeverSent] }

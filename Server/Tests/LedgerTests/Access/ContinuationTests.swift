@@ -160,7 +160,7 @@ private struct Row {
     ]
 
     @Test(arguments: rows.indices)
-    func `the reason for access says how the same entitlement continues`(number: Int) throws {
+    func `the reason for access says as which product it continues`(number: Int) throws {
         let row = Self.rows[number]
         for facts in [row.facts, row.facts.reversed()] {
             let access = try #require(

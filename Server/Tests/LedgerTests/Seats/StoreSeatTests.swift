@@ -88,7 +88,7 @@ private func claim(
         #expect(found.report == ended && !found.isDue)
     }
 
-    @Test func `a refusal after a lost response does not mark the claim as unknown`() {
+    @Test func `after a lost response, the App Store may know a claim although it refuses it`() {
         for answer in [SeatReport.Answer.noSeat, .refused] {
             let found = report(.due).after(answer, isOpen: true, isFirst: false, at: later)
             #expect(found.report.state == .refused && found.report.askedAt == now)

@@ -168,7 +168,7 @@ import Testing
 
     @Test
     func
-        `the price of a subscriber can only rise; consent is accepted only where it was requested`()
+        `the price of a subscriber can only rise; consent is accepted only if it was requested`()
         async throws
     {
         let stage = try Stage()

@@ -95,7 +95,7 @@ import Testing
         #expect(await stage.simulator.settings.seed == 9)
     }
 
-    @Test func `a reset to a named shop sets that shop's rules, and none of the previous shop`()
+    @Test func `a reset to a named shop replaces the previous shop's rules by that shop's rules`()
         async throws
     {
         let stage = try Stage(

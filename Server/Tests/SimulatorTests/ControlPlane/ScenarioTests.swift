@@ -66,7 +66,7 @@ import Testing
         #expect(run.groundTruth.purchases.map(\.state) == [ends])
     }
 
-    @Test func `every scenario is in this table`() {
+    @Test func `the table of this test contains every scenario`() {
         #expect(Scenario.all.map(\.name) == Self.stories.map(\.0))
     }
 

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `with the habit, a device with another calendar lists no entitlements`()
+    @Test func `with a habit, a device whose calendar is not Gregorian lists no entitlements`()
         async throws
     {
         let stage = try await stage()
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `with the habit, old statuses are listed until the app's next launch`() async throws
+    @Test func `with a habit, old statuses are listed until the app's next launch`() async throws
     {
         let stage = try await stage()
         try await stage.buy("pro.monthly", offer: "none")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `with the habit, a second non-renewing purchase returns the first transaction`()
+    @Test func `with a habit, a second non-renewing purchase returns the first transaction`()
         async throws
     {
         let stage = try await stage()

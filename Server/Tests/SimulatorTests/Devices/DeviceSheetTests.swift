@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test
-    func `an App Store message waits until it is displayed, and the customer's choice counts`()
+    func `an App Store message waits until it is displayed, and then the choice takes effect`()
         async throws
     {
         let stage = try await stage()
@@ -168,7 +168,7 @@ import Testing
         #expect(stage.letterBox.count == 1)
     }
 
-    @Test func `if its restrictions forbid purchases, a device buys nothing`() async throws {
+    @Test func `a device whose restrictions forbid purchases buys nothing`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in

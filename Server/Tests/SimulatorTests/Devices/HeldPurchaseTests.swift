@@ -21,7 +21,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == sent)
     }
 
-    @Test func `buying an owned product is refused if the habit is on`() async throws {
+    @Test func `with a habit, buying an owned product is refused`() async throws {
         let (stage, _) = try await stage(.alreadySubscribedRefused)
         let problem = await #expect(throws: SimulatorProblem.self) {
             try await stage.buy("pro.monthly")
@@ -29,7 +29,7 @@ import Testing
         #expect(problem?.code == "already_subscribed")
     }
 
-    @Test func `in billing retry a purchase is refused, or returns the existing transaction`()
+    @Test func `in billing retry a purchase is refused, or with a habit returns the old one`()
         async throws
     {
         let cases: [Set<Quirk>] = [[], [.retryPurchaseReturnsHeld]]
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase after a lapse is new, or with the habit returns the old transaction`()
+    @Test func `a purchase after a lapse is new, or with a habit returns the old transaction`()
         async throws
     {
         let cases: [Set<Quirk>] = [[], [.lapsePurchaseReturnsHeld]]

@@ -105,7 +105,7 @@ import Testing
         #expect(seen == ["--1", "121 grace", "121", "020"])
     }
 
-    @Test func `each refusal of verifyReceipt has its status, alone or with the environment`()
+    @Test func `each refusal of verifyReceipt has its status; some also name the environment`()
         async throws
     {
         let stage = try Stage()

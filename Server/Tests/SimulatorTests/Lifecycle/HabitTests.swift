@@ -97,7 +97,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `each habit changes the notifications in its own way`(each: Case) async throws {
+    func `each habit changes the notifications only if it is on`(each: Case) async throws {
         for isOn in [true, false] {
             let stage = try Stage(shop: TableShop.file()) { settings in
                 each.set(&settings)

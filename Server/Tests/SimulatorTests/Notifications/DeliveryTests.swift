@@ -55,7 +55,7 @@ import Testing
         (207, .retry(at: AppStoreDate(milliseconds: 3_600_000))),
         (404, .retry(at: AppStoreDate(milliseconds: 3_600_000))), (400, .giveUp),
     ])
-    func `only 200 to 206 is success, and 400 ends the attempts`(
+    func `only a status from 200 to 206 is success, and 400 ends the attempts`(
         status: Int, step: DeliveryQueue.Step
     ) {
         let next = DeliveryQueue.step(

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a fault changes the id in the notification of a renewal, but not its order`()
+    @Test func `a fault changes a renewal's transaction id in the notification, not its order id`()
         async throws
     {
         let stage = try await stage(next: .otherTransactionID)

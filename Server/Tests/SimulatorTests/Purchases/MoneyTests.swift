@@ -128,7 +128,7 @@ import Testing
         #expect(try await stage.truth().charges.map(\.amount) == [9990, 2990, 12_990])
     }
 
-    @Test func `for all money, the books have the payer and the purpose`() async throws {
+    @Test func `the books have the currency, product and refund of each charge`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", storefront: "DEU")
         let bought = try await stage.buy("pro.monthly")

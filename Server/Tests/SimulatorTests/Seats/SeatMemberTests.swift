@@ -134,7 +134,7 @@ import Testing
         #expect(try await stage.lastLetter.transaction.revocationType == .assignmentRevoke)
     }
 
-    @Test func `with the habit, members' documents have no renewal information`() async throws {
+    @Test func `with a habit, members' documents have no renewal information`() async throws {
         let (stage, id) = try await group(3, [.membersHaveNoRenewalInfo])
         #expect(try await stage.lastLetter.renewal != nil)
         try await stage.simulator.change(id, .joinGroup("ben"))

@@ -83,7 +83,7 @@ import Testing
         #expect(other.tiers == ["2 × 4995"])
     }
 
-    @Test func `purchases that the App Store does not sell are refused by name`() async throws {
+    @Test func `an impossible order of seats is refused with a named error`() async throws {
         let stage = try Stage.withSeats()
         #expect(try await stage.refusal(ofSeats: 2, "pro.yearly") == "multi_seat_purchase_disabled")
         #expect(try await stage.refusal(ofSeats: 2, "guide") == "multi_seat_purchase_disabled")

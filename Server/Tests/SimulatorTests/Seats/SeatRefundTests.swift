@@ -52,7 +52,7 @@ import Testing
         #expect(end.seats?.count == 0)
     }
 
-    @Test func `with the habits, a refund reports only one transaction, and names its percentage`()
+    @Test func `with habits, a refund of seats reports one transaction and names its percentage`()
         async throws
     {
         let (stage, first, _) = try await group([.seatRefundToldOnce, .seatRefundNamesPercentage])

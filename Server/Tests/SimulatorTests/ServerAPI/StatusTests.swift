@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `each subscription group has its status, by any id of the customer`() async throws {
+    @Test func `any id of the customer returns the status of each group`() async throws {
         let stage = try Stage(shop: TableShop.file())
         let pro = try await stage.buy("pro")
         let trial = try await stage.buy("trial")
