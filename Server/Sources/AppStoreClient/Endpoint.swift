@@ -45,7 +45,7 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
         }
     }
 
-    /// The budget of this call: four fifths of what Apple allows. This leaves room for others that
+    /// The budget of this call: four fifths of what Apple allows. The rest is left for others that
     /// use the same app, such as a second server or a script.
     package func budget(in environment: StoreEnvironment) -> CallBudget {
         let tenth: Int64 = environment == .production ? 1 : 10

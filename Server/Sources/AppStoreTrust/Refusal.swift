@@ -50,7 +50,8 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         reason == .environmentNeverTrusted && subject != .receipt
     }
 
-    /// Whether the document was not even read, because it is too large. It may be genuine.
+    /// Whether the document was not even read, because it is too large. Such a document may be
+    /// genuine.
     package var isTooLong: Bool { reason == .tooLong }
 
     package var reason: Reason
@@ -89,8 +90,8 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { sentence }
 
-    // The found value comes from an untrusted sender. It may be very long, or contain line breaks
-    // that look like lines of our log.
+    // The found value comes from an untrusted sender. The value may be very long, or contain line
+    // breaks that look like lines of our log.
     private static func printable(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix(foundCharactersMax).map { scalar in
             scalar.properties.generalCategory == .control ? "\u{FFFD}" : Character(scalar)

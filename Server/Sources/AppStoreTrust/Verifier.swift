@@ -17,8 +17,9 @@ package final class Verifier: Sendable {
     package static let jwsBytesMax = 262_144
     /// The maximum size of the header segment in bytes. Apple's has about 3 600.
     package static let headerBytesMax = 32_768
-    /// The maximum size of an app receipt in bytes. One of 5,004,203 was seen: finished consumables
-    /// of old SDKs and every renewal stay in the file, so loyal customers have the largest files.
+    /// The maximum size of an app receipt in bytes. A receipt of 5,004,203 bytes was seen: finished
+    /// consumables of old SDKs and every renewal stay in the file, so loyal customers have the
+    /// largest files.
     package static let receiptBytesMax = 8_388_608
     /// How far our clock may be behind Apple's, in milliseconds.
     package static let clockSkewMax: Int64 = 300_000
@@ -56,9 +57,9 @@ package final class Verifier: Sendable {
         await outcome(of: jws, for: app, at: now)
     }
 
-    /// Verifies signed renewal info. It names no bundle, so only the environment is compared:
-    /// callers must compare it with a verified transaction that has the same original transaction
-    /// id.
+    /// Verifies signed renewal info. Renewal info names no bundle, so only the environment is
+    /// compared: callers must compare it with a verified transaction that has the same original
+    /// transaction id.
     package func renewal(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> VerificationOutcome<RenewalPayload> {

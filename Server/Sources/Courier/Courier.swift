@@ -2,8 +2,9 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// Posts webhooks. It signs the body, resolves the host once, checks the host's addresses, and
-/// connects to a checked address. It follows no redirects, verifies TLS, and limits time and size.
+/// Posts webhooks. A courier signs the body, resolves the host once, checks the host's addresses,
+/// and connects to a checked address. A courier follows no redirects, verifies TLS, and limits time
+/// and size.
 package struct Courier: Sendable {
     /// The time from the first lookup of the name to the end of the answer.
     package static let timeout = Duration.seconds(15)
@@ -24,8 +25,8 @@ package struct Courier: Sendable {
     let time: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - resolve: all addresses of a host, such as ``HostLookups/addresses(of:)``. It must return
-    ///     soon after its task is cancelled.
+    ///   - resolve: all addresses of a host, such as ``HostLookups/addresses(of:)``. The function
+    ///     must return soon after its task is cancelled.
     ///   - time: the time of day in seconds since 1970, which receivers compare with their own.
     package init(
         rules: HostRules, timeout: Duration = timeout, bodyTimeout: Duration = bodyTimeout,
@@ -109,8 +110,8 @@ package struct Courier: Sendable {
             return .failure("the address is not valid")
         }
         let host = name.trimmingCharacters(in: ["[", "]"])
-        // The client must find the address under exactly this name. Otherwise it would resolve the
-        // name again.
+        // The client must find the address under exactly this name. Otherwise the client would
+        // resolve the name again.
         guard Self.isPlain(host) else { return .failure("the host's name is not plain ASCII") }
         guard url.scheme == "https" || rules.permitsPlainHTTP(to: host) else {
             return .failure("the address is without TLS")

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The system's resolver cannot be interrupted: if a name server does not answer, a lookup takes 20
 /// seconds or more. So each host has one lookup at a time, shared by all its callers, and a caller
-/// can stop waiting for it. A lookup continues until the resolver returns. Then its thread begins
+/// can stop waiting for it. A lookup continues until the resolver returns. Then the thread begins
 /// the lookup that has waited longest. A lookup without waiting callers is not begun.
 package final class HostLookups: Sendable {
     /// The maximum number of concurrent lookups. Each is of another host, on a separate thread.
@@ -14,7 +14,7 @@ package final class HostLookups: Sendable {
     package static let waitersMax = 4_096
 
     /// The lookup had not begun: all threads were looking up other hosts, or too many callers
-    /// waited. This says nothing about the host.
+    /// waited. This error says nothing about the host.
     package struct NotBegun: Error, Hashable {
         package init() {}
     }

@@ -281,10 +281,10 @@ extension Timeline.Period {
         isTold(by: other.payment, other.id, other.sources.grade) || isSeated(as: other.payment)
     }
 
-    /// Whether this period continues after another one that began within it. It does if the App
-    /// Store described this period again when it must have known the next one, and called it
-    /// neither upgraded nor revoked. This happens when a refund is reversed after the customer has
-    /// bought again.
+    /// Whether this period continues after another one that began within it. The period continues
+    /// if the App Store described it again, as neither upgraded nor revoked, at a time when the App
+    /// Store must have known the other period. This happens when a refund is reversed after the
+    /// customer has bought again.
     fileprivate func outlives(_ next: Self) -> Bool {
         guard let spokenAt = lastDescribedAt(besides: next.product) else { return false }
         return spokenAt > next.from + Timeline.clockSkewMax && payment.revocation == nil

@@ -74,7 +74,7 @@ extension AppStoreSimulator {
             }
     }
 
-    /// Whether everything due by now has happened and its notifications were sent. Otherwise the
+    /// Whether everything due by now has happened and its notifications were sent. If false, the
     /// ground truth is ahead of what any server can know.
     package var isIdle: Bool {
         let now = clock.now

@@ -2,8 +2,8 @@ import AppStoreFormats
 import HTTPBasics
 import Synchronization
 
-/// The running simulator. It owns the world and its clock, signs the world's documents, and posts
-/// notifications.
+/// The running simulator. The actor owns the world and its clock, signs the world's documents, and
+/// posts notifications.
 ///
 /// Everything that changes the world waits for its turn, so two callers never interleave. A call
 /// returns only when everything due has happened and every delivery attempt that was due is over.
@@ -55,7 +55,7 @@ package actor AppStoreSimulator {
 
     /// - Parameters:
     ///   - keepsRoot: whether a deterministic world also signs with the given keys, because a
-    ///     server trusts them. Otherwise its keys are derived from its seed.
+    ///     server trusts them. If false, the keys of such a world are derived from its seed.
     ///   - post: posts a notification's body and returns the result. It is awaited before time
     ///     continues.
     ///   - quiesce: awaited after each step that posted something, and at the end of each advance.

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Synchronization
 
-/// The simulator's time, readable from any thread. It stands still until it is set or moved, or
-/// runs at a multiple of real time. It moves back only when the world is reset.
+/// The simulator's time, readable from any thread. The clock stands still until it is set or moved,
+/// or runs at a multiple of real time. The clock moves back only when the world is reset.
 package final class VirtualClock: Sendable {
     /// Maximum virtual seconds per real second: about a year in ten minutes.
     package static let rateMax = 100_000.0

@@ -37,7 +37,7 @@ package struct Dice: RandomNumberGenerator, Sendable {
     ///
     /// - Parameters:
     /// - places: the largest number of damaged places.
-    /// - marks: bytes with a meaning in the format. They reach inner parsers more often.
+    /// - marks: bytes with a meaning in the format. Such bytes reach inner parsers more often.
     package mutating func damaged(
         _ bytes: [UInt8], places: Int = 3, marks: some Collection<UInt8>
     ) -> [UInt8] {

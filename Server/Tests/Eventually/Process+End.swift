@@ -9,7 +9,8 @@ extension Process {
     /// once only.
     ///
     /// - Returns: the exit status, or 128 plus the number of the signal that ended the program.
-    /// - Throws: ``NeverCame`` if the program does not end in time. Then this function kills it.
+    /// - Throws: ``NeverCame`` if the program does not end in time. This function then kills the
+    ///   program.
     @discardableResult
     package func waitForEnd(within seconds: Double = waitSecondsMax) throws -> Int32 {
         try whileItRuns(waitingFor: "its end", within: seconds) { exitStatus }
@@ -25,7 +26,8 @@ extension Process {
     /// to standard output. Blocks the thread meanwhile.
     ///
     /// - Parameter errors: whether to return standard error, too.
-    /// - Throws: ``NeverCame`` if the program does not end in time. Then this function kills it.
+    /// - Throws: ``NeverCame`` if the program does not end in time. This function then kills the
+    ///   program.
     package func output(
         withErrors errors: Bool = false, within seconds: Double = waitSecondsMax
     ) throws -> (status: Int32, bytes: Data) {

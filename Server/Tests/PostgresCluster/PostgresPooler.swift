@@ -1,8 +1,8 @@
 import Eventually
 import Foundation
 
-/// A PgBouncer in front of a server, reached by a socket in the server's folder. It ends when this
-/// process ends, even if the process crashes.
+/// A PgBouncer in front of a server, reached by a socket in the server's folder. The pooler ends
+/// when this process ends, even if the process crashes.
 package actor PostgresPooler {
     /// How long a client keeps a session of the server before another client may use it.
     package enum Mode: String, Sendable {

@@ -56,8 +56,8 @@ package actor PostgresServer {
     /// Makes a cluster. ``start()`` starts it.
     ///
     /// - Parameter surviving: the failures that acknowledged rows survive. Tests do not cut the
-    ///   power, so the default is the end of all programs. It saves most of the time on a busy
-    ///   disk, where the removal of each database would wait until other programs have written
+    ///   power, so the default is the end of all programs. This default saves most of the time on a
+    ///   busy disk, where the removal of each database would wait until other programs have written
     ///   their data.
     package init(surviving losses: Losses = .programs) async throws {
         try await self.init(

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// What the app reports about a purchase whose customer requests a refund ("ConsumptionRequest").
-/// It may be sent only for customers who have consented.
+/// The report may be sent only for customers who have consented.
 package struct Consumption: Hashable, Sendable {
     package enum Delivery: Hashable, Sendable {
         /// How much of the purchase was used, in thousandths of a percent; nil for a subscription,

@@ -50,8 +50,8 @@ package struct VerifyReceiptClient: Sendable {
         guard let other = first.verdict.otherStore else {
             return try validated(first, in: environment)
         }
-        // Each environment may say that the receipt belongs to the other one. Then the first one is
-        // not asked again.
+        // Each environment may say that the receipt belongs to the other one. In this case the
+        // first environment is not asked again.
         return try validated(try await post(body, in: other), in: other)
     }
 

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 // Sales and financial reports: "Download Sales and Trends Reports" and "Download Finance Reports"
-// of the App Store Connect API. They need a team key.
+// of the App Store Connect API. These calls need a team key.
 
 /// The result of a request for a report.
 package enum ReportDownload: Hashable, Sendable {

@@ -83,10 +83,11 @@ extension AppStoreClient {
     /// Finds the environment that knows a transaction: production is asked first, then the sandbox.
     /// The result never changes, so callers can store it.
     ///
-    /// Production responds with 401 for an app that was never released. Then the sandbox decides.
+    /// Production responds with 401 for an app that was never released. In this case the sandbox
+    /// decides.
     ///
-    /// - Throws: ``AppStoreFailure/unknownID`` if neither environment knows the transaction. That
-    ///   may change later.
+    /// - Throws: ``AppStoreFailure/unknownID`` if neither environment knows the transaction. This
+    ///   result may change later.
     package func findEnvironment(_ id: String) async throws(AppStoreFailure) -> StoreEnvironment {
         let refusal: AppStoreFailure
         do {

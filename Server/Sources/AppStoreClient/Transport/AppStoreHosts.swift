@@ -30,7 +30,7 @@ package struct AppStoreHosts: Hashable, Sendable {
     package static let appleReceipts = Self(
         production: "https://buy.itunes.apple.com", sandbox: "https://sandbox.itunes.apple.com")
 
-    /// The addresses of a simulator. It serves its sandbox under another path.
+    /// The addresses of a simulator. The simulator serves its sandbox under another path.
     package static func simulator(_ url: String) -> Self {
         let url = withoutSlash(url)
         return Self(production: url, sandbox: url + "/sandbox")

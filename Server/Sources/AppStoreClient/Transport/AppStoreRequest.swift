@@ -3,8 +3,8 @@ import AppStoreFormats
 /// A request to the App Store, independent of the transport.
 package struct AppStoreRequest: Sendable {
     package var method: String
-    /// The path, relative to the environment's address: `/inApps/v1/…`. It has only characters that
-    /// need no encoding in a path.
+    /// The path, relative to the environment's address: `/inApps/v1/…`. The path has only
+    /// characters that need no encoding in a path.
     package var path: String
     /// The query parameters in the order of sending, not yet percent-encoded.
     package var query: [(String, String)]

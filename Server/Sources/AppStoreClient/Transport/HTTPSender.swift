@@ -31,8 +31,9 @@ package func httpSender(
 }
 
 extension HTTPClient.Configuration {
-    /// The configuration for requests to the App Store. It gives up quickly if nothing responds,
-    /// and follows no redirects, because a redirect would forward the token.
+    /// The configuration for requests to the App Store. A client with this configuration gives up
+    /// quickly if nothing responds, and follows no redirects, because a redirect would forward the
+    /// token.
     package static var appStore: Self {
         var configuration = Self(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)

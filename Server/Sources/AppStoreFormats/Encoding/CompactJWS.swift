@@ -1,5 +1,5 @@
-/// A JWS in compact form (RFC 7515 §7.1): three base64url segments, joined by dots. It was split,
-/// but its signature was not verified.
+/// A JWS in compact form (RFC 7515 §7.1): three base64url segments, joined by dots. The text was
+/// split, but its signature was not verified.
 package struct CompactJWS: Hashable, Sendable {
     /// The three segments as received. The signature covers `header.payload`, byte for byte.
     package let headerSegment: ArraySlice<UInt8>

@@ -31,7 +31,8 @@ extension WireValue {
 /// The initial capacity in bytes. A notification with two documents has about 12,000 bytes.
 private let typicalLength = 12_288
 
-/// Visits the fields of a ``WireObject``. One implementation reads them, the others write them.
+/// Visits the fields of a ``WireObject``. One implementation reads the fields, the others write the
+/// fields.
 package protocol FieldVisitor {
     mutating func field<Value: WireValue>(_ key: String, _ value: inout Value?)
 }

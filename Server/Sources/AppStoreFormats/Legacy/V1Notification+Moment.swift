@@ -47,8 +47,8 @@ extension V1Notification {
 
     /// When the payment that the notification reports failed: at the end of the subscription's last
     /// period, but not before any other moment in the notification. Apple may send the notification
-    /// again for three days, with a new receipt. It then still says that renewal is on, whatever
-    /// the customer has done since.
+    /// again for three days, with a new receipt. Such a copy still says that renewal is on,
+    /// whatever the customer has done since.
     private var failedAt: AppStoreDate? {
         guard notificationType == .didFailToRenew else { return nil }
         let shown = [latest, latestExpired].compactMap { $0 }
@@ -70,9 +70,9 @@ extension V1Notification {
         }
     }
 
-    /// The part that is the same in every copy of a notification. It identifies the notification,
-    /// because Apple gives it no id, and creates new receipts for each delivery attempt. The secret
-    /// is left out.
+    /// The part that is the same in every copy of a notification. This part identifies the
+    /// notification, because Apple gives the notification no id, and creates new receipts for each
+    /// delivery attempt. The secret is left out.
     package static func identity(of json: JSON) -> [UInt8] {
         let changing: Set = ["password", "latest_receipt", "latest_expired_receipt"]
         func plain(_ json: JSON) -> JSON {

@@ -1,5 +1,5 @@
-/// `receipt` in a response about an app receipt: the decoded content of the submitted receipt. It
-/// never contains later purchases.
+/// `receipt` in a response about an app receipt: the decoded content of the submitted receipt. This
+/// object never contains later purchases.
 package struct VerifyReceiptApp: WireObject {
     package var receiptType: ReceiptType?
     /// The app's Apple id. 0 in the sandbox.

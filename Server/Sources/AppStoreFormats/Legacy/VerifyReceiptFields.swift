@@ -1,5 +1,5 @@
-// The JSON encodings of verifyReceipt and version 1 notifications. They differ from those of newer
-// documents: nearly every value is a string.
+// The JSON encodings of verifyReceipt and version 1 notifications. These encodings differ from
+// those of newer documents: nearly every value is a string.
 
 /// A value that Apple writes as a string: `"1"`, `"true"`. Proxies and old fixtures write it
 /// without quotes, so both forms are read.

@@ -34,8 +34,8 @@ package struct FinancialRow: SalesReportRow {
     /// What the developer is paid for the row, in thousandths of ``partnerShareCurrency``.
     package var proceeds: Int64 { extendedPartnerShare }
 
-    /// The number of partial refunds in the row. They have no quantity, and equal ones are combined
-    /// in one row. 0 if the row is about whole units.
+    /// The number of partial refunds in the row. Partial refunds have no quantity, and equal ones
+    /// are combined in one row. 0 if the row is about whole units.
     package var partialRefunds: Int64 {
         quantity == 0 && partnerShare != 0 ? abs(extendedPartnerShare / partnerShare) : 0
     }

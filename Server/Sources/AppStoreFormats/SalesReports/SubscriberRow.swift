@@ -24,7 +24,8 @@ package struct SubscriberRow: SalesReportRow {
     package var client = ""
     package var device: SalesReportDevice?
     package var country = ""
-    /// The subscriber's number, which is random. It changes after 180 days without a subscription.
+    /// The subscriber's number, which is random. The number changes after 180 days without a
+    /// subscription.
     package var subscriberID: Int64 = 0
     package var isSubscriberIDReset = false
     /// Whether the row is marked as a refund: `Yes` in the file.

@@ -1,5 +1,6 @@
-/// The payload of signed renewal info (Apple: `JWSRenewalInfoDecodedPayload`). It names no bundle
-/// id: only the transaction or the notification with which it arrives shows which app it is for.
+/// The payload of signed renewal info (Apple: `JWSRenewalInfoDecodedPayload`). Renewal info names
+/// no bundle id: only the transaction or the notification with which it arrives shows which app it
+/// is for.
 package struct RenewalPayload: WireObject {
     package var originalTransactionId: String?
     package var productId: String?

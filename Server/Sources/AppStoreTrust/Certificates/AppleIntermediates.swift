@@ -4,7 +4,7 @@ import X509
 /// The authority that signed transaction receipts until 2016. Those receipts contain only their
 /// signer's certificate, so the certificate between the signer and the root must be known.
 ///
-/// This certificate is not trusted by itself: like any other, it must lead to a root.
+/// The intermediate certificate is not trusted by itself: like any other, it must lead to a root.
 enum AppleIntermediates {
     /// Apple iTunes Store Certification Authority, 2009 to 2016.
     static let iTunesStore = Result { () throws(Refusal) in

@@ -108,8 +108,8 @@ struct RSACertificate: Sendable {
         return date
     }
 
-    /// Parses a time such as `20160615120000Z`. It uses no format pattern, because that would take
-    /// a hundred times as long, and a receipt has three certificates.
+    /// Parses a time such as `20160615120000Z`. The parser uses no format pattern, because that
+    /// would take a hundred times as long, and a receipt has three certificates.
     private static func moment(ofDigits text: String) -> AppStoreDate? {
         var parts: [Substring] = []
         var rest = text[...]

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import SwiftASN1
 
-/// A receipt of Xcode's local StoreKit testing, for development, parsed but not trusted. It uses
-/// BER with indefinite lengths and content in pieces, and a self-signed certificate.
+/// A receipt of Xcode's local StoreKit testing, for development, parsed but not trusted. Such a
+/// receipt uses BER with indefinite lengths and content in pieces, and a self-signed certificate.
 struct XcodeReceipt {
     /// The maximum size of a file in bytes. The largest published receipt has 1748.
     private static let bytesMax = 65_536

@@ -13,7 +13,7 @@ struct MoneyFigures: Hashable, Sendable {
         var name: String
     }
 
-    /// The numbers. Those that are zero are left out.
+    /// The numbers. Numbers that are zero are left out.
     private var numbers: [Key: Int64] = [:]
     /// Sentences about days whose movements do not add up to the state at the end, or that do not
     /// begin with the state at the end of the day before.

@@ -8,8 +8,9 @@ struct BookedOrder: Hashable, CustomStringConvertible {
     let currency: String
     var refunded: Int64
 
-    /// Whether the order is for several seats. Then only the remaining amount is compared: once the
-    /// rest is refunded, too, the earlier refunds of single seats are not known to the thousandth.
+    /// Whether the order is for several seats. Of such an order only the remaining amount is
+    /// compared: once the rest is refunded, too, the earlier refunds of single seats are not known
+    /// to the thousandth.
     private var isOfSeats = false
 
     var description: String { "\(order): \(amount) \(currency), \(refunded) given back" }
@@ -26,8 +27,8 @@ struct BookedOrder: Hashable, CustomStringConvertible {
         isOfSeats = charge.seats.map { $0 > 1 } ?? false
     }
 
-    /// The key of an order. It includes the beginning, because added seats may have the same line
-    /// item as their period, but begin later.
+    /// The key of an order. The key includes the beginning, because added seats may have the same
+    /// line item as their period, but begin later.
     private static func order(_ line: String, _ from: Int64) -> String { "\(line) \(from)" }
 
     static func order(of payment: Payment) -> String {
@@ -57,7 +58,8 @@ struct BookedOrder: Hashable, CustomStringConvertible {
     }
 
     /// Returns a copy without the refund. The refund of an upgrade is reported by the old
-    /// transaction, which some of Apple's documents do not contain. Then the refund is unknown.
+    /// transaction, which some of Apple's documents do not contain. Without the old transaction,
+    /// the refund is unknown.
     func withoutRefund() -> Self {
         var copy = self
         copy.refunded = 0

@@ -24,8 +24,8 @@ package enum ClientEra: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Whether the app has been updated. Before the update it posts receipts, and no API key is
-/// configured. This models that the operator changes the configuration when the app's new version
-/// is released.
+/// configured. The update models that the operator changes the configuration when the app's new
+/// version is released.
 final class AppUpdate: Sendable {
     private let isUpdated: Mutex<Bool>
 
@@ -42,8 +42,8 @@ extension Plan {
     /// during the trial.
     private static let legacyOneIn = 10
 
-    /// The era of a seed. It uses separate random values, so that the other values of the seed do
-    /// not change.
+    /// The era of a seed. The era is drawn from separate random values, so that the other values of
+    /// the seed do not change.
     static func clientEra(of seed: UInt64) -> ClientEra {
         var lots = TrialRandom(seed: seed, part: "speech")
         return switch lots.number(in: 1...legacyOneIn) {

@@ -45,8 +45,8 @@ extension Trial {
         return answer
     }
 
-    /// Whether something in front of the servers loses the notification. Then the App Store gets a
-    /// 200, and no server gets the notification.
+    /// Whether something in front of the servers loses the notification. In this case the App Store
+    /// gets a 200, and no server gets the notification.
     private func isSwallowed() -> Bool {
         guard isStormy, plan.has(.swallowedNotifications), swallowRandom.happens(swallowOdds) else {
             return false

@@ -250,7 +250,8 @@ extension Trial {
     }
 
     /// Whether a payment of a family member was reported only by transaction receipts and responses
-    /// about them. These do not say who has paid, so the named customer counts as the payer.
+    /// about them. Such documents do not say who has paid, so the named customer counts as the
+    /// payer.
     private func hasUnknownPayer(
         _ payment: Payment, of purchase: PurchaseState, in books: [TruePurchase]
     ) -> Bool {

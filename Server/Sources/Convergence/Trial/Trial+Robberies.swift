@@ -5,8 +5,8 @@ import Simulator
 import Storage
 
 // Thieves have the public app key, and copies of documents that the apps of others have posted.
-// They may get only the access that docs/identity.md describes. A buyer gets a taken purchase back
-// with a document that is signed now.
+// Thieves may get only the access that docs/identity.md describes. A buyer gets a taken purchase
+// back with a document that is signed now.
 
 /// A copy of a transaction that somebody else's app has posted.
 struct CopiedDocument: Sendable {
@@ -158,9 +158,9 @@ extension Trial {
 
     /// Lets the second device of the account post again the purchases that it has posted before,
     /// with documents that the store signs now. The device must then have these purchases, however
-    /// many copies were posted. It posts no other purchase: it would own that purchase, and a
-    /// person who signs in on the first device would not get it back, because the app names no
-    /// intent.
+    /// many copies were posted. The device posts no other purchase: the device would own that
+    /// purchase, and a person who signs in on the first device would not get it back, because the
+    /// app names no intent.
     private func postBesideAgain(_ name: String) async throws {
         guard let posted = besidePosted[name], !posted.isEmpty else { return }
         let signed = try await simulator.restore(on: name + "-1").signedTransactions

@@ -13,7 +13,7 @@ struct Server: Sendable {
     var process: ServerProcess
     var engine: Engine
     let skew: ClockSkew
-    /// Whether the server was stopped on purpose. It will be started again.
+    /// Whether the server was stopped on purpose. Such a server is started again later.
     var isStopped = false
     /// Whether the server's crash was noticed, and its restart is scheduled.
     var isRestartScheduled = false

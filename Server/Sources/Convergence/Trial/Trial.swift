@@ -31,7 +31,7 @@ package actor Trial {
     var customers: [String: CustomerID] = [:]
     /// Customers who were erased.
     var erased: Set<CustomerID> = []
-    /// Consumables of erased customers. They never get an owner again.
+    /// Consumables of erased customers. Such consumables never get an owner again.
     var usedUp: Set<String> = []
     var schedule = Schedule()
     var evidence = Evidence()

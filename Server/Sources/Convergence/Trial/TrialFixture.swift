@@ -5,7 +5,7 @@ import Engine
 import Ledger
 import Simulator
 
-/// Objects that all trials of a process share. They do not affect any answer.
+/// Objects that all trials of a process share. These objects do not affect any answer.
 package struct TrialFixture: Sendable {
     static let app: AppID = "birds"
     /// The entitlement that every subscription gives, so that it stays open across changes of
@@ -22,8 +22,8 @@ package struct TrialFixture: Sendable {
     /// Signs for every simulated world. Its signatures are derived from the seed and the document,
     /// so that a trial produces the same bytes each time.
     let authority: SigningAuthority
-    /// The verifier of all trials. They share it, because building the certificate chain for each
-    /// trial would only take time.
+    /// The verifier of all trials. Trials share one verifier, because building the certificate
+    /// chain for each trial would only take time.
     let verifier: Verifier
     let credentials: AppStoreCredentials
     let apps: [AppSettings]

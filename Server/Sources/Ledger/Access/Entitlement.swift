@@ -21,9 +21,9 @@ package enum Entitlement {
 }
 
 extension Timeline {
-    /// The access that this purchase gives through some products. It lasts until the end of the
-    /// consecutive periods paid for any of them. A chain that has changed to another product gives
-    /// no access through the former product.
+    /// The access that this purchase gives through some products. The access lasts until the end of
+    /// the consecutive periods paid for any of them. A chain that has changed to another product
+    /// gives no access through the former product.
     func access(
         through products: Set<ProductID>, at now: Instant, rules: AccessRules
     ) -> Access? {

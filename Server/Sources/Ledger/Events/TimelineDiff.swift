@@ -1,5 +1,5 @@
-/// The changes that follow from the difference between two timelines of one purchase. They have no
-/// order and no status yet.
+/// The changes that follow from the difference between two timelines of one purchase. The changes
+/// have no order and no status yet.
 struct TimelineDiff {
     let before: Timeline
     let after: Timeline

@@ -27,8 +27,8 @@ package struct AliasClaim: Hashable, Sendable {
         case anonymous
         /// An id of a customer whom the app knows as a person.
         case person
-        /// Any other id that is not used yet. It may be the id of a future person, or the account
-        /// token of a purchase.
+        /// Any other id that is not used yet. Such an id may be the id of a future person, or the
+        /// account token of a purchase.
         case unknown
         /// An id that the server made as an account token: every signed transaction contains it.
         case accountToken

@@ -2,8 +2,8 @@
 ///
 /// The strongest evidence is a decision by support, then the account that the app named at the
 /// purchase, then the first device that presented the purchase. A purchase that names a customer
-/// goes to no other customer, even if that customer is not known yet. Otherwise it moves only if
-/// the app's restore policy allows it. Consumables never move once part of them was spent: one
+/// goes to no other customer, even if that customer is not known yet. Any other purchase moves only
+/// if the app's restore policy allows it. Consumables never move once part of them was spent: one
 /// customer would spend what another has bought.
 ///
 /// An anonymous customer is a device whose user has not signed in, not a person. Two anonymous
@@ -256,7 +256,7 @@ package struct OwnershipClaim: Hashable, Sendable {
     // MARK: - Which documents are remembered
 
     /// Whether the document must be remembered if the purchase becomes the claimant's by this
-    /// verdict. If not, the purchase belongs to the claimant independently of later documents:
+    /// verdict. If false, the purchase belongs to the claimant independently of later documents:
     /// because they bought it as a person, or because the purchase names them.
     ///
     /// - Parameter isDocumentNew: whether no customer has presented the document before. A customer

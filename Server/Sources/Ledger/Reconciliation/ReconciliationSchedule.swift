@@ -115,8 +115,8 @@ extension Timeline {
         return max(wanted, history.retryAt ?? wanted)
     }
 
-    /// The subscription period that ends last and may be followed by another. It may be refunded,
-    /// if the App Store continues to charge. A period that never began is not considered.
+    /// The subscription period that ends last and may be followed by another. The period may be
+    /// refunded, if the App Store continues to charge. A period that never began is not considered.
     private var lastPeriod: (period: Period, end: Instant)? {
         let last = periods.last {
             $0.payment.kind == .autoRenewable && $0.payment.until != nil && !$0.isVoid

@@ -48,10 +48,10 @@ extension Timeline.Period {
         return from >= other.from && from < until && !endsApart(from: other)
     }
 
-    /// Whether the two periods end separately. Then this one was bought again, for example after
-    /// all seats were refunded. Ends that differ because of an extension do not count: for a while,
-    /// an extension may be known for only one of the payments. An extension adds whole days, and
-    /// periods that the App Store describes together are extended together.
+    /// Whether the two periods end separately. In this case the later one was bought again, for
+    /// example after all seats were refunded. Ends that differ because of an extension do not
+    /// count: for a while, an extension may be known for only one of the payments. An extension
+    /// adds whole days, and periods that the App Store describes together are extended together.
     private func endsApart(from other: Self) -> Bool {
         guard let until = payment.until, let end = other.payment.until else { return false }
         let difference = max(until, end) - min(until, end)

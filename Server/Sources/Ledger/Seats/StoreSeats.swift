@@ -42,8 +42,8 @@ package struct StoreSeatComparison: Hashable, Sendable {
     package var leftover: [SeatClaim] = []
     /// How many listed claims are not ours.
     package var foreign: Int
-    /// Whether an open claim is missing that was reported only a moment ago. Then the App Store
-    /// must be asked again.
+    /// Whether an open claim is missing that was reported only a moment ago. In this case the App
+    /// Store must be asked again.
     package var isEarly = false
 
     /// The time after an answer about a claim in which the App Store's list may not contain the

@@ -121,8 +121,8 @@ package struct Wallet: Hashable, Sendable {
     package static let amountMax: Int64 = 1_000_000_000_000
 
     /// - Parameters:
-    ///   - payments: the customer's payments. Those for products that credit other currencies are
-    ///     ignored.
+    ///   - payments: the customer's payments. Payments for products that credit other currencies
+    ///     are ignored.
     ///   - bookings: debits and manual credits of this currency.
     package init(
         of currency: CurrencyID, _ payments: [Payment], _ bookings: [Booking],

@@ -124,7 +124,7 @@ extension AppStoreSimulator {
         (phones[deviceID]?.network ?? .online).urlError
     }
 
-    /// Sets errors for calls on a device. They stay until they are replaced.
+    /// Sets errors for calls on a device. These errors stay until they are replaced.
     ///
     /// - Parameter changes: the error of each call that changes; nil removes the error.
     func setFailures(

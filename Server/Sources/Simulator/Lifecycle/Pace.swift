@@ -22,10 +22,10 @@ package enum Pace: Hashable, Sendable {
     /// TestFlight renews every subscription daily, whatever its period.
     package static let testFlight = every(86_400_000)
 
-    /// Apple's table of accelerated times, in seconds. It contains the grace periods that stand for
-    /// 6 days (weekly) and for 16 days. The values are not proportional to the month, so there is
-    /// no formula. Apple documents no grace and retry for three minutes: those values follow the
-    /// pattern of the other rows.
+    /// Apple's table of accelerated times, in seconds. The table contains the grace periods that
+    /// stand for 6 days (weekly) and for 16 days. The values are not proportional to the month, so
+    /// there is no formula. Apple documents no grace and retry for three minutes: those values
+    /// follow the pattern of the other rows.
     private struct Lengths {
         let week: Int64
         let month: Int64

@@ -7,8 +7,8 @@ struct ReversedRefund: Hashable, Sendable {
 }
 
 extension World {
-    /// Maximum number of transactions whose reversed refunds are recorded. Those of further
-    /// transactions are not recorded.
+    /// Maximum number of transactions whose reversed refunds are recorded. Reversed refunds of
+    /// further transactions are not recorded.
     static let reversedRefundsMax = 100_000
     /// Maximum number of reversed refunds of one transaction that are recorded.
     static let reversalsMax = 100

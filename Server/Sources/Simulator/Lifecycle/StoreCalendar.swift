@@ -78,7 +78,7 @@ struct StoreCalendar: Hashable, Sendable {
         let after = offset(atUTC: local + RFC3339.millisecondsPerDay)
         let early = local - before
         // If the offset before the change still applies at `early`, that moment is correct. This
-        // also selects the first of two moments.
+        // check also selects the first of two moments.
         if offset(atUTC: early) == before { return AppStoreDate(milliseconds: early) }
         let late = local - after
         if offset(atUTC: late) == after { return AppStoreDate(milliseconds: late) }

@@ -6,8 +6,8 @@ import X509
 
 /// Reports the revocation status of the whole chain, at the URL that the certificates name.
 ///
-/// Verifiers that check online request the status of the intermediate and of the leaf. They expect
-/// each response to be signed on behalf of the certificate's issuer.
+/// Verifiers that check online request the status of the intermediate and of the leaf. Such
+/// verifiers expect each response to be signed on behalf of the certificate's issuer.
 package struct RevocationResponder: Sendable {
     /// The certificates whose status can be requested.
     package enum Subject: String, Hashable, Sendable, CaseIterable {

@@ -191,7 +191,7 @@ extension ReceiptAuthority {
         self.init(key: key, certificates: chain, transactionCertificate: other)
     }
 
-    /// The input of ``init(stored:)``. It contains the signing key.
+    /// The input of ``init(stored:)``. The input contains the signing key.
     var stored: JSON {
         [
             "leaf_key": .string(Self.base64(Array(key.derRepresentation))),

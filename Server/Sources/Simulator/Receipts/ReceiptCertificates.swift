@@ -3,8 +3,8 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// The certificates of receipts. They use RSA as Apple's do, because receipt readers on devices
-/// know no other algorithm.
+/// The certificates of receipts. The certificates use RSA as Apple's do, because receipt readers on
+/// devices know no other algorithm.
 enum ReceiptCertificates {
     typealias Key = _RSA.Signing.PrivateKey
 

@@ -8,7 +8,7 @@ struct ReceiptEnvelope: Hashable, Sendable {
     var digest: ReceiptDigest
     /// The receipt's payload.
     var content: [UInt8]
-    /// The certificates in DER. That of the signer is first.
+    /// The certificates in DER. The signer's certificate is first.
     var certificates: [[UInt8]]
     var signature: [UInt8]
 

@@ -117,7 +117,8 @@ extension World {
         return chain.id
     }
 
-    /// An organization takes a seat back. It can then assign the seat to another account.
+    /// An organization takes a seat back. The organization can then assign the seat to another
+    /// account.
     mutating func unassignSeat(
         of organization: String, _ productID: String, from name: String,
         in environment: SimulatedEnvironment

@@ -14,7 +14,7 @@ package struct ShopRules: Hashable, Sendable {
     package var failsPurchases = false
     /// Whether the payment of every renewal fails.
     package var renewalsFail = false
-    /// The accounts of each family, by its name. They join when their first device is added.
+    /// The accounts of each family, by its name. An account joins when its first device is added.
     package var families: [String: [String]] = [:]
     package var prices = PriceList()
     /// The products that are sold in seats, with their tiers.

@@ -17,7 +17,8 @@ struct SeededPrime: Hashable, Sendable {
     /// The number in limbs of 64 bits, least significant first.
     let limbs: [UInt64]
 
-    /// The number of odd numbers that are tested after one draw. One in 355 is prime.
+    /// The number of odd numbers that are tested after one draw. About one in 355 of these numbers
+    /// is prime.
     private static let stretch = 4096
     private static let smallPrimesEnd = 4096
     private static let witnesses = [2, 3, 5, 7]

@@ -137,8 +137,8 @@ package struct SigningAuthority: Sendable {
     /// The URL of the OCSP responder that the certificates name. Nil if they name none.
     package var ocspURL: String? { revocationResponder?.url }
 
-    /// The input of ``init(stored:)``. It contains the leaf's signing key; the private keys of root
-    /// and intermediate are discarded after use.
+    /// The input of ``init(stored:)``. The input contains the leaf's signing key; the private keys
+    /// of root and intermediate are discarded after use.
     package var stored: [UInt8] {
         get throws(SigningFailure) {
             let chain = certificates.map { JSON.string(Self.base64($0)) }

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-// A member's subscription follows the purchaser's. It has separate periods, which end when the
-// purchaser's periods end, and goes through the same events.
+// A member's subscription follows the purchaser's. The member's subscription has separate periods,
+// which end when the purchaser's periods end, and goes through the same events.
 
 extension World {
     /// Updates a member's chain to match the purchaser's.

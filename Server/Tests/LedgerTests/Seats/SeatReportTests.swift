@@ -56,7 +56,7 @@ private enum Reported {
     ]
 }
 
-/// Payments of one period that share a line item. Some of the documents do not name it.
+/// Payments of one period that share a line item. Some of the documents do not name the line item.
 @Suite struct SeatReportTests {
     @Test func `in any order, each document describes its own payment`() {
         let expected = Timeline(of: purchase, Reported.all)

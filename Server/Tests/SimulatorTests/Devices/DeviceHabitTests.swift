@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `with a habit, old statuses are listed until the app's next launch`() async throws
+    @Test func `with one habit, old statuses are listed until the app launches again`() async throws
     {
         let stage = try await stage()
         try await stage.buy("pro.monthly", offer: "none")

@@ -138,8 +138,8 @@ import Testing
         return String(decoding: Base64.standard.encode(file), as: UTF8.self)
     }
 
-    /// Returns a receipt of another world under the same root. This world does not know its
-    /// account.
+    /// Returns a receipt of another world under the same root. This world does not know the account
+    /// of that receipt.
     private func foreignReceipt() async throws -> String {
         let stage = try Stage { $0.seed = 77 }
         try await stage.buy("pro.monthly")
