@@ -1,7 +1,7 @@
 /// A day of the Gregorian calendar.
 ///
 /// Ledger has another type for days, because neither module may import the other. The simulator
-/// uses the type here. If one of the two types calculates a day wrongly, the comparison of the
+/// uses this type. If one of the two types calculates a day wrongly, the comparison of the
 /// simulator's results with the server's reveals the mistake.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int

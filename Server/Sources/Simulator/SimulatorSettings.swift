@@ -63,7 +63,7 @@ package struct SimulatorSettings: Sendable {
     /// The digest algorithm of receipt signatures.
     package var receiptDigest = ReceiptDigest.sha256
 
-    /// The shared secret of every app that has not set its own.
+    /// The shared secret of every world whose settings contain no other secret.
     package static let wellKnownSecret = "c0ffee00c0ffee00c0ffee00c0ffee00"
     /// The allowed numbers of grace days.
     package static let graceDaysRange = 0...28

@@ -38,7 +38,8 @@ import Testing
     }
 
     @Test func `the day of the month is counted in the time zone of Los Angeles`() throws {
-        // It is the evening of 30 January there; the UTC date of 31 January would give 1 February.
+        // In Los Angeles it is the evening of 30 January. The UTC date, 31 January, would give
+        // another end.
         #expect(try ends("P1M", from: "2026-01-31T05:00:00Z", 1) == ["2026-03-01T05:00:00.000Z"])
     }
 
@@ -54,7 +55,7 @@ import Testing
     func `a renewal at a skipped time comes an hour later, and at the usual time the month after`()
         throws
     {
-        // 02:30 on 8 March 2026 does not exist there.
+        // 02:30 on 8 March 2026 does not exist in Los Angeles.
         #expect(
             try ends("P1M", from: "2026-02-08T10:30:00Z", 2) == [
                 "2026-03-08T10:30:00.000Z", "2026-04-08T09:30:00.000Z",

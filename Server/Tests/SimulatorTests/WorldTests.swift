@@ -206,7 +206,7 @@ import Testing
         let (before, after) = (try moment(Stage.noon), try moment("2026-01-11T20:00:00Z"))
         try await simulator.advance(to: after)
         #expect(times.withLock { $0 } == [before, after])
-        // Time does not move here, so the function is called only once.
+        // This call does not move time, so the function is called only once.
         try await simulator.advance(to: after)
         #expect(times.withLock { $0 } == [before, after, after])
     }

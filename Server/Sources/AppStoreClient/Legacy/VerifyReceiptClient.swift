@@ -3,8 +3,8 @@ import AppStoreFormats
 /// Makes requests to verifyReceipt, for one app: the legacy way to query the App Store, which needs
 /// a receipt and the app's shared secret, but no key.
 ///
-/// The client never waits or retries. But if the first environment says that the receipt belongs to
-/// the other one, the client asks the other one.
+/// The client never waits or retries. But if the environment that is asked first says that the
+/// receipt belongs to the other environment, the client asks the other environment.
 package struct VerifyReceiptClient: Sendable {
     private let secret: AppSecret
     private let now: @Sendable () -> AppStoreDate
@@ -50,8 +50,8 @@ package struct VerifyReceiptClient: Sendable {
         guard let other = first.verdict.otherStore else {
             return try validated(first, in: environment)
         }
-        // Each environment may say that the receipt belongs to the other one. In this case the
-        // first environment is not asked again.
+        // Each environment may say that the receipt belongs to the other environment. In this case
+        // the first environment is not asked again.
         return try validated(try await post(body, in: other), in: other)
     }
 

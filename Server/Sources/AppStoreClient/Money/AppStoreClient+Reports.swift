@@ -76,8 +76,8 @@ extension AppStoreClient {
         return error.detail.contains("not available yet") ? .notYet : .noSales
     }
 
-    /// Percent-encodes the name of a query parameter: it has brackets, which RFC 3986 does not
-    /// allow there.
+    /// Percent-encodes the name of a query parameter: the name has brackets, which RFC 3986 does
+    /// not allow in a query.
     private static func encodedName(_ name: String) -> String {
         name.reduce(into: "") { text, character in
             switch character {

@@ -9,7 +9,7 @@ package struct TestNotificationStatus: Hashable, Sendable {
 
 extension AppStoreClient {
     /// Asks Apple to send a notification of type TEST: "Request a Test Notification". Each call
-    /// sends one.
+    /// causes one notification.
     ///
     /// - Returns: the token with which to query the delivery status.
     package func sendTestNotification(

@@ -99,7 +99,7 @@ package struct NotificationSummary: WireObject {
 /// A token of a purchase outside the App Store.
 package struct ExternalPurchaseToken: WireObject {
     /// The token's id. The id begins with `SANDBOX` in the sandbox, which is the only sign of the
-    /// environment here.
+    /// environment in this part.
     package var externalPurchaseId: String?
     package var tokenCreationDate: AppStoreDate?
     package var tokenExpirationDate: AppStoreDate?

@@ -1,8 +1,8 @@
 /// One transaction as apps before iOS 7 received it, and as version 1 notifications contained it
 /// until 2021.
 ///
-/// The receipt itself has the same keys, with dashes. `expires_date` contains milliseconds here,
-/// unlike in responses about app receipts.
+/// The receipt itself has the same keys, with dashes. `expires_date` of a transaction receipt
+/// contains milliseconds, unlike in responses about app receipts.
 package struct TransactionReceipt: WireObject {
     package var bundleID: String?
     package var bundleVersion: String?

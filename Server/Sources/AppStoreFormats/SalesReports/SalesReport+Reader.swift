@@ -32,7 +32,7 @@ extension SalesReport {
 /// Reads the rows of a file and the totals after them.
 private struct SalesReportReader<Row: SalesReportRow> {
     let header: SalesReportHeader
-    /// The meaning of each column of the file. Nil for a column without a meaning here.
+    /// The meaning of each column of the file. Nil for a column that is not interpreted.
     let columns: [SalesReportColumn<Row>?]
     var rows: [Row] = []
     var additional: [SalesReportAddition]

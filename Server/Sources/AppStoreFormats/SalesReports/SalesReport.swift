@@ -82,10 +82,10 @@ package protocol SalesReportRow: Hashable, Sendable {
     /// large.
     static func totals(of rows: [Self]) -> [SalesReportTotal]?
     /// The sums of each country and currency, for a file that ends with them. Nil if no file of the
-    /// report does, or if the sums are too large.
+    /// report ends with them, or if the sums are too large.
     static func countrySums(of rows: [Self]) -> SalesReportCountrySums?
     /// The name of the column whose amount, multiplied by the row's count, exceeds
-    /// ``SalesReportCell/productMax``. Nil if no amount does.
+    /// ``SalesReportCell/productMax``. Nil if no amount is that large.
     var uncountableColumn: String? { get }
 }
 

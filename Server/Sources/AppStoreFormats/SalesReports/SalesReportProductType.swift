@@ -55,7 +55,7 @@ package struct SalesReportOffer: OpenEnumeration {
     /// A pay-as-you-go introductory offer in the spelling of sales reports.
     package static let payAsYouGoIntroductory = Self(rawValue: "Pay As You Go Intro Offer")
 
-    /// How the offer is paid. Returns nil if the text does not say.
+    /// How the offer is paid. Returns nil if the text does not name it.
     package var discount: OfferDiscountType? {
         let name = rawValue.lowercased()
         if name.hasPrefix("free trial") { return .freeTrial }
@@ -63,7 +63,7 @@ package struct SalesReportOffer: OpenEnumeration {
         return name.hasPrefix("pay up front") ? .payUpFront : nil
     }
 
-    /// The kind of offer, which only sales reports name. Returns nil if the text does not say.
+    /// The kind of offer, which only sales reports name. Returns nil if the text does not name it.
     package var type: OfferType? {
         let name = rawValue.lowercased()
         if name.contains("intro") { return .introductory }
@@ -124,7 +124,7 @@ package struct SalesReportCancellationReason: OpenEnumeration {
 }
 
 /// Why the proceeds are higher than usual. The rate of the App Store Small Business Program has no
-/// name here: only the amounts show it.
+/// name in reports: only the amounts show it.
 package struct SalesReportProceedsReason: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }

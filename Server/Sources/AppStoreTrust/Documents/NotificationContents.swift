@@ -6,12 +6,12 @@ package struct NotificationContents: Hashable, Sendable {
     package let transaction: Verified<TransactionPayload>?
     /// The renewal info. Nil if the notification has no renewal info, or if the renewal info is
     /// about another chain of renewals than the notification's transaction. Renewal info names no
-    /// bundle, so only the chain shows which app it is for. If Apple contradicts itself here, the
-    /// rest of the notification must remain usable.
+    /// bundle, so only the chain shows which app it is for. If Apple contradicts itself in this
+    /// way, the rest of the notification must remain usable.
     package let renewal: Verified<RenewalPayload>?
     package let appTransaction: Verified<AppTransactionPayload>?
     /// Why this version cannot read some of the documents inside, and what was expected of each.
-    /// These documents are genuine, because the notification is.
+    /// These documents are genuine, because the notification is genuine.
     package let unread: [Refusal]
 }
 

@@ -50,8 +50,8 @@ extension Verifier {
         }
     }
 
-    /// Parses the file of a receipt. A receipt that Xcode signed has its own error, so that the
-    /// sender knows what is wrong.
+    /// Parses the file of a receipt. A receipt that Xcode signed is refused with a separate error,
+    /// so that the sender knows what is wrong.
     private static func envelope(of file: [UInt8]) throws(Refusal) -> ReceiptEnvelope {
         do throws(Refusal) { return try ReceiptEnvelope(parsing: file) } catch {
             guard XcodeReceipt.isXcodeReceipt(file) else { throw error }

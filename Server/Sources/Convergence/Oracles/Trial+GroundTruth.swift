@@ -133,8 +133,8 @@ extension Trial {
         plan.has(.unlistedProducts) && booked.productID == TrialFixture.unlisted.rawValue
     }
 
-    /// Expects that the answer names open purchases that give nothing, because the configuration
-    /// does not list their products.
+    /// Expects that the answer names open purchases that give no entitlement, because the
+    /// configuration does not list their products.
     private func expectUnlistedNamed(
         of name: String, _ books: [TruePurchase], _ state: CustomerState
     ) throws {

@@ -10,7 +10,7 @@ extension Trial {
     private static let purchaser = "purchaser"
     private static let colleagues = ["colleague", "trainee"]
     private static let organization = "acme"
-    /// The products that are sold in seats here.
+    /// The products that this group buys in seats.
     private static let products = ["tiers.silver", "tiers.gold", "weeks.one", "family.monthly"]
     private static let actsMost = 16
     /// The odds that another act follows at the same moment.

@@ -312,7 +312,7 @@ extension Payment {
 
 extension CustomerState {
     /// Whether the answer has a family member as the payer. A notification in the form of 2018 does
-    /// not name the payer: see docs/legacy.md. The response to a receipt does.
+    /// not name the payer: see docs/legacy.md. The response to a receipt names the payer.
     ///
     /// - Parameter now: in milliseconds since 1970.
     fileprivate func isPayerUnknown(of booked: TruePurchase, at now: Int64) -> Bool {

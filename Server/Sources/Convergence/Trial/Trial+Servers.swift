@@ -7,7 +7,7 @@ import Simulator
 import Storage
 import Synchronization
 
-/// One of our servers: a process that may crash and restart with nothing but the database.
+/// One of our servers: a process that may crash, and then restarts with only the database.
 struct Server: Sendable {
     let number: Int
     var process: ServerProcess

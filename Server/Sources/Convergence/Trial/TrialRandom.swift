@@ -1,8 +1,8 @@
 import Ledger
 import Simulator
 
-/// The random number generator of a trial. Each part of a trial has its own, so that leaving out
-/// one part changes nothing in the others.
+/// The random number generator of a trial. Each part of a trial has a separate generator, so that
+/// leaving out one part changes no other part.
 struct TrialRandom: RandomNumberGenerator, Sendable {
     private var random: SplitMix64
 

@@ -40,12 +40,13 @@ extension Timeline {
     /// How far the App Store's clock may be ahead of ours without shutting out a paying customer.
     package static let clockSkewMax = Duration.seconds(300)
 
-    /// The access that this purchase gives at a moment. Returns nil if it gives none by time or
-    /// ownership (consumables, and terms whose length the App Store does not know), or if nothing
-    /// is known yet.
+    /// The access that this purchase gives at a moment. Returns nil if the purchase gives no access
+    /// by time or ownership (consumables, and terms whose length the App Store does not know), or
+    /// if no payment is known yet.
     ///
-    /// A period that covers the moment is open. If none does, the period that began last decides,
-    /// together with the latest renewal info: revoked, grace, retry, ended, or unconfirmed.
+    /// A period that covers the moment is open. If no period covers it, the period that began last
+    /// decides, together with the latest renewal info: revoked, grace, retry, ended, or
+    /// unconfirmed.
     ///
     /// - Parameter products: products that give the same entitlement. A period paid ahead for one
     ///   of them counts like a renewal of the current product.
@@ -248,7 +249,7 @@ extension Timeline {
     }
 
     /// - Parameters:
-    ///   - grace: the end of the grace period, if there was one.
+    ///   - grace: the end of the grace period; nil if there was no grace period.
     ///   - end: when access ended, if there was no grace period.
     private func retrying(
         _ period: Period, graceUntil grace: Instant?, since end: Instant, at now: Instant
@@ -301,7 +302,8 @@ extension Timeline.Period {
     /// The end of the access that the period gives. This is earlier than the period's end if the
     /// payment was revoked. Nil if the access never ends.
     package var openUntil: Instant? {
-        // An upgrade also refunds money, but removes no access: the next period begins there.
+        // An upgrade also refunds money, but removes no access: the next period begins at the
+        // upgrade.
         guard let revocation = payment.revocation, !payment.isReplacedByUpgrade else { return end }
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }

@@ -17,7 +17,7 @@ package enum Reason: Hashable, Sendable {
     case ended(at: Instant, Renewal.Ending?)
     case neverConfirmed(end: Instant, held: Instant)
     /// The payment was refunded. The number is the refunded share in thousandths of a percent; nil
-    /// if the App Store does not say.
+    /// if the App Store does not report it.
     case refunded(at: Instant, Int64?)
     case sharingEnded(at: Instant)
     /// The group or the organization took the seat back.

@@ -159,8 +159,8 @@ extension Wallet {
         spent(of: transaction).map { Self.share($0.amount, of: $0.credited) }
     }
 
-    /// How much of a transaction's credit is spent, and how much it credited. Returns nil if it
-    /// credited nothing.
+    /// How much of a transaction's credit is spent, and how much it credited. Returns nil if the
+    /// transaction credited nothing.
     package func spent(of transaction: TransactionID) -> (amount: Int64, credited: Int64)? {
         var kept: [(transaction: TransactionID, amount: Int64)] = []
         var credited: Int64?

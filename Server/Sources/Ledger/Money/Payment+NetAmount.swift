@@ -24,7 +24,8 @@ extension Payment {
     var paid: Money? { ownership == .purchased ? price : nil }
 
     /// The amount that this customer was charged, regardless of later refunds: nothing if an offer
-    /// makes the period free, or if somebody else pays. Nil if the App Store has not said.
+    /// makes the period free, or if somebody else pays. Nil if the App Store has not reported the
+    /// price.
     package var charge: Money? {
         guard isFree || ownership != .purchased else { return price }
         return price.map { Money(milliunits: 0, currency: $0.currency) }

@@ -41,7 +41,7 @@ package struct AliasClaim: Hashable, Sendable {
         case notProven
     }
 
-    /// Why the two ids are not merged. Nil if they are.
+    /// Why the two ids are not merged. Nil if they are merged.
     package var refusal: Refusal? {
         if isProven { return nil }
         if first == .accountToken || second == .accountToken { return .notProven }

@@ -5,8 +5,8 @@ extension OwnershipClaim {
         case keep
         /// The purchase moves to the customer who presented it last.
         case transfer
-        /// The purchase moves to the customer who presents it if it no longer gives its owner
-        /// access.
+        /// If the purchase no longer gives its owner access, it moves to the customer who presents
+        /// it.
         case transferIfInactive = "transfer_if_inactive"
         /// The owner and the claimant both have the purchase.
         case share

@@ -8,7 +8,7 @@
 ///
 /// An anonymous customer is a device whose user has not signed in, not a person. Two anonymous
 /// customers that present one purchase are devices of one store account, so both have it. A person
-/// who restores it becomes its owner.
+/// who restores the purchase becomes its owner.
 ///
 /// Anyone may have a copy of a document, but only a device of the store account gets a newer
 /// document. So the newer document wins between a person and an anonymous customer. A person who
@@ -26,7 +26,7 @@ package struct OwnershipClaim: Hashable, Sendable {
     package var claimant: CustomerID?
     /// Whether all ids of the claimant are anonymous.
     package var isClaimantAnonymous = false
-    /// Why the device presents the purchase. Nil if the app does not say.
+    /// Why the device presents the purchase. Nil if the app does not name the intent.
     package var intent: Intent?
     /// Whether the claimant already has a share in the purchase.
     package var isShared: Bool

@@ -4,7 +4,7 @@ package struct AppPurchase: Hashable, Sendable {
     package var transaction: TransactionID
     package var from: Instant
     /// The first version that the account got: a build number, or on a Mac the version that people
-    /// see. Nil if the App Store does not say.
+    /// see. Nil if the App Store does not report it.
     package var version: String?
     package var isOnMac: Bool
 

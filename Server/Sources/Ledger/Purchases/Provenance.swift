@@ -213,8 +213,8 @@ extension Payment: Mergeable {
         return plain.canonicalOrder
     }
 
-    /// The rank of the offer among statements: a named offer says more than an unnamed one, and an
-    /// unnamed one says more than none.
+    /// The rank of the offer among statements: an offer with a name says more than an offer without
+    /// a name, which says more than no offer.
     private var offerRank: [String] {
         let rank = offer.map { $0.id == nil ? "1" : "2" } ?? "0"
         return [rank, offer?.kind.rawValue ?? "", offer?.id ?? "", terms.rawValue]

@@ -2,7 +2,7 @@
 
 extension Timeline {
     /// The first moment after the last report at which the status changes without new facts.
-    /// Returns nil if it never does.
+    /// Returns nil if it never changes without new facts.
     package func nextTransition(after told: ReportedState, rules: AccessRules = AccessRules())
         -> Instant?
     {

@@ -80,7 +80,7 @@ extension [Timeline.Copy] {
         return copies.sorted { $0.payment.transaction < $1.payment.transaction }
     }
 
-    /// How the purchase was revoked. Nil if it was not revoked, or no longer is.
+    /// How the purchase was revoked. Nil if it was not revoked, or is no longer revoked.
     ///
     /// A refund that names any copy revokes every copy that existed when the refund was made. Two
     /// things undo it: a later document in which a revoked copy is no longer revoked, and a copy

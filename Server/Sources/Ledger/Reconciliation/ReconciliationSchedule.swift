@@ -3,8 +3,8 @@
 package struct CheckHistory: Hashable, Sendable {
     /// When we first learned of the purchase.
     package var knownAt: Instant
-    /// When the App Store last responded. Nil if it never did; then the purchase's history is not
-    /// known either.
+    /// When the App Store last responded. Nil if the App Store has never responded; the purchase's
+    /// history is then not known.
     package var askedAt: Instant?
     /// When the latest check failed. Nil if no check has failed since the last success.
     package var failedAt: Instant?

@@ -49,7 +49,8 @@ extension Timeline {
         return view
     }
 
-    /// The purchase whose documents describe this one: for a member, the purchaser's purchase.
+    /// The purchase whose documents describe this timeline: for a member of a group, the
+    /// purchaser's purchase.
     package var payingPurchase: PurchaseID { seat?.purchase ?? purchase }
 }
 

@@ -3,8 +3,8 @@
 //
 // Claims are ranked by the moment they began. As many claims are held as there are seats besides
 // the purchaser's own, and the others wait. Nothing is written when seats become fewer, so the
-// order in which documents arrive does not matter, and a waiting member gets a seat as soon as
-// there is one.
+// order in which documents arrive does not matter, and a waiting member gets a seat as soon as a
+// seat is free.
 
 /// One person's claim on a seat of somebody else's subscription.
 package struct SeatClaim: Hashable, Sendable {
@@ -82,7 +82,8 @@ package struct SeatClaimID: TextIdentifier {
 
 /// Who has the seats of one purchase at one moment.
 package struct SeatRoster: Hashable, Sendable {
-    /// The number of seats for members: one less than were bought, because the purchaser has one.
+    /// The number of seats for members: one less than the number that was bought, because the
+    /// purchaser has one seat.
     package var capacity: Int
     /// The open claims, in the order in which they get seats.
     package var claims: [SeatClaim]

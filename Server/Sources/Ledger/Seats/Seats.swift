@@ -1,7 +1,7 @@
 /// The seats of one payment for a subscription (Apple: a multiseat purchase).
 package struct Seats: Hashable, Sendable {
-    /// What the seats cost, sorted by price and number. Empty if the App Store does not say, or if
-    /// its numbers do not add up.
+    /// What the seats cost, sorted by price and number. Empty if the App Store does not report the
+    /// prices, or if its numbers do not add up.
     package var tiers: [Tier]
     /// How many of the seats were refunded.
     package var refunded: Int

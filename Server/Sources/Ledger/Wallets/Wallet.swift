@@ -64,8 +64,8 @@ package struct WalletRules: Hashable, Sendable {
 
     package var allCurrencies: Set<CurrencyID> { Set(credits.values.flatMap(\.keys)) }
 
-    /// How much one unit of a payment's product credits to a currency. Returns nil if it credits
-    /// nothing, or if it is not a consumable.
+    /// How much one unit of a payment's product credits to a currency. Returns nil if the product
+    /// credits nothing to the currency, or if it is not a consumable.
     fileprivate func credit(by payment: Payment, to currency: CurrencyID) -> Int64? {
         payment.kind == .consumable ? credits[payment.product]?[currency] : nil
     }
@@ -117,7 +117,7 @@ package struct Wallet: Hashable, Sendable {
     }
 
     /// The maximum amount that one purchase credits, and the maximum of one debit or manual credit:
-    /// any realistic number of them stays far from the limits of Int64.
+    /// the sum of any realistic number of such amounts stays far from the limits of Int64.
     package static let amountMax: Int64 = 1_000_000_000_000
 
     /// - Parameters:

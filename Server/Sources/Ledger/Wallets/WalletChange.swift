@@ -9,7 +9,7 @@ package struct WalletChange: Hashable, Sendable {
     package var after: Int64
     /// The id of the debit, if the change is a debit.
     package var debit: BookingID?
-    /// The id of the manual credit, if the change is one.
+    /// The id of the manual credit, if the change is a manual credit.
     package var credit: BookingID?
     /// The reason of a debit or a manual credit, and the caller's idempotency key.
     package var reason: String?

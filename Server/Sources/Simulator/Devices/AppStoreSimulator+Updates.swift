@@ -48,8 +48,8 @@ extension AppStoreSimulator {
     }
 
     /// The transactions that an app learns of when it starts, oldest first: those that the app has
-    /// not finished; those that have changed since they were announced here; and those that were
-    /// never announced here and are newer than the sign-in on this device.
+    /// not finished; those that have changed since they were announced on this device; and those
+    /// that were never announced on it and are newer than the sign-in on this device.
     private func news(on device: Device) -> [StoreTransaction] {
         let announced = phones[device.id]?.announced ?? [:]
         return known(on: device.id).transactions(of: device.account).filter { transaction in

@@ -29,7 +29,8 @@ struct UpdateListeners: Sendable {
         /// The number of the newest event that is no longer stored.
         var floor: Int64
         var kept: [ServerSentEvent] = []
-        /// The events that happened while the device had no network. Nil if it has one.
+        /// The events that happened while the device had no network. Nil while the device has a
+        /// network.
         var held: [ServerSentEvent]?
         var listeners: [Listener] = []
     }

@@ -8,7 +8,7 @@ package struct GroundTruth: Hashable, Sendable {
     package var purchases: [TruePurchase]
     /// Orders that wait for a decision, oldest first.
     package var pending: [TruePendingOrder] = []
-    /// The account's family, if it is in one.
+    /// The account's family. Nil if the account is in no family.
     package var family: TrueFamily?
     /// Seats that an app's server has claimed for the account.
     package var claimedSeats: [TrueClaimedSeat] = []
@@ -59,7 +59,7 @@ package struct TruePurchase: Hashable, Sendable {
     /// When a period begins that is paid for and has not begun. Nil if there is no such period.
     package var nextBegins: AppStoreDate?
     package var ownership = OwnershipType.purchased
-    /// The state of a twelve-month commitment. Nil without one.
+    /// The state of a twelve-month commitment. Nil without a commitment.
     package var commitment: TrueCommitment?
     /// A higher price that was announced to the customer and is not paid yet.
     package var priceRise: PriceRise?

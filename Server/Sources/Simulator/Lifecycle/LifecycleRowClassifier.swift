@@ -27,7 +27,7 @@ struct LifecycleRowClassifier {
         }
     }
 
-    /// Whether the event is about seats, or about who has one. The table has no rows for these.
+    /// Whether the event is about seats, or about who has a seat. The table has no rows for these.
     private var isAboutSeats: Bool {
         transaction.ownership == .assigned
             || [.increaseQuantity, .decreaseQuantity, .seats].contains(subtype)

@@ -70,7 +70,7 @@ struct DeliveryQueue: Sendable {
     private var oldest = 0
     private var queue = DueQueue<ScheduledAttempt>()
     /// A notification that waits until the next one overtakes it. The wait has a limit, because
-    /// there may be no next one.
+    /// perhaps no other notification follows.
     private var held: (number: Int, until: AppStoreDate)?
     let stopsRetryingAt400: Bool
 
@@ -161,7 +161,7 @@ struct DeliveryQueue: Sendable {
     }
 
     /// Posts the held notification after a later one. Only one notification is held at a time: if a
-    /// second one would be held, it is posted, and the first one after it.
+    /// second notification would be held, it is posted at once, and the first one after it.
     private mutating func releaseHeld(after number: Int, at now: AppStoreDate) {
         guard let held, held.number != number else { return }
         queue.add(ScheduledAttempt(number: held.number, attempt: 1), due: now)

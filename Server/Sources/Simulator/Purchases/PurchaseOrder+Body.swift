@@ -27,7 +27,7 @@ extension PurchaseOrder {
         .init("at", "string", "A later time of the purchase, to which the clock moves."),
     ]
 
-    /// What the customer does with the sheet. Nil if the body does not say.
+    /// What the customer does with the sheet. Nil if the body does not contain a choice.
     static func choice(_ body: RequestBody) throws(SimulatorProblem) -> Choice? {
         guard let word = try body.string("choice") else { return nil }
         guard let choice = Choice(rawValue: word) else {

@@ -81,8 +81,8 @@ extension AppStoreSimulator {
 
     /// An organization assigns a seat, or takes it back.
     ///
-    /// - Parameter seats: the number of seats that it buys with the first one; nil for the usual
-    ///   number.
+    /// - Parameter seats: the number of seats that the organization buys when it assigns its first
+    ///   seat; nil for the usual number.
     package func changeOrganization(
         _ name: String, _ verb: OrganizationVerb, _ productID: String, account: String,
         in environment: SimulatedEnvironment = .production, seats: Int64? = nil

@@ -60,8 +60,8 @@ extension World {
 
     // MARK: - Organizations
 
-    /// The number of seats that an organization buys with the first one, unless the request names a
-    /// number.
+    /// The number of seats that an organization buys when it assigns its first seat, unless the
+    /// request names a number.
     static let organizationSeats: Int64 = 100
 
     /// An organization assigns a seat. Apps do not get the organization's transaction, only the

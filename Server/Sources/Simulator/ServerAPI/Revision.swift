@@ -15,7 +15,7 @@ struct Revision: Hashable, Comparable, Sendable {
         self.start = start
     }
 
-    /// Parses a revision. Returns nil if the text does not have the form of one.
+    /// Parses a revision. Returns nil if the text does not have the form of a revision.
     init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { Int64($0) }
@@ -90,9 +90,10 @@ struct TransactionPage: Sendable {
 /// When each transaction was last observed to change.
 ///
 /// The world does not store the time of each change. While a virtual clock stands still, many
-/// changes have the same time; a client that reads between two of them would miss the later one.
-/// Therefore positions are assigned when a list is read: a transaction that is new or changed gets
-/// the time of its change, but later than all positions assigned to its account before.
+/// changes have the same time; a client that reads between two such changes would miss the later
+/// change. Therefore positions are assigned when a list is read: a transaction that is new or
+/// changed gets the time of its change, but later than all positions assigned to its account
+/// before.
 struct ChangeTracker: Sendable {
     private struct Seen {
         let payload: TransactionPayload

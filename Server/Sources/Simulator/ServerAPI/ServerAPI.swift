@@ -16,8 +16,8 @@ struct ServerAPI: Sendable {
 // through `process(_:)`.
 
 extension AppStoreSimulator {
-    /// The response to a request, as Apple would give it. Logs why a token is refused, which
-    /// Apple's response does not say.
+    /// The response to a request, as Apple would give it. Logs why a token is refused, because
+    /// Apple's response does not contain the reason.
     func process(_ request: APIRequest) async -> APIResponse {
         let answer = await unloggedResponse(request)
         logCall(request, answer)

@@ -55,8 +55,8 @@ extension Response {
     fileprivate init(_ answer: APIResponse) {
         let bytes = answer.body?.bytes ?? []
         var headers = HTTPFields()
-        // Without a charset: Apple's Python client reads an error's code only if the type is
-        // exactly this one.
+        // The type has no charset, because Apple's Python client reads an error's code only if the
+        // type is exactly this one.
         if answer.body != nil { headers[.contentType] = "application/json" }
         headers[.contentLength] = String(bytes.count)
         if let retryAfter = answer.retryAfter {

@@ -2,7 +2,7 @@ import AppStoreFormats
 import HTTPTypes
 import Hummingbird
 
-// Apple's own paths, and the route that sets the next responses there.
+// Apple's own paths, and the route that sets the next responses at these paths.
 
 /// A response that verifyReceipt returns once, whatever the request.
 struct OrderedStatus: Hashable, Sendable {

@@ -155,8 +155,8 @@ extension World {
         for member in family.members { scheduleSharingOfAll(of: member) }
     }
 
-    /// Removes an account from its family. The account loses what the others share, and they lose
-    /// what the account shares.
+    /// Removes an account from its family. The account loses what the other members share, and
+    /// these members lose what the account shares.
     mutating func leave(_ name: String, _ account: Account.Key) throws(SimulatorProblem) {
         let key = Family.Key(name: name, environment: account.environment)
         guard var family = families[key], accounts[account]?.family == key else {

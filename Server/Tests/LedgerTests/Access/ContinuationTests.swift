@@ -199,7 +199,7 @@ private struct Row {
             withdrawnAt: end + .days(2))
         let status = EntitlementStatus.strongest(access, [grant], at: now)
         #expect(status?.state == .retry && status?.purchase == purchase)
-        // Open access takes precedence here as well.
+        // Open access takes precedence over shut access, as for purchases.
         let open = Grant(id: "h", entitlement: "premium", from: end, until: nil, reason: "")
         #expect(EntitlementStatus.strongest(access, [grant, open], at: now)?.state == .granted)
     }

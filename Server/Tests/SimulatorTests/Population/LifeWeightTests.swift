@@ -215,8 +215,8 @@ import Testing
     }
 }
 
-// An act contains a function, so plans are compared by their descriptions. Acts that differ only
-// in what is not described, such as the reason of a refund, are equal here.
+// An act contains a function, so plans are compared by their descriptions. Acts count as equal if
+// they differ only in parts that are not described, such as the reason of a refund.
 
 extension SubscriptionAct: Equatable {
     public static func == (one: Self, other: Self) -> Bool {
