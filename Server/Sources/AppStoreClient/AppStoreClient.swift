@@ -22,7 +22,7 @@ package struct AppStoreClient: Sendable {
     ///   - now: the clock for signing tokens and measuring rate limits.
     ///   - pacing: consulted before each call.
     ///   - send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``. An
-    ///     error that it throws counts as the App Store being unavailable, unless it is an
+    ///     error that `send` throws counts as the App Store being unavailable, unless it is an
     ///     ``AppStoreFailure``.
     package init(
         _ credentials: AppStoreCredentials, now: @escaping @Sendable () -> AppStoreDate,

@@ -164,7 +164,8 @@ package struct Renewal: Hashable, Sendable {
     package var renewsAt: Instant?
     /// The price of all seats of the next period together.
     package var price: Money?
-    /// The number of people for whom the next period is. Nil if the App Store does not report it.
+    /// The number of people for whom the next period will be paid. Nil if the App Store does not
+    /// report it.
     package var seats: Int?
     /// The offer of the next period.
     package var offer: Offer?

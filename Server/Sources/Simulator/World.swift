@@ -3,8 +3,8 @@ import AppStoreFormats
 /// A simulated App Store: who bought what, and what follows from it as time passes.
 ///
 /// The world reads no clock, waits for nothing and sends nothing: every change receives the current
-/// moment and returns the notifications to send. What happens, and when, is written from Apple's
-/// documentation and independent of the server under test.
+/// moment and returns the notifications to send. The rules of what happens, and when, are written
+/// from Apple's documentation, independently of the server under test.
 struct World: Sendable {
     /// Maximum number of devices in one world.
     static let devicesMax = 100_000

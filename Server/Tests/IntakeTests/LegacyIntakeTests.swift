@@ -206,7 +206,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             (3, .autoRenewable),
             (4, .nonConsumable), (77, .unknown),
         ] as [(Int64, ProductKind)])
-    func `an app receipt says of what kind a product is`(number: Int64, kind: ProductKind) throws {
+    func `an app receipt names the kind of each product`(number: Int64, kind: ProductKind) throws {
         let purchase = InAppReceipt(attributes: [
             .text(Field.transactionID, "2"), .text(Field.originalTransactionID, "1"),
             .text(Field.productID, "gems"), .integer(Field.kind, number),

@@ -73,7 +73,7 @@ extension OwnershipClaim.Verdict {
             claim.verdict(under: .share, sharing: .init(most: 2)) == .refuse(.sharedWithMost))
         claim.documentAge = .days(30) + .milliseconds(1)
         #expect(claim.verdict(under: .share) == .refuse(.documentTooOld))
-        // A document of a clock that is slightly ahead of ours counts as new.
+        // A document counts as new if its signer's clock is slightly ahead of ours.
         claim.documentAge = .seconds(-60)
         #expect(claim.verdict(under: .share) == .share)
         claim.documentAge = nil

@@ -190,8 +190,8 @@ import Testing
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")
-        // The next period is charged early and then replaced: the new product's period ends when it
-        // would begin.
+        // The next period is charged early and then replaced: the new product's period ends when
+        // the replaced period would begin.
         try await stage.simulator.change(id, .renewNow)
         try await stage.simulator.change(id, .changeProduct("premium.monthly"))
         try await stage.simulator.change(id, .failBilling)

@@ -13,7 +13,7 @@ package struct VerifyReceiptClient: Sendable {
     private static let path = "/verifyReceipt"
 
     /// - Parameter send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``
-    ///   with ``AppStoreHosts/appleReceipts``. An error that it throws counts as the App Store
+    ///   with ``AppStoreHosts/appleReceipts``. An error that `send` throws counts as the App Store
     ///   being unavailable, unless it is an ``AppStoreFailure``.
     package init(
         _ secret: AppSecret, now: @escaping @Sendable () -> AppStoreDate,

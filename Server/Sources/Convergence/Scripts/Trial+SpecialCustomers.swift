@@ -94,7 +94,8 @@ extension Trial {
 
     // MARK: - Expectations
 
-    /// Purchases without the consumables of erased customers, which have no owner.
+    /// Purchases without the consumables of erased customers, because these consumables have no
+    /// owner.
     func creditable(_ books: [TruePurchase]) -> [TruePurchase] {
         books.filter { !usedUp.contains($0.originalTransactionID) }
     }

@@ -70,9 +70,9 @@ package struct OwnershipClaim: Hashable, Sendable {
             self.isBlocked = isBlocked
         }
 
-        /// Whether someone with a copy of a document could have got the purchase in the same way.
-        /// This is true if the owner is a person whose only evidence is a document that was signed
-        /// before the purchase became the owner's.
+        /// Whether someone with a copy of a document could have got the purchase in the same way as
+        /// the owner. This is true if the owner is a person whose only evidence is a document that
+        /// was signed before the purchase became the owner's.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
         /// An age: a document that is younger was signed after the purchase became the owner's, by

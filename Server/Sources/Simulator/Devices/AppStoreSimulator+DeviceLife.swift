@@ -19,7 +19,7 @@ extension AppStoreSimulator {
     }
 
     /// Installs, updates or replaces the app on a device. The app is launched again after each of
-    /// these.
+    /// these changes.
     func changeApp(_ change: AppChange, on deviceID: String) async throws {
         let (device, _) = try await perform { world, now throws(SimulatorProblem) in
             (try world.changeApp(change, on: deviceID, at: now), [])

@@ -105,7 +105,8 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Adds a StoreKit message that no subscription causes to the waiting messages of a device.
+    /// Adds a message to the StoreKit messages that wait on a device. No subscription causes this
+    /// message.
     func order(
         message reason: StoreMessage.Reason, on deviceID: String
     ) throws(SimulatorProblem) {

@@ -69,7 +69,7 @@ extension ReportedPurchase {
     }
 
     /// The stage of trouble, grace or retry, in which the subscription was just before a moment.
-    /// Nil for none.
+    /// Nil if it was in neither stage.
     private func stage(before moment: AppStoreDate) -> ChainStep.Stage? {
         switch history.steps.last(where: { $0.at < moment })?.stage {
         case .grace: .grace

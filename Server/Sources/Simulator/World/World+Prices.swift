@@ -88,7 +88,7 @@ extension World {
         }
     }
 
-    /// Removes the product that a subscription renews to from sale, for everybody.
+    /// Withdraws the product of a subscription's next period from sale, for everybody.
     mutating func removeFromSale(_ id: String) throws(SimulatorProblem) -> [NotificationDraft] {
         withdraw(try running(id).upcomingProduct.value.id)
         return []

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct SplitMix64Tests {
-    @Test func `the random numbers are those of the reference implementation`() {
+    @Test func `SplitMix64 gives the random numbers of its reference implementation`() {
         var random = SplitMix64(seed: 1_234_567)
         let expected: [UInt64] = [
             6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,

@@ -209,7 +209,7 @@ import Testing
         #expect(revoked.revocationDate == stage.simulator.clock.now)
     }
 
-    @Test func `48, 44: a non-consumable is shared, and a refund revokes it`() async throws {
+    @Test func `rows 48 and 44: a non-consumable is shared, and a refund revokes it`() async throws {
         let stage = try await household(["anna", "ben"])
         let id = try await stage.buy("book").transactionID
         try await stage.simulator.change(transaction: id, .refund())
@@ -226,7 +226,7 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "ben").purchases[0].isOpen == false)
     }
 
-    @Test func `44: sharing stops for all members, or for the named one`() async throws {
+    @Test func `row 44: sharing stops for all members, or for the named one`() async throws {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         let bens = try await stage.simulator.groundTruth(of: "ben").purchases[0]
