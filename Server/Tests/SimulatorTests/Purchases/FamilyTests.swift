@@ -209,7 +209,7 @@ import Testing
         #expect(revoked.revocationDate == stage.simulator.clock.now)
     }
 
-    @Test func `rows 48 and 44: a non-consumable is shared, and a refund revokes it`() async throws {
+    @Test func `rows 48, 44: a non-consumable is shared, and a refund revokes it`() async throws {
         let stage = try await household(["anna", "ben"])
         let id = try await stage.buy("book").transactionID
         try await stage.simulator.change(transaction: id, .refund())
