@@ -39,7 +39,7 @@ package struct CivilDate: Hashable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The same day of a later month. If that month has no such day, its last day.
+    /// The same day of a later month, or the last day of that month if it has no such day.
     package func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)
@@ -49,8 +49,8 @@ package struct CivilDate: Hashable {
         return CivilDate(year: first.year, month: first.month, day: min(day, length))
     }
 
-    /// The day since 1970-01-01, and the milliseconds since its beginning, of a moment in
-    /// milliseconds since 1970-01-01.
+    /// Converts milliseconds since 1970-01-01 to the number of whole days and the rest in
+    /// milliseconds.
     package static func dayAndRest(of milliseconds: Int64) -> (day: Int64, rest: Int64) {
         floorDivide(milliseconds, by: dayMilliseconds)
     }

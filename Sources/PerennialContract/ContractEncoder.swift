@@ -1,5 +1,5 @@
-/// Encodes answers as JSON: members in the order in which their types declare them, nil as an
-/// explicit null, and slashes without escapes. Dictionaries with text as keys are sorted by key.
+/// Encodes answers as JSON. Members are in the order in which their types declare them, nil is an
+/// explicit null, and slashes have no escapes. Dictionaries with text as keys are sorted by key.
 ///
 /// Requests of clients are different: like `JSONEncoder`, they leave out nil members.
 public struct ContractEncoder: Sendable {
@@ -16,15 +16,15 @@ public struct ContractEncoder: Sendable {
         return isIndented ? Self.indented(text.bytes) : text.bytes
     }
 
-    /// Indents JSON by two spaces for each level. The values stay the same.
+    /// Returns the same JSON, with each level indented by two spaces.
     ///
-    /// - Parameter json: assumed to be valid JSON, in one line or indented in any way.
+    /// - Parameter json: valid JSON, on one line or indented in any way.
     public static func indented(_ json: some Sequence<UInt8>) -> [UInt8] {
         IndentedJSON.bytes(of: json)
     }
 }
 
-/// The encoder that is passed to one value. The bytes are written at once, without a tree.
+/// The encoder for one value. It writes the bytes at once, without building a tree.
 ///
 /// `codingPath` is always empty, because maintaining it would take longer than writing.
 private struct ValueEncoder: Encoder {
@@ -66,8 +66,8 @@ extension JSONText {
         }
     }
 
-    /// The cast takes as long as writing a small value, so only values as large as a dictionary are
-    /// cast.
+    /// Returns the value as a dictionary with text as keys, or nil. The cast takes as long as
+    /// writing a small value, so only values as large as a dictionary are cast.
     private func dictionary<Value>(_ value: Value) -> (any StringKeyed)? {
         guard MemoryLayout<Value>.size == MemoryLayout<[String: Bool]>.size else { return nil }
         return value as? any StringKeyed

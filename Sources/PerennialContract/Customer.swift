@@ -1,7 +1,7 @@
 /// A customer: what they have access to and why, and what they bought.
 ///
-/// `entitlements` does not contain an entitlement that the customer never had. An entitlement that
-/// ended is present, with `active` false.
+/// `entitlements` does not contain an entitlement that the customer never had. An ended entitlement
+/// is present, with `active` false.
 public struct Customer: Hashable, Sendable, Codable {
     public var customerID: String
     /// Other ids of the same customer.
@@ -17,11 +17,12 @@ public struct Customer: Hashable, Sendable, Codable {
     /// The owner of each purchase that the customer has, except consumables, and of each purchase
     /// that the request posted.
     public var purchases: [PurchaseVerdict]
-    /// Products of the customer's purchases that the server's configuration does not list. They
-    /// give no access, although the customer may have paid for them. Nil if there are none.
+    /// The products of the customer's purchases that the server's configuration does not list. Such
+    /// purchases give no access, although the customer may have paid for them. Nil if all products
+    /// are listed.
     public var unlistedProducts: [UnlistedProduct]?
-    /// The result for each document that the request posted. Nil if it posted none, or had no
-    /// `intent`.
+    /// The result for each document that the request posted. Nil if the request posted no document,
+    /// or had no `intent`.
     public var outcomes: [DocumentOutcome]?
     /// The UUID to set as `appAccountToken` when the customer buys. Nil if the customer has none:
     /// see `POST /v1/customers/{id}/account_token`.

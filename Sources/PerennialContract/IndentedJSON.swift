@@ -1,4 +1,4 @@
-/// Indents JSON for people: the same values in the same order, two spaces for each level.
+/// Indents JSON for people: two spaces for each level. The values and their order stay the same.
 enum IndentedJSON {
     static func bytes(of json: some Sequence<UInt8>) -> [UInt8] {
         var indenter = Indenter()

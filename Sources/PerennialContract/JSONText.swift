@@ -1,11 +1,11 @@
 /// JSON text that is written value by value, for answers that are sent thousands of times a second.
 ///
-/// A class, because the containers of an encoder share it. Only they refer to it, and none of its
-/// methods calls them back while it changes. So exclusive access need not be checked at run time,
-/// which would take about as long as the rest of the encoding.
+/// A class, because the containers of an encoder share it. Only these containers refer to the
+/// object, and none of its methods calls them back while it changes. So exclusive access need not
+/// be checked at run time: the check would take about as long as the rest of the encoding.
 final class JSONText {
-    /// The initial size: that of an answer about a customer with two purchases. The memory grows if
-    /// more is written.
+    /// The initial size in bytes, which is enough for a customer with two purchases. The memory
+    /// grows if the text is longer.
     private static let usualBytes = 2048
 
     @exclusivity(unchecked) private var start = UnsafeMutableRawPointer.allocate(
@@ -28,8 +28,8 @@ final class JSONText {
     /// The bytes that have been written.
     var bytes: [UInt8] { Array(UnsafeRawBufferPointer(start: start, count: count)) }
 
-    /// Opens an object or an array at a depth. If the value at that depth has opened one already,
-    /// closes what is open within it instead.
+    /// Opens an object or an array at a depth. If the value at that depth has already opened one,
+    /// only closes the brackets within it.
     func open(_ bracket: Bracket, below depth: Int) {
         if brackets.count > depth { return close(to: depth + 1) }
         writeByte(bracket == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
@@ -86,8 +86,8 @@ final class JSONText {
         writeByte(UInt8(ascii: "\""))
     }
 
-    /// Whether no byte needs an escape. Written without a branch, so that the processor compares
-    /// many bytes at once.
+    /// Whether no byte needs an escape. The loop has no branch, so that the processor compares many
+    /// bytes at once.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var odd: UInt8 = 0
         for byte in bytes {

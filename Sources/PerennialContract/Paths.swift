@@ -4,7 +4,7 @@ public struct Paths: Sendable {
 
     public static let notifications = "/apple/notifications"
     /// The path that replaces Apple's verifyReceipt endpoint of production.
-    /// ``sandboxVerifyReceipt`` replaces the sandbox's.
+    /// ``sandboxVerifyReceipt`` replaces the endpoint of the sandbox.
     public static let verifyReceipt = "/verifyReceipt"
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"

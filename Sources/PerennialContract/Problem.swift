@@ -6,7 +6,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var title: String
     /// The HTTP status.
     public var status: Int
-    /// Details of what was found. Nil if none would help the client.
+    /// Details of what was found. Nil if no details would help the client.
     public var detail: String?
     /// The code, for programs. A code never changes its meaning.
     public var code: ProblemCode
@@ -16,8 +16,8 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var requestID: String?
     /// The result for each document of a posting that was refused. Nil for other problems.
     public var outcomes: [DocumentOutcome]?
-    /// The customer after a posting that left a purchase with another customer. The facts in the
-    /// documents are recorded nevertheless. Nil for other problems.
+    /// The customer after a posting that left a purchase with another customer. The server has
+    /// recorded the facts in the documents nevertheless. Nil for other problems.
     public var customer: Customer?
     /// The server's time when it answered. Nil in responses of earlier versions.
     public var serverTime: Timestamp?

@@ -7,8 +7,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     public static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
 
-    /// Parses RFC 3339 with any offset and any number of decimals. Digits beyond milliseconds are
-    /// cut off. Returns nil for anything else, including a day that the month does not have.
+    /// Parses RFC 3339 with any offset and any number of decimals. Digits after the milliseconds
+    /// are cut off. Returns nil for any other text, and for a day that the month does not have.
     public init?(_ text: some StringProtocol) {
         var rest = Substring(text)
         guard let year = rest.scanNumber(digits: 4), rest.scan("-"),

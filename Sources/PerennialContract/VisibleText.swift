@@ -1,5 +1,5 @@
 /// Text for people in which every character is visible: an invisible character is written as its
-/// number, such as `[U+200B]`. So two different ids look different, and each can be typed.
+/// number, such as `[U+200B]`. So two different ids look different, and a person can type each id.
 public struct VisibleText: Sendable {
     private init() {}
 
@@ -54,7 +54,8 @@ public struct VisibleText: Sendable {
             .paragraphSeparator, .spaceSeparator:
             return true
         default:
-            // A Braille pattern without a dot has the same category as those with dots.
+            // A Braille pattern without a dot is blank, but has the same category as patterns with
+            // dots.
             return scalar.properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
         }
     }
@@ -79,7 +80,7 @@ public struct VisibleText: Sendable {
     }
 
     /// The character whose number in brackets begins here, and the length of the text from bracket
-    /// to bracket in characters. Nil if none begins here.
+    /// to bracket in characters. Nil if no such number begins here.
     private static func beginsNumber(
         _ scalars: ArraySlice<Unicode.Scalar>
     ) -> (scalar: Unicode.Scalar, count: Int)? {

@@ -1,4 +1,4 @@
-/// The state of access, in one word.
+/// The state of an entitlement's or a purchase's access, in one word.
 public struct AccessState: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

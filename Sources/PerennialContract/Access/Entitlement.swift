@@ -1,8 +1,8 @@
 /// An entitlement that products give, such as `pro`: whether it is active, until when, and why.
 public struct Entitlement: Hashable, Sendable, Codable {
     public var active: Bool
-    /// If the entitlement is active: when it ends if nothing else happens; nil if it never ends. If
-    /// it is not active: when it ended.
+    /// If the entitlement is active: when access ends if nothing else happens, or nil if access
+    /// never ends. If the entitlement is not active: when access ended.
     public var until: Timestamp?
     public var state: AccessState
     /// Why the entitlement is active or not, in one sentence for people.

@@ -7,8 +7,8 @@ public struct ConsumptionRequest: Hashable, Sendable, Codable {
     /// Whether the customer could try the product before buying it. If nil, the configured value
     /// applies.
     public var sampleContentProvided: Bool?
-    /// How single purchases were delivered and used. Earlier reports about purchases that are left
-    /// out stay valid.
+    /// How single purchases were delivered and used. For purchases that the list does not contain,
+    /// earlier reports stay valid.
     public var purchases: [PurchaseUse]?
 
     public init(
@@ -33,8 +33,8 @@ public struct PurchaseUse: Hashable, Sendable, Codable {
     /// How the delivery went: `delivered`, `quality_issue`, `wrong_product`, `server_outage` or
     /// `other`.
     public var delivery: String
-    /// The used share of the purchase in percent, from 0 to 100. If nil, the server uses its own
-    /// data.
+    /// The used share of the purchase in percent, from 0 to 100. If nil, the server computes the
+    /// share from its own data.
     public var usedPercent: Double?
 
     public init(transactionID: String, delivery: String, usedPercent: Double?) {
@@ -52,7 +52,7 @@ public struct PurchaseUse: Hashable, Sendable, Codable {
 
 /// What was reported about a customer, Apple's consumption requests, and the responses to them.
 public struct ConsumptionOverview: Hashable, Sendable, Codable {
-    /// Whether the customer consented when this was last reported. Nil if consent was never
+    /// Whether the customer consented, according to the last report. Nil if consent was never
     /// reported.
     public var consented: Bool?
     /// When consent was last reported. Nil if that never happened.
@@ -97,7 +97,7 @@ public struct ConsumptionQuestion: Hashable, Sendable, Codable {
     public var attempts: Int
     /// When the request was answered, withheld or given up. Nil while it waits.
     public var endedAt: Timestamp?
-    /// Why no response was sent, or why none was sent yet.
+    /// Why no response was sent yet, or why none will be sent. Nil if there is no such reason.
     public var trouble: String?
     /// The response that was sent to Apple. Nil if none was sent.
     public var answer: ConsumptionAnswer?
@@ -136,7 +136,8 @@ public struct ConsumptionQuestion: Hashable, Sendable, Codable {
 /// The consumption information that was sent to Apple.
 public struct ConsumptionAnswer: Hashable, Sendable, Codable {
     public var delivery: String
-    /// The used share of the purchase in percent. Nil for subscriptions, and if the use is unknown.
+    /// The used share of the purchase in percent. Nil for subscriptions, and if the share is
+    /// unknown.
     public var usedPercent: Double?
     public var sampleContentProvided: Bool
     /// The decision that the server asked Apple for: `decline`, `grant_full` or `grant_prorated`.

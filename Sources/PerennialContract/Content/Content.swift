@@ -5,7 +5,7 @@ public struct ContentList: Hashable, Sendable, Codable {
     public init(items: [Content]) { self.items = items }
 }
 
-/// One issue, or another item that is published once, and whether a customer may read it.
+/// One item that is published once, such as an issue, and whether a customer may read it.
 public struct Content: Hashable, Sendable, Codable {
     public var contentID: String
     public var title: String
@@ -15,9 +15,9 @@ public struct Content: Hashable, Sendable, Codable {
     public var reason: String
     /// Products that each give access to this content.
     public var productIDs: [String]
-    /// The path on this server from which the content's file can be loaded. It needs no key and is
-    /// valid until ``urlUntil``. Nil if the customer may not read the content, if the content has
-    /// no file, or if the request is for the sandbox, which opens no files.
+    /// The path on this server from which the content's file can be loaded until ``urlUntil``,
+    /// without a key. Nil if the customer may not read the content, if the content has no file, or
+    /// if the request is for the sandbox, which opens no files.
     public var url: String?
     public var urlUntil: Timestamp?
 

@@ -1,10 +1,10 @@
 /// The customers found by `GET /v1/customers?query=`.
 public struct CustomerList: Hashable, Sendable, Codable {
     public var items: [Found]
-    /// Whether the App Store was also asked.
+    /// Whether the App Store was also asked, and whether it answered.
     public var appStore: AppStore
-    /// The original transaction ids of the purchases that the App Store knows under the number. Nil
-    /// if the App Store was not asked, or has not answered.
+    /// The original transaction ids of the purchases that the App Store knows under the searched
+    /// number. Nil if the App Store was not asked, or has not answered.
     public var originalTransactionIDs: [String]?
 
     public init(

@@ -22,7 +22,7 @@ public struct NotificationList: Hashable, Sendable, Codable {
         /// The owner of the purchase. Nil if the notification is about no purchase, or if the
         /// purchase has no owner.
         public var customerID: String?
-        /// The first transaction of the purchase that the notification is about.
+        /// The original transaction id of the purchase that the notification is about.
         public var originalTransactionID: String?
         /// How many of the addresses to which the notification is forwarded have accepted it.
         public var forwardsAccepted: Int
@@ -84,15 +84,16 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     /// were counted.
     public var complete: Bool
     public var received: Int
-    /// How many notifications the server had to request from the App Store because they had not
-    /// arrived.
+    /// The number of notifications that had not arrived, so that the server requested them from the
+    /// App Store.
     public var backfilled: Int
     /// The median time from signature to arrival, in milliseconds. Nil if there were no
     /// notifications.
     public var medianDelayMilliseconds: Int?
     /// The time in milliseconds within which 99 of 100 notifications arrived after their signature.
     public var slowDelayMilliseconds: Int?
-    /// The counts for each hour, by time of signature, oldest first. The last hour is not over.
+    /// The counts for each hour, by time of signature, oldest first. The last hour is the present
+    /// one.
     public var hours: [Hour]
     /// The number of notifications that arrived more than once since this server started.
     public var repeated: Int
@@ -103,7 +104,7 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     public struct Hour: Hashable, Sendable, Codable {
         public var from: Timestamp
         public var received: Int
-        /// How many notifications of the hour the server had to request from the App Store.
+        /// The number of notifications of the hour that the server requested from the App Store.
         public var backfilled: Int
 
         public init(from: Timestamp, received: Int = 0, backfilled: Int = 0) {

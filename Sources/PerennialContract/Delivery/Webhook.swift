@@ -28,8 +28,8 @@ public struct Webhook: Hashable, Sendable, Codable {
     public var format: Format
     /// Whether requests have the header `Authorization`. Its value is never shown.
     public var hasAuthorization: Bool
-    /// Whether the webhook is in perennial.yaml. If so, a request can pause it, but not change or
-    /// remove it.
+    /// Whether the webhook is in perennial.yaml. A request can pause such a webhook, but not change
+    /// or remove it.
     public var isConfigured: Bool
     public var isPaused: Bool
     /// Why the webhook is paused: `asked` if a request paused it, or `gone` if the receiver
@@ -97,7 +97,7 @@ public struct Webhook: Hashable, Sendable, Codable {
 /// The body of `POST /v1/webhooks`.
 public struct WebhookRequest: Hashable, Sendable, Codable {
     public var url: String
-    /// The types of events to deliver. An empty list means all, as nil does for a new webhook.
+    /// The types of events to deliver. An empty list means all, and so does nil for a new webhook.
     public var types: [String]?
     public var products: [String]?
     public var environments: [String]?
@@ -174,9 +174,9 @@ public struct WebhookChangeRequest: Hashable, Sendable, Codable {
 
 /// The body of `POST /v1/webhooks/{webhook_id}/secret`.
 public struct WebhookSecretRequest: Hashable, Sendable, Codable {
-    /// The new secret. If nil, the server creates one.
+    /// The new secret. If nil, the server creates a secret.
     public var secret: String?
-    /// The number of hours for which the former secret also signs. If nil, 24.
+    /// The number of hours for which requests are also signed with the former secret. If nil, 24.
     public var overlapHours: Int?
 
     public init(

@@ -33,8 +33,8 @@ public struct WebhookDelivery: Hashable, Sendable, Codable {
     public var lastStatus: Int?
     /// Why no answer arrived. Nil if one arrived.
     public var lastTrouble: String?
-    /// When the next attempt is due. Nil if there is none, or if the delivery waits for an earlier
-    /// delivery of the same customer.
+    /// When the next attempt is due. Nil if there will be no further attempt, or if the delivery
+    /// waits for an earlier delivery of the same customer.
     public var nextAttemptAt: Timestamp?
     public var endedAt: Timestamp?
     /// Every attempt of the delivery. Nil in lists.
@@ -99,7 +99,7 @@ public struct WebhookAttempt: Hashable, Sendable, Codable {
     public var status: Int?
     /// Why no answer arrived. Nil if one arrived.
     public var trouble: String?
-    /// The first 4 KiB of the answer, without the secrets of the webhook.
+    /// The first 4 KiB of the answer. Any secret of the webhook in them is left out.
     public var answer: String?
 
     public init(

@@ -11,7 +11,7 @@ public struct Event: Hashable, Sendable, Codable {
     public var at: Timestamp
     /// When the server learned of the change.
     public var knownAt: Timestamp
-    /// The customer. Nil while the purchase belongs to no customer.
+    /// The customer who owns the purchase. Nil while the purchase belongs to no customer.
     public var customerID: String?
     /// The event's position among the customer's events: from 1, without gaps.
     public var customerSequence: Int64?
@@ -21,8 +21,8 @@ public struct Event: Hashable, Sendable, Codable {
     /// The `appAccountToken` that the app set at the purchase. Nil once the purchase belongs to a
     /// customer.
     public var accountToken: String?
-    /// The purchase that the event is about. Nil if the event is about the customer alone, as that
-    /// of a grant: then the other properties of a purchase are nil, too.
+    /// The purchase that the event is about. Nil if the event is about the customer alone, as the
+    /// event of a grant is. The other properties of the purchase are then nil, too.
     public var purchaseID: String?
     public var originalTransactionID: String?
     public var environment: StoreEnvironment?
@@ -37,7 +37,7 @@ public struct Event: Hashable, Sendable, Codable {
     /// The amount paid or, if negative, refunded. The sum over all events of a purchase is the
     /// seller's revenue from the purchase, before Apple's commission and taxes.
     public var money: Money?
-    /// Why the purchase expired and no period follows.
+    /// The reason why the purchase expired, if no other period follows.
     public var why: String?
     /// The offer applied to the purchase, or to the next period.
     public var offer: RedeemedOffer?
@@ -50,10 +50,10 @@ public struct Event: Hashable, Sendable, Codable {
     public var term: TermEnding?
     /// The change of a wallet's balance.
     public var wallet: WalletMovement?
-    /// The seat claim that began or ended. Other events do not contain the member.
+    /// The seat claim that began or ended. Events of other types do not say who the member is.
     public var seat: SeatChange?
-    /// How many events the purchase had while it belonged to no customer. In the customer's
-    /// history, these now come before this event. Set for `linked` only.
+    /// The number of events that the purchase had while it belonged to no customer. In the
+    /// customer's history, these events now come before this event. Set for `linked` only.
     public var earlierEvents: Int?
     public var cause: Cause
 
@@ -81,7 +81,7 @@ public struct Event: Hashable, Sendable, Codable {
 
         /// The key of a request, and the person for whom a server sent it.
         public struct Author: Hashable, Sendable, Codable {
-            /// The name of the key. It may be empty.
+            /// The name of the key. The text is empty if the key has no name.
             public var keyName: String
             /// The first hexadecimal digits of the key's hash, as `perennial keys list` shows them.
             public var keyDigits: String
@@ -180,7 +180,8 @@ public struct Event: Hashable, Sendable, Codable {
 public struct PurchaseCondition: Hashable, Sendable, Codable {
     public var productID: String
     public var active: Bool
-    /// The state of the access. Nil for purchases that give no access, such as consumables.
+    /// The state of the purchase's access. Nil for purchases that give no access, such as
+    /// consumables.
     public var state: AccessState?
     /// When access ends if nothing else happens. Nil if it never ends, or if the purchase is not
     /// active.

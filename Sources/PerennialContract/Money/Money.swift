@@ -2,8 +2,8 @@
 /// added.
 public struct Money: Hashable, Sendable, Codable {
     /// The amount as decimal text, such as `9.99`. It has as many decimal places as the currency,
-    /// such as none for yen and two for euros; it has more, up to three, only if these are not
-    /// zero.
+    /// such as none for yen and two for euros. It has more, up to three, only if these digits are
+    /// not zero.
     public var amount: String
     /// The currency code according to ISO 4217.
     public var currency: String
@@ -13,7 +13,7 @@ public struct Money: Hashable, Sendable, Codable {
         self.currency = currency
     }
 
-    /// Creates an amount from thousandths of the currency's unit, as the App Store counts.
+    /// Creates an amount from thousandths of the currency's unit, in which the App Store counts.
     public init(milliunits: Int64, currency: String) {
         let (units, fraction) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
         var decimals = Array(String(fraction + 1000).dropFirst())

@@ -28,13 +28,14 @@ public struct Report: Hashable, Sendable, Codable {
     public var ratesTo: String?
     /// Currencies without a rate. Their rows are not converted.
     public var unconverted: [String]
-    /// The past moment as of whose knowledge the report was made. Nil if it was made with the
-    /// present knowledge.
+    /// The past time whose state of knowledge the report uses. Nil if the report uses all that is
+    /// known now.
     public var asKnownAt: Timestamp?
     /// Whether refunds that were reversed are left out, as if they had never been given. Nil in
     /// responses of earlier versions.
     public var isRestated: Bool?
-    /// Whether rows of earlier purchases are still being derived. If so, the numbers are too small.
+    /// Whether rows of earlier purchases are still being derived. While they are, the numbers are
+    /// too small.
     public var isFilling: Bool
     public var columns: [Column]
     public var rows: [Row]
@@ -131,8 +132,8 @@ public struct Report: Hashable, Sendable, Codable {
         /// The row's part of the division, such as a product. Nil if rows are not divided, or if
         /// the documents do not say.
         public var part: String?
-        /// Decimal numbers as text, in the order of the columns. An empty text means that the row
-        /// has no value, such as a percentage of zero.
+        /// Decimal numbers as text, in the order of the columns. An empty text means that there is
+        /// no value, such as a percentage whose whole is zero.
         public var values: [String]
 
         public init(

@@ -19,8 +19,8 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
         case nextCursor = "next_cursor"
     }
 
-    /// One movement of the number. If the number describes the state at a period's end, one
-    /// purchase with the sum of its movements.
+    /// One movement of the number. If the number describes the state at a period's end, the item is
+    /// a purchase, with the sum of its movements.
     public struct Source: Hashable, Sendable, Codable {
         public var at: Timestamp
         /// The kind of the movement, such as `renewal`. Nil if the item is a purchase.

@@ -24,17 +24,17 @@ public struct MetadataValue: Hashable, Sendable {
 
     public var isNull: Bool { form == .null }
 
-    /// The value, if it is true or false. Nil otherwise.
+    /// The value, if it is true or false; otherwise nil.
     public var flag: Bool? {
         if case .flag(let value) = form { value } else { nil }
     }
 
-    /// The value, if it is a whole number. Nil otherwise.
+    /// The value, if it is a whole number; otherwise nil.
     public var integer: Int64? {
         if case .integer(let value) = form { value } else { nil }
     }
 
-    /// The value, if it is a number, whole or not. Nil otherwise.
+    /// The value, if it is a number, whole or not; otherwise nil.
     public var number: Double? {
         switch form {
         case .integer(let value): Double(value)
@@ -43,17 +43,17 @@ public struct MetadataValue: Hashable, Sendable {
         }
     }
 
-    /// The value, if it is text. Nil otherwise.
+    /// The value, if it is text; otherwise nil.
     public var text: String? {
         if case .text(let value) = form { value } else { nil }
     }
 
-    /// The value, if it is a list. Nil otherwise.
+    /// The value, if it is a list; otherwise nil.
     public var list: [MetadataValue]? {
         if case .list(let values) = form { values } else { nil }
     }
 
-    /// The members of the value, if it is an object. Nil otherwise.
+    /// The members of the value, if it is an object; otherwise nil.
     public var members: [String: MetadataValue]? {
         if case .members(let values) = form { values } else { nil }
     }

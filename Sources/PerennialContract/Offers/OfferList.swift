@@ -2,8 +2,8 @@
 /// as far as the server knows. The App Store decides.
 public struct OfferList: Hashable, Sendable, Codable {
     public var items: [Offer]
-    /// The storefront that the request named, in three letters (ISO 3166-1 alpha-3). Nil if it
-    /// named none.
+    /// The storefront that the request named, in three letters (ISO 3166-1 alpha-3). Nil if the
+    /// request named no storefront.
     public var storefront: String?
 
     public init(items: [Offer], storefront: String? = nil) {

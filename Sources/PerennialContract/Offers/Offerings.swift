@@ -1,8 +1,8 @@
 /// The response of `GET /v1/offerings`: the products of an app, what each product gives, and the
 /// rules that an app needs while it cannot reach the server.
 ///
-/// ``jws`` contains the same members, signed. Its payload has all members except `jws`, and also
-/// `iss`, `aud` and `iat`; so this type can be decoded from the payload.
+/// ``jws`` contains the same members, signed. The payload has all members except `jws`, and also
+/// `iss`, `aud` and `iat`. So this type can be decoded from the payload.
 public struct Offerings: Hashable, Sendable, Codable {
     /// The app's name in the configuration.
     public var app: String

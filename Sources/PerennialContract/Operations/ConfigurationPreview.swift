@@ -1,6 +1,6 @@
 /// The body of `POST /v1/configuration/preview`.
 public struct ConfigurationPreviewRequest: Hashable, Sendable, Codable {
-    /// The text of a configuration file, in YAML. It is neither stored nor logged.
+    /// The text of a configuration file, in YAML. The server neither stores nor logs the text.
     public var configuration: String
 
     public init(configuration: String) { self.configuration = configuration }
@@ -16,7 +16,7 @@ public struct ConfigurationPreview: Hashable, Sendable, Codable {
     public var differences: [String]
     /// The number of customers that were examined.
     public var customers: Int
-    /// Whether all customers were examined. False if the time was not sufficient, so that only the
+    /// Whether all customers were examined. False if the time was too short: then only the
     /// customers with the first ids were examined.
     public var complete: Bool
     /// How many customers would lose or gain each entitlement. Entitlements that no customer would

@@ -1,7 +1,7 @@
 /// The response of `POST /v1/customers/{id}/account_token`.
 public struct AccountToken: Hashable, Sendable, Codable {
-    /// The UUID to set as `appAccountToken`, in lower case. Nil if the app uses account tokens for
-    /// another purpose than the ids of customers (`account_tokens: other`).
+    /// The UUID to set as `appAccountToken`, in lower case. Nil if the app's account tokens do not
+    /// stand for customer ids (`account_tokens: other`).
     public var accountToken: String?
 
     public init(accountToken: String?) { self.accountToken = accountToken }

@@ -12,8 +12,8 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
     public var appReceipt: String?
     /// The receipt of a single transaction, as apps had it before iOS 7, in Base64.
     public var transactionReceipt: String?
-    /// The device's `identifierForVendor`, or a Mac's network address. If set, receipts of other
-    /// devices are refused.
+    /// The device's `identifierForVendor`, or a Mac's network address. If the value is set,
+    /// receipts of other devices are refused.
     public var deviceGUID: String?
     /// The signed app transaction from StoreKit 2 (`AppTransaction.shared`, its
     /// `jwsRepresentation`).
@@ -57,7 +57,7 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
     public var customerID: String
     public var environment: StoreEnvironment
     public var purchases: [Shown]
-    /// Whether to buy the product that the request named. Nil if it named none.
+    /// Whether to buy the product that the request named. Nil if the request named no product.
     public var product: Advice?
 
     public init(
@@ -90,13 +90,13 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         /// The id of the owner. Set only for secret keys, and only if another customer owns the
         /// purchase.
         public var ownerID: String?
-        /// The other customer's mail address with most letters hidden, such as `a…@e…`, for the
-        /// person at the device. Nil if none of that customer's ids is a mail address, or if no
+        /// A hint for the person at the device: the other customer's mail address with most letters
+        /// hidden, such as `a…@e…`. Nil if none of that customer's ids is a mail address, or if no
         /// other customer owns the purchase.
         public var ownerHint: String?
         /// What posting would do: `nothing`, `link`, `move`, `share` or `refuse`.
         public var outcome: String
-        /// Why posting would be refused. Nil if it would not.
+        /// Why posting would be refused. Nil if posting would not be refused.
         public var why: String?
 
         public init(
@@ -153,8 +153,8 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of a request that moves a purchase to a customer, or that protects a customer's
-/// purchase against being moved to another.
+/// The body of a request that moves a purchase to a customer, or that blocks every move of a
+/// customer's purchase to another customer.
 public struct OwnershipRequest: Hashable, Sendable, Codable {
     public var originalTransactionID: String
     /// Why the request is made, for support staff: up to 500 bytes of UTF-8.
@@ -174,8 +174,8 @@ public struct OwnershipRequest: Hashable, Sendable, Codable {
 /// A purchase that was moved to a customer or shared with them, or that support confirmed as
 /// theirs.
 public struct Transfer: Hashable, Sendable, Codable {
-    /// The id by which the transfer can be undone. Nil if the purchase stayed with its customer, so
-    /// that there is nothing to undo.
+    /// The id by which the transfer can be undone. Nil if the purchase stayed with its customer:
+    /// then there is nothing to undo.
     public var transferID: String?
     public var originalTransactionID: String
     public var environment: StoreEnvironment
@@ -223,7 +223,7 @@ public struct TransferList: Hashable, Sendable, Codable {
     public init(items: [Transfer]) { self.items = items }
 }
 
-/// Whether a purchase is blocked, that is, protected against being moved away from its owner.
+/// Whether a purchase is blocked: a blocked purchase cannot be moved away from its owner.
 public struct Block: Hashable, Sendable, Codable {
     public var originalTransactionID: String
     public var blocked: Bool

@@ -8,7 +8,7 @@ public struct DocumentOutcome: Hashable, Sendable, Codable {
     /// contain exactly one transaction.
     public var transactionID: String?
     public var outcome: Word
-    /// Why the document was not recorded: the code of a problem. Nil if it was recorded.
+    /// Why the document was not recorded: the code of a problem. Nil if the document was recorded.
     public var code: ProblemCode?
 
     public init(

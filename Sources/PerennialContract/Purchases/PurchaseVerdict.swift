@@ -8,8 +8,8 @@ public struct PurchaseVerdict: Hashable, Sendable, Codable {
     public var why: String?
     /// Whether the owner is a person or an anonymous customer. Nil if there is no owner.
     public var owner: OwnerKind?
-    /// The purchase's product, if the server's configuration does not list it: the purchase gives
-    /// no access then. See ``Customer/unlistedProducts``.
+    /// The purchase's product, if the server's configuration does not list it. Such a purchase
+    /// gives no access. See ``Customer/unlistedProducts``.
     public var unlistedProductID: String?
 
     public init(

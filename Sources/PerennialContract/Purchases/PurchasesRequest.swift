@@ -2,8 +2,8 @@
 /// posted. Idempotent.
 public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var customerID: String
-    /// Why the app posts. If set, a refused document does not prevent the other documents from
-    /// being recorded.
+    /// Why the app posts. If the intent is set, a refused document does not prevent the other
+    /// documents from being recorded.
     public var intent: PurchaseIntent?
     /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
@@ -13,15 +13,15 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var appReceipt: String?
     /// The receipt of a single transaction, as apps had it before iOS 7, in Base64.
     public var transactionReceipt: String?
-    /// The device's `identifierForVendor`, or a Mac's network address. If set, receipts of other
-    /// devices are refused.
+    /// The device's `identifierForVendor`, or a Mac's network address. If the value is set,
+    /// receipts of other devices are refused.
     public var deviceGUID: String?
     /// The signed app transaction from StoreKit 2 (`AppTransaction.shared`, its
-    /// `jwsRepresentation`). It may be posted alone, before the first purchase.
+    /// `jwsRepresentation`). The app transaction may be posted alone, before the first purchase.
     public var signedAppTransaction: String?
-    /// The placement at which the customer bought. If the intent is `purchase`, it is stored with
-    /// the signed transactions, as are ``sdk`` and ``storefront``. None of these three affects
-    /// access. Each is truncated to 100 characters.
+    /// The placement at which the customer bought. If the intent is `purchase`, the server stores
+    /// ``placement``, ``sdk`` and ``storefront`` with the signed transactions. None of these three
+    /// affects access, and each is truncated to 100 characters.
     public var placement: String?
     /// The library that posts, with its version, such as `perennial-swift/0.1.0`.
     public var sdk: String?

@@ -12,12 +12,12 @@ public struct SignedDocument: Hashable, Sendable, Codable {
     public var source: String
     public var signedAt: Timestamp
     public var receivedAt: Timestamp
-    /// A customer who has one of the document's purchases. Nil if there is none.
+    /// A customer who has one of the document's purchases. Nil if no customer has one.
     public var customerID: String?
-    /// The first transactions of the purchases about which the document contains facts.
+    /// The original transaction ids of the purchases about which the document contains facts.
     public var originalTransactionIDs: [String]
-    /// Why the document would not be accepted now, judged as of the time of its arrival. Nil if it
-    /// would be accepted.
+    /// Why the document would not be accepted now, judged as of the time of its arrival. Nil if the
+    /// document would be accepted.
     public var refusal: Refusal?
     /// The decoded payload. Documents inside it are replaced by their payloads. Nil for a receipt,
     /// which is not JSON.
@@ -80,7 +80,7 @@ public struct DocumentList: Hashable, Sendable, Codable {
 
     /// One document, without its content.
     public struct Line: Hashable, Sendable, Codable {
-        /// The id of the document: a SHA-256 in hexadecimal. The members have the same meaning as
+        /// The id of the document: a SHA-256 in hexadecimal. All members have the same meaning as
         /// those of ``SignedDocument``.
         public var documentID: String
         public var kind: String
@@ -88,7 +88,7 @@ public struct DocumentList: Hashable, Sendable, Codable {
         public var source: String
         public var signedAt: Timestamp
         public var receivedAt: Timestamp
-        /// The first transactions of those listed purchases about which the document contains
+        /// The original transaction ids of those listed purchases about which the document contains
         /// facts.
         public var originalTransactionIDs: [String]
 

@@ -1,7 +1,7 @@
 /// A chain of renewals, with its period at the time of the response.
 public struct Subscription: Hashable, Sendable, Codable {
     /// The id of the purchase. For a member of a group that the app invited, the id of the claim:
-    /// see ``seat``. Members are not told which purchase pays.
+    /// see ``seat``. Members do not learn which purchase pays.
     public var purchaseID: String
     public var productID: String
     /// The id of the first transaction. For a member of a group that the app invited, the id of the
@@ -21,7 +21,7 @@ public struct Subscription: Hashable, Sendable, Codable {
     /// member's purchase.
     public var price: Money?
     /// The commitment of a customer who has committed to a number of months and pays monthly. Nil
-    /// for others.
+    /// if the customer has no commitment.
     public var commitment: Commitment?
     public var ownership: Ownership
     public var store: StoreName

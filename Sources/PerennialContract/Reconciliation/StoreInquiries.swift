@@ -28,7 +28,7 @@ public struct StoreInquiries: Hashable, Sendable, Codable {
 
     /// The next check of one purchase with the App Store.
     public struct Check: Hashable, Sendable, Codable {
-        /// The first transaction of the purchase.
+        /// The original transaction id of the purchase.
         public var originalTransactionID: String
         public var dueAt: Timestamp
         public var askedAt: Timestamp?

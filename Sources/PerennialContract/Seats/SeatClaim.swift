@@ -11,7 +11,7 @@ public struct SeatClaim: Hashable, Sendable, Codable {
     /// Why the claim ended. Nil while it is open.
     public var cause: SeatEnd?
     /// What was reported to Apple about the claim. The claim gives access even if Apple does not
-    /// know it. Nil from servers that report nothing to Apple.
+    /// know of it. Nil from servers that report nothing to Apple.
     public var appleState: AppleSeatState?
 
     public init(

@@ -9,7 +9,8 @@ public struct SeatGroup: Hashable, Sendable, Codable {
     /// The number of people for whom the subscription is paid now, including the purchaser. 0 if
     /// the subscription is not active.
     public var seats: Int
-    /// The number of people for whom the next period is. Nil if the App Store has not said.
+    /// The number of people for whom the next period will be paid. Nil if the App Store has not
+    /// said.
     public var seatsAtRenewal: Int?
     /// The number of open claims. Nil unless the app invites the members.
     public var claimed: Int?
@@ -74,8 +75,8 @@ public struct AppleSeats: Hashable, Sendable, Codable {
     public var seats: Int
     /// The number of further claims that Apple accepts.
     public var available: Int
-    /// The number of claims that Apple counts but this server does not know. The server keeps the
-    /// same number of seats free.
+    /// The number of claims that Apple counts but this server does not know. The server keeps as
+    /// many seats free.
     public var foreign: Int
     public var askedAt: Timestamp
 

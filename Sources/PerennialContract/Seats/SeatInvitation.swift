@@ -16,7 +16,7 @@ public struct SeatInvitationRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// An invitation, with which one person can join a group.
+/// An invitation to a group. One person can use it to join.
 public struct SeatInvitation: Hashable, Sendable, Codable {
     public var invitationID: String
     /// The secret that the invited person sends. Only the response that creates the invitation

@@ -10,7 +10,7 @@ public struct Wallet: Hashable, Sendable, Codable {
 public struct DebitRequest: Hashable, Sendable, Codable {
     /// The amount to deduct. More than 0.
     public var amount: Int64
-    /// The reason, which the statement shows.
+    /// The reason, as the statement shows it.
     public var reason: String
 
     public init(amount: Int64, reason: String) {
@@ -56,7 +56,7 @@ public struct Debit: Hashable, Sendable, Codable {
 public struct CreditRequest: Hashable, Sendable, Codable {
     /// The amount to add. More than 0.
     public var amount: Int64
-    /// The reason, which the statement shows. Not empty.
+    /// The reason, as the statement shows it. Not empty.
     public var reason: String
 
     public init(amount: Int64, reason: String) {
@@ -102,14 +102,14 @@ public struct WalletMovement: Hashable, Sendable, Codable {
     public var currency: String
     /// The change of the balance. Negative if the amount was deducted.
     public var amount: Int64
-    /// The balance that was reported last. 0 if none was reported yet.
+    /// The balance that was reported last. 0 if no balance was reported yet.
     public var before: Int64
     public var after: Int64
     /// The id of the debit. Set for debits only.
     public var debitID: String?
     /// The reason of the debit or of the manual credit. Nil for other changes.
     public var reason: String?
-    /// The idempotency key of the debit or the manual credit. Nil if the request had none.
+    /// The idempotency key of the debit or the manual credit. Nil if the request had no key.
     public var idempotencyKey: String?
     /// The id of the manual credit. Set for manual credits only.
     public var creditID: String?
@@ -171,8 +171,8 @@ public struct WalletStatement: Hashable, Sendable, Codable {
         public var amount: Int64
         /// The balance just after this change.
         public var balance: Int64
-        /// The transaction of the purchase. Set for a purchase and for its refund, as is
-        /// ``productID``.
+        /// The transaction of the purchase. ``transactionID`` and ``productID`` are set only for a
+        /// purchase and for its refund.
         public var transactionID: String?
         public var productID: String?
         public var debitID: String?
