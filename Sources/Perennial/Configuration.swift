@@ -8,22 +8,22 @@ extension Perennial {
         /// An app key: `pk_…`.
         public var key: String
         /// The id of the customer who is already signed in. If nil, the SDK uses the last customer
-        /// of this device, or a new anonymous customer. An empty text, or a text of more than 255
+        /// of this device, or a new anonymous customer. An empty id, or an id of more than 255
         /// bytes, counts as nil.
         public var customer: String?
-        /// Whether the SDK may buy and post before `identify` is called. Set it to false if the app
-        /// always requires a log-in.
+        /// Whether the SDK may buy and post before `identify` is called. Set the value to false if
+        /// the app always requires a log-in.
         public var allowsAnonymous: Bool
         public var role: Role
         /// The app group whose folder contains the files, so that extensions or widgets can read
         /// them. If nil, the files are in the app's own folder.
         public var appGroup: String?
         /// Keys that sign tokens and offerings: members of the server's `/.well-known/jwks.json`.
-        /// If empty, the SDK trusts the first keys that the server sends; after a launch, access is
-        /// then unknown for some milliseconds longer.
+        /// If the list is empty, the SDK trusts the first keys that the server sends, and access is
+        /// unknown for some milliseconds longer after a launch.
         public var trustedKeys: [PublicKey]
-        /// A file made by `perennial config export`, which the SDK uses at a first launch without a
-        /// network.
+        /// A file made by `perennial config export`. The SDK uses the file at a first launch
+        /// without a network.
         public var bundledOfferings: URL?
         /// Returns a proof from your own log-in system for each request, if the server requires
         /// one.
@@ -35,9 +35,10 @@ extension Perennial {
         /// The time limit in seconds of one request that a caller waits for. One call may send
         /// several requests. The default is 10.
         public var patience: TimeInterval
-        /// Whether the SDK keeps one request open while the app runs, to learn of a grant, a refund
-        /// or a purchase on the web within a second. If false, it learns of these when the app
-        /// comes to the foreground. A server holds at most 1,000 such requests at a time.
+        /// Whether the SDK keeps one request open while the app runs. It then learns of a grant, a
+        /// refund or a purchase on the web within a second. If false, the SDK learns of such
+        /// changes when the app comes to the foreground. A server holds at most 1,000 such requests
+        /// at a time.
         public var waitsForChanges: Bool
         /// The folder for the files, instead of the usual one.
         public var folder: URL?

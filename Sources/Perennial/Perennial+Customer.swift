@@ -15,8 +15,8 @@ extension Perennial {
         }
     }
 
-    /// Signs out, and begins a new anonymous customer. Never fails. Nothing of the old customer is
-    /// shown or sent from now on.
+    /// Signs out, and begins a new anonymous customer. Signing out never fails. From now on,
+    /// nothing of the old customer is shown or sent.
     @discardableResult
     public func signOut() async -> Snapshot {
         switch part {
@@ -37,8 +37,7 @@ extension Perennial {
         }
     }
 
-    /// Records whether the App Store may learn how much the customer used, if the customer asks for
-    /// a refund.
+    /// Records whether, after a refund request, the App Store may learn how much the customer used.
     ///
     /// - Throws: `Failure` if the server has not recorded the consent.
     public func setRefundConsent(_ consents: Bool) async throws(Failure) {
@@ -50,8 +49,8 @@ extension Perennial {
 // MARK: - What is for sale
 
 extension Perennial {
-    /// The products for sale at a placement; without an argument, at the first placement. Read from
-    /// memory if the store has answered before.
+    /// The products for sale at a placement; without an argument, at the first placement. If the
+    /// store has answered before, the products are read from memory.
     ///
     /// - Throws: `Failure`: a temporary one if neither the server nor a file in the app has
     ///   provided offerings yet, or if the store cannot be reached; `placement_unknown` if the
@@ -72,8 +71,8 @@ extension Perennial {
         PaywallContent(try await offeringWithEligibility(placement), snapshot, at: now)
     }
 
-    /// An offering that says for which of its offers the customer is eligible. Sends a request to
-    /// the server.
+    /// An offering that says for which of its offers the customer is eligible. The function sends a
+    /// request to the server.
     package func offeringWithEligibility(_ placement: PlacementID?) async throws(Failure)
         -> Offering
     {
@@ -118,12 +117,12 @@ extension Perennial {
     /// zero for an unknown wallet, and until the server has answered: see ``Wallet/isKnown``.
     public func wallet(_ id: WalletID) -> Wallet { snapshot[wallet: id] }
 
-    /// Spends from a wallet. Idempotent by `key`. Without the network, the customer can spend only
-    /// as much as the wallet's configuration allows.
+    /// Spends from a wallet. Idempotent by `key`. Without the network, the customer can spend at
+    /// most the amount that the wallet's configuration allows.
     ///
     /// - Parameters:
     ///   - amount: units of the wallet, more than 0.
-    ///   - reason: the text that the statement shows.
+    ///   - reason: the text that the wallet's statement shows.
     /// - Throws: `Failure` if nothing was spent, such as `wallet_balance_too_low` or
     ///   `spending_not_allowed`.
     @discardableResult

@@ -2,8 +2,8 @@ public import Foundation
 public import StoreKit
 
 extension Perennial {
-    /// Buys a product. A second call while the payment sheet is shown joins the first call. Returns
-    /// when it is known which access the purchase gives.
+    /// Buys a product. A second call while the payment sheet is shown joins the first call. The
+    /// function returns when it is known which access the purchase gives.
     ///
     /// A cancelled purchase, or a purchase that waits for a parent's approval, is an outcome, not
     /// an error.
@@ -37,12 +37,12 @@ extension Perennial {
         }
     }
 
-    /// Whether this device advises to sell a product to this customer now.
+    /// Returns whether this device advises that the customer buys a product now.
     ///
     /// - Parameters:
     ///   - product: the product that the customer would buy.
-    ///   - askingServer: whether to request the newest state from the server first. If that fails,
-    ///     the state on this device counts.
+    ///   - askingServer: whether to request the newest state from the server first. If the request
+    ///     fails, the state on this device counts.
     public func advice(on product: ProductID, askingServer: Bool = false) async -> Advice {
         if askingServer { _ = try? await refresh() }
         switch part {
@@ -64,7 +64,8 @@ extension Perennial {
         }
     }
 
-    /// Posts the app's receipt. For apps that use StoreKit 1: call it before `finishTransaction`.
+    /// Posts the app's receipt. For apps that use StoreKit 1: call this function before
+    /// `finishTransaction`.
     @discardableResult
     public func receive(
         appReceipt: Data, because intent: Intent
@@ -74,9 +75,9 @@ extension Perennial {
         return snapshot
     }
 
-    /// Promoted purchases and win-back offers that the customer chose outside the app. Each is
-    /// saved until a reader takes it, for at most three days, even if the app ends meanwhile. There
-    /// is one reader at a time: a new stream ends the previous one.
+    /// Promoted purchases and win-back offers that the customer chose outside the app. The SDK
+    /// saves each request until a reader takes it, for at most three days, even if the app ends
+    /// meanwhile. There is one reader at a time: a new stream ends the previous stream.
     public var requests: AsyncStream<PurchaseRequest> {
         switch part {
         case .script(let script): return script.requests
@@ -91,8 +92,8 @@ extension Perennial {
     }
 
     /// Restores the purchases of this Apple account. Asks for the account's password only if the
-    /// first attempt found nothing. If another customer would lose something, changes nothing and
-    /// returns `Restoration.Outcome.needsConsent`.
+    /// first attempt found nothing. If another customer would lose something, the function changes
+    /// nothing and returns `Restoration.Outcome.needsConsent`.
     ///
     /// - Throws: `Failure` if the store or the server cannot be asked. Documents that the server
     ///   has not confirmed are sent again later.
@@ -104,7 +105,8 @@ extension Perennial {
         }
     }
 
-    /// What `restore` would do with each purchase. Changes nothing, and asks for no password.
+    /// What `restore` would do with each purchase. The preview changes nothing and asks for no
+    /// password.
     ///
     /// - Throws: `Failure` if the server cannot be asked.
     public func previewRestore() async throws(Failure) -> RestorePreview {

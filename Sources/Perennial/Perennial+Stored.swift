@@ -2,10 +2,10 @@ internal import Foundation
 internal import PerennialContract
 
 extension Perennial {
-    /// The last snapshot in the app's files. For widgets and extensions that have the app's
-    /// `appGroup`, server and key in their configuration. Sends and writes nothing, and does not
-    /// listen to the store. The snapshot is unknown if the app was never launched, and before the
-    /// first unlock after a restart of the device.
+    /// The last snapshot in the app's files, for widgets and extensions that have the app's
+    /// `appGroup`, server and key in their configuration. The function sends and writes nothing,
+    /// and does not listen to the store. The snapshot is unknown if the app was never launched, and
+    /// before the first unlock after a restart of the device.
     public static func stored(_ configuration: Configuration) -> Snapshot {
         stored(configuration, files: DeviceFiles(configuration), clock: SystemClock())
     }

@@ -1,7 +1,7 @@
 public import Foundation
 internal import PerennialContract
 
-/// The purchases, access and identity of one app. Create one at launch, and keep it.
+/// The purchases, access and identity of one app. Create one instance at launch, and keep it.
 ///
 ///     let perennial = Perennial(server: URL(string: "https://iap.example.com")!, key: "pk_…")
 ///
@@ -20,9 +20,9 @@ public final class Perennial: Sendable {
     /// The engine. Nil if a script replaces it.
     private let running: RunningEngine?
 
-    /// Begins to listen to the store. Reads one small file; uses neither the network nor the
-    /// Keychain before it returns. A second instance for the same server and key shares the engine
-    /// of the first; its `customer` is ignored, so call ``identify(_:)``.
+    /// Begins to listen to the store. Before the initializer returns, it reads one small file, and
+    /// uses neither the network nor the Keychain. A second instance for the same server and key
+    /// shares the engine of the first. Then `customer` is ignored, so call ``identify(_:)``.
     public convenience init(server: URL, key: String, customer: String? = nil) {
         var configuration = Configuration(server: server, key: key)
         configuration.customer = customer
@@ -30,13 +30,14 @@ public final class Perennial: Sendable {
     }
 
     /// Begins to listen to the store. A second instance for the same server and key, in the same
-    /// process, shares the engine of the first: it shows and does the same, and its configuration
-    /// is ignored.
+    /// process, shares the engine of the first. The second shows and does the same as the first,
+    /// and its configuration is ignored.
     public convenience init(_ configuration: Configuration) {
         self.init(RunningEngine.shared(configuration))
     }
 
-    /// Creates an instance with another store and other clocks. It never shares an engine.
+    /// Creates an instance with another store and other clocks. The instance never shares an
+    /// engine.
     package convenience init(
         _ configuration: Configuration, store: any DeviceStore, clock: any DeviceClock
     ) {
@@ -58,8 +59,8 @@ public final class Perennial: Sendable {
         publisher = running.publisher
     }
 
-    /// Creates an instance that a script controls. It never connects, reads and writes no file, and
-    /// does not listen to a store.
+    /// Creates an instance that a script controls. The instance never connects, reads and writes no
+    /// file, and does not listen to a store.
     ///
     /// - Parameter snapshot: the snapshot that is shown until ``show(_:)``.
     package init(playing script: any Script, showing snapshot: Snapshot, clock: any DeviceClock) {
@@ -68,19 +69,19 @@ public final class Perennial: Sendable {
         publisher = SnapshotPublisher(scripted: snapshot, clock: clock)
     }
 
-    /// Publishes a script's snapshot. Do not call it on an instance with an engine.
+    /// Publishes a script's snapshot. Do not call this function on an instance with an engine.
     package func show(_ snapshot: Snapshot) { publisher.show(snapshot) }
 
-    /// Does what the SDK does when the app comes to the foreground. On Apple's systems the SDK does
-    /// this automatically.
+    /// Does what the SDK does automatically on Apple's systems when the app comes to the
+    /// foreground.
     package func enterForeground() async { await running?.engine.enterForeground() }
 
     /// Stops everything at once, as the end of the process would: nothing more is written, sent or
     /// finished. Unfinished work continues at the next launch.
     package func stop() async { await running?.stop() }
 
-    /// Whether an entitlement is open now. Read from memory, on any thread. Never waits and never
-    /// throws.
+    /// Whether an entitlement is open now. The value is read from memory, on any thread. The read
+    /// never waits and never throws.
     public subscript(_ entitlement: EntitlementID) -> Access { snapshot[entitlement] }
 
     /// Everything that is known at one moment.
@@ -89,7 +90,7 @@ public final class Perennial: Sendable {
         return publisher.snapshot
     }
 
-    /// The proven time: never before a time that Apple or the server has signed.
+    /// The proven time, which is never before a time that Apple or the server has signed.
     public var now: Date { publisher.now.date }
 
     /// Each new snapshot, beginning with the present one. Equal snapshots are not repeated. A slow

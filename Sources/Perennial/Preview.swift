@@ -82,9 +82,9 @@ struct Preview: Script {
 }
 
 extension Perennial {
-    /// Creates an instance for previews. It shows the given values, buys without a store, and never
-    /// connects. For tests, use `ScriptedStore` of `PerennialTesting`, whose purchases open
-    /// entitlements.
+    /// Creates an instance for previews. The instance shows the given values, buys without a store,
+    /// and never connects. For tests, use `ScriptedStore` of `PerennialTesting`, whose purchases
+    /// open entitlements.
     ///
     /// - Parameters:
     ///   - access: the entitlements that are open. If `isKnown` is true, every other entitlement is

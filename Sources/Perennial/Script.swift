@@ -7,7 +7,7 @@ package protocol Script: Sendable {
     func offering(
         _ placement: Perennial.PlacementID?
     ) async throws(Perennial.Failure) -> Perennial.Offering
-    /// The products with these ids. Products that are not known are left out.
+    /// The products with these ids, without products that the script does not know.
     func products(
         _ ids: [Perennial.ProductID]
     ) async throws(Perennial.Failure) -> [Perennial.Product]

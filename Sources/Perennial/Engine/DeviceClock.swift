@@ -7,12 +7,13 @@ package protocol DeviceClock: Sendable {
     func now() -> Timestamp
     /// Milliseconds since the device was started, including sleep. The user cannot set this clock.
     func monotonic() -> Int64
-    /// The value of ``monotonic()`` on the machine that runs the app. It differs from the device's
-    /// value only in tests.
+    /// The value of ``monotonic()`` on the machine that runs the app. The value differs from the
+    /// device's value only in tests.
     func machine() -> Int64
-    /// Identifies the period since the device was started: changes with each start.
+    /// Identifies the period since the device was started. The value changes with each start.
     func bootID() -> String
-    /// Throws when the task is cancelled. May return early if the time is longer than a year.
+    /// Waits for a number of milliseconds. Throws when the task is cancelled. May return early if
+    /// the wait is longer than a year.
     func sleep(milliseconds: Int64) async throws
 }
 
@@ -38,8 +39,8 @@ struct SystemClock: DeviceClock {
 
     func bootID() -> String { Self.bootID }
 
-    /// Read once, because no process outlives the boot, and every computation of the reckoned time
-    /// needs it.
+    /// The id is read only once, because no process outlives the boot, and every computation of the
+    /// reckoned time needs the id.
     private static let bootID: String = {
         #if canImport(Darwin)
             var size = 0
@@ -49,8 +50,7 @@ struct SystemClock: DeviceClock {
             sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0)
             return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         #else
-            // Reads with the system's call, because `String(contentsOfFile:)` takes ten times as
-            // long.
+            // Uses the system call, because `String(contentsOfFile:)` takes ten times as long.
             let bytes = try? FileBytes.read("/proc/sys/kernel/random/boot_id", bytesMax: 64)
             return String(decoding: (bytes ?? []).prefix { $0 > 0x20 }, as: UTF8.self)
         #endif
@@ -74,6 +74,6 @@ extension TimeInterval {
     /// The longest time, in seconds, that the SDK waits: a year.
     private static let secondsMax: Self = 365 * 86_400
 
-    /// The seconds in nanoseconds. Zero for a negative time and for NaN.
+    /// The seconds in nanoseconds, or zero if the number is negative or NaN.
     var nanoseconds: UInt64 { self > 0 ? UInt64(min(self, Self.secondsMax) * 1_000_000_000) : 0 }
 }

@@ -31,8 +31,8 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// The app's bundle id. An extension, whose bundle is in a folder of the app, gets the app's
-    /// id, too. Empty on Linux, where a program has no bundle.
+    /// The bundle id of the app, also in an extension, whose bundle is in a folder of the app.
+    /// Empty on Linux, where a program has no bundle.
     private static var bundleID: String {
         #if canImport(Darwin)
             let bundle = Bundle.main

@@ -9,7 +9,7 @@ extension Engine {
         await open()
         var findings = await serverFindings()
         findings += await productFindings()
-        // A finding that the server has already reported is left out.
+        // A finding that has the same text as a finding of the server is left out.
         let known = Set(findings.map(\.text))
         findings += boughtFindings().filter { !known.contains($0.text) }
         findings += await outboxFindings()
@@ -166,7 +166,7 @@ extension SnapshotPublisher {
     }
 
     /// The largest difference, in milliseconds, between the device's clock and the reckoned time
-    /// that is not reported.
+    /// that the SDK does not report.
     static let clockTolerance: Int64 = 5 * 60_000
 
     /// The steps about the device's clock. Empty if the clock is right.

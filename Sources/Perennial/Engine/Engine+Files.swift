@@ -10,7 +10,7 @@ extension Engine {
 
     /// Reads the files that the first snapshot does not need. Every call that uses files awaits
     /// this function. If a file cannot be read yet, for example before the first unlock of a
-    /// device, a later call reads it.
+    /// device, the next call reads it.
     func open() async {
         if let attempt = identity.beginReading() {
             opening = Task { await readFiles(attempt) }
@@ -18,14 +18,14 @@ extension Engine {
         await opening?.value
     }
 
-    /// Becomes the writer of the files if the process that was the writer has ended.
+    /// Makes this engine the writer of the files if the process that was the writer has ended.
     func becomeWriter() {
         guard let outbox, !outbox.isWriter, !Self.isExtension, !isOver else { return }
         if let own = try? Outbox(folder: files.folder), own.isWriter { self.outbox = own }
     }
 
-    /// Reads the waiting entries again if another process is the writer, because it may have sent
-    /// some of them.
+    /// Reads the waiting entries again if another process is the writer, because that process may
+    /// have sent some of them.
     ///
     /// - Returns: whether the entries were read.
     func rereadOutbox() -> Bool {
@@ -72,8 +72,8 @@ extension Engine {
         }
     }
 
-    /// Reads this device's secrets and its state. Throws if either cannot be read now. Nothing may
-    /// be written until both are read.
+    /// Reads this device's secrets and its state. Throws if the secrets or the state cannot be read
+    /// now. Until both are read, nothing may be written.
     private func readState() throws {
         let values = try files.secrets.values(random: Self.randomBytes)
         if stored == nil {

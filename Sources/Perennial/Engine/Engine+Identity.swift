@@ -18,15 +18,16 @@ extension Engine {
             let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
             posting.add(entry)
             await writeUnwritten()
-            // The unsent log-in must be known before the server answers without having seen it.
+            // Recorded now, because the next answer of the server may not yet reflect the unsent
+            // log-in.
             await recordUnsent()
         }
         session.require(.customer)
         do throws(Perennial.Failure) {
             try await fetchCustomer(within: configuration.patience)
         } catch {
-            // Offline, access is `unknown` until the first contact. That is not a failure of the
-            // log-in.
+            // Offline, access is `unknown` until the first contact with the server. The log-in has
+            // not failed.
             if !error.isTemporary { throw error }
         }
         await readStore()
@@ -38,8 +39,8 @@ extension Engine {
     /// The longest id that the server accepts, in bytes.
     private static let idBytesMax = 255
 
-    /// Whether an id has an acceptable form. The server refuses further ids that identify no
-    /// person, such as `null`.
+    /// Whether an id has an acceptable form. The server also refuses ids that identify no person,
+    /// such as `null`.
     static func mayIdentify(_ id: String) -> Bool {
         !id.isEmpty && id.utf8.count <= idBytesMax
     }
@@ -51,8 +52,8 @@ extension Engine {
                 + "Without one, `signOut` makes an anonymous customer.")
     }
 
-    /// Saves the log-ins that could not be saved. If that fails again, for example on a full disk,
-    /// each later post tries again first.
+    /// Saves the log-ins that could not be saved. If saving fails again, for example on a full
+    /// disk, each later post tries again first.
     func writeUnwritten() async {
         guard !posting.unwritten.isEmpty, let outbox, outbox.isWriter else { return }
         let entries = posting.removeUnwritten()
@@ -65,9 +66,9 @@ extension Engine {
         }
     }
 
-    /// Leaves the present customer, because the server has refused the id. Purchases made under
-    /// that id are no longer posted for it. A device that was anonymous before becomes the same
-    /// anonymous customer again.
+    /// Leaves the present customer, because the server has refused the id. The SDK no longer posts
+    /// purchases for that id. If the device was anonymous before, the previous anonymous customer
+    /// becomes the present customer again.
     func leaveMeaninglessID(_ id: String) async {
         // Two answers may report the refusal at the same time.
         guard state.device.customerID == id, !state.device.isAnonymous, identity.beginLeaving()
@@ -80,14 +81,14 @@ extension Engine {
         state.device.verdicts = state.device.verdicts.filter { $0.value != own }
         let wasAnonymous = await isToJoinAnonymous(id)
         posting.removeLogins(of: id)
-        // The transactions that wait under that id are unfinished, so the store lists them again
+        // The transactions that wait under that id are unfinished. So the store lists them again
         // for the next customer.
         await complete(await waiting(for: id))
         if !wasAnonymous { renewAnonymousID() }
         await becomeAnonymous()
     }
 
-    /// Whether a customer still has to be joined with the device's anonymous customer.
+    /// Whether the device's anonymous customer must still be merged into a customer.
     private func isToJoinAnonymous(_ id: String) async -> Bool {
         guard let anonymous = secrets?.anonymousID else { return false }
         return (posting.unwritten + (await outbox?.entries ?? [])).contains {
@@ -95,8 +96,8 @@ extension Engine {
         }
     }
 
-    /// Signs out, and begins a new anonymous customer. Nothing of the old customer is shown or sent
-    /// from now on.
+    /// Signs out, and begins a new anonymous customer. From now on, nothing of the old customer is
+    /// shown or sent.
     func signOut() async -> Perennial.Snapshot {
         await open()
         renewAnonymousID()
@@ -113,8 +114,8 @@ extension Engine {
         return await publish()
     }
 
-    /// Makes a new anonymous id, so that two people never share one. If the id cannot be saved, it
-    /// counts until the next launch, which makes another.
+    /// Makes a new anonymous id, so that two people never share one. An id that cannot be saved
+    /// counts until the next launch, which makes another id.
     func renewAnonymousID() {
         do {
             secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
@@ -151,7 +152,7 @@ extension Engine {
         await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
     }
 
-    /// Whether the anonymous customer has anything that the person who signs in should get.
+    /// Whether the anonymous customer has something that the person who signs in should get.
     private var hasAnything: Bool {
         !state.device.storeEvidence.transactions.isEmpty || !(state.answer?.wallets.isEmpty ?? true)
             || !(state.answer?.purchases.isEmpty ?? true)
@@ -175,9 +176,9 @@ extension Engine {
         await publish()
     }
 
-    /// Merges an anonymous customer with the person who has signed in on their device. Does nothing
-    /// if the person already has something, because a merge cannot be undone. In that case a
-    /// restore asks the user.
+    /// Merges an anonymous customer with the person who has signed in on the same device. Does
+    /// nothing if the person already has something, because a merge cannot be undone. In that case
+    /// a restore asks the user.
     func join(
         _ anonymous: String, with person: String, within timeout: TimeInterval, isAwaited: Bool
     ) async throws(ServerError) {

@@ -7,7 +7,7 @@ extension Engine {
     /// How many seconds the server is asked to hold a request.
     static let followSeconds = 25
     /// The shortest time, in milliseconds, that a held request takes. If an answer arrives sooner,
-    /// the server does not hold requests, a proxy changes tags, or much is changing.
+    /// the server does not hold requests, a proxy changes tags, or many changes happen.
     static let followMin: Int64 = 1_000
 
     /// Asks the server to report changes, if the app wants that. Idempotent.
@@ -19,11 +19,11 @@ extension Engine {
         followTask = Task { await followChanges(of: id) }
     }
 
-    /// Asks the server for changes in a loop. Ends when another customer signs in, or when there is
-    /// no tag to compare with.
+    /// Asks the server for changes in a loop. The loop ends when another customer signs in, or when
+    /// there is no tag to compare with.
     ///
-    /// If an answer arrives at once, the next request waits, whatever the answer is. The wait grows
-    /// with each such answer.
+    /// If an answer arrives at once, whatever it says, the loop waits before the next request. The
+    /// wait grows with each such answer.
     private func followChanges(of id: String) async {
         var early = 0
         while !Task.isCancelled, state.device.customerID == id, mayPost, let known = session.lastTag

@@ -16,7 +16,8 @@ extension Engine {
     /// Fetches the offerings. Offerings that no trusted key has signed are not used, unless the app
     /// has no tokens and therefore no signatures.
     ///
-    /// Publishes the effect at once: until then the purchases that the store lists give no access.
+    /// Publishes the effect at once, because without offerings the purchases that the store lists
+    /// give no access.
     func fetchOfferings(within timeout: TimeInterval, isAwaited: Bool = true) async {
         let (before, wereCurrent) = (state.offerings, state.areOfferingsCurrent)
         await loadOfferings(within: timeout, isAwaited: isAwaited)
@@ -41,7 +42,7 @@ extension Engine {
             if error.failure.isTemporary { session.require(.offerings) }
             return
         }
-        // If the environment has changed meanwhile, the offerings are fetched once more.
+        // If the environment has changed during the request, the offerings are fetched once more.
         guard environment == state.contractEnvironment else { return }
         if answer.status == 304 {
             state.areOfferingsCurrent = state.offerings != nil
@@ -50,7 +51,7 @@ extension Engine {
         guard let offerings = Offerings(json: answer.body), offerings.environment == environment
         else { return }
         guard let text = offerings.jws else {
-            // An app without tokens has no signatures. A device that has keys does not accept
+            // An app without tokens has no signatures. But a device that has keys does not accept
             // unsigned offerings.
             guard state.device.keys.keys.isEmpty else { return }
             (state.offerings, state.areOfferingsCurrent) = (offerings, true)
@@ -172,7 +173,7 @@ extension Engine {
     }
 
     /// An offering that says for which of its offers the customer is eligible. If the server cannot
-    /// be asked, the customer counts as eligible for none, so that no trial is promised.
+    /// be asked, the customer counts as eligible for no offer, so that no trial is promised.
     func offeringWithEligibility(
         _ placement: Perennial.PlacementID?
     ) async throws(Perennial.Failure) -> Perennial.Offering {

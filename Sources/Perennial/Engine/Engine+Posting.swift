@@ -12,11 +12,12 @@ extension Engine {
 
     /// Sends all entries that are due, oldest first. Failed entries are sent again later.
     ///
-    /// - Parameter isAwaited: whether a caller waits for the run. If not, the run obeys the budget.
+    /// - Parameter isAwaited: whether a caller waits for the run. Otherwise the run obeys the
+    ///   budget.
     func post(isAwaited: Bool = false) async {
         await open()
         guard mayPost, outbox?.isWriter == true else { return }
-        // A run that is under way also serves this caller.
+        // The run in progress also serves this caller.
         guard posting.begin(isAwaited: isAwaited) else { return }
         defer { posting.finish() }
         await writeUnwritten()
@@ -80,7 +81,7 @@ extension Engine {
 
     /// Posts documents, and applies the server's outcome to each.
     ///
-    /// - Throws: failures that were not about the documents themselves.
+    /// - Throws: a failure that is not about the documents themselves.
     func postDocuments(
         _ entries: [OutboxEntry], within timeout: TimeInterval, isAwaited: Bool = true
     ) async throws(ServerError) {
@@ -133,7 +134,7 @@ extension Engine {
         return fitting.isEmpty ? nil : fitting
     }
 
-    /// - Parameter outcomes: the server's outcome for each document; a document without an outcome
+    /// - Parameter outcomes: the server's outcome for each document. A document without an outcome
     ///   was not recorded. Nil if the server has recorded every document.
     private func apply(_ entries: [OutboxEntry], by outcomes: [DocumentOutcome]?) async {
         var position = 0
@@ -185,8 +186,8 @@ extension Engine {
         await complete((entries + copies).map(\.id))
     }
 
-    /// Removes settled entries from the outbox. If that cannot be written, for example on a full
-    /// disk, the entries are sent again later. The server recognises each document and debit.
+    /// Removes settled entries from the outbox. If the removal cannot be written, for example on a
+    /// full disk, the entries are sent again later. The server recognises each document and debit.
     func complete(_ ids: [String]) async {
         posting.recordCompleted(ids)
         do { try await outbox?.complete(ids) } catch {
@@ -196,7 +197,7 @@ extension Engine {
         }
     }
 
-    /// The waiting entries with the same content as these, for the same customer. They exist
+    /// The waiting entries with the same content as these, for the same customer. Such copies exist
     /// because the store signs a transaction again for each of its lists.
     private func copies(of entries: [OutboxEntry]) async -> [OutboxEntry] {
         let known = Dictionary(
@@ -210,14 +211,14 @@ extension Engine {
         }
     }
 
-    /// Whether the entry belongs to the present customer. After a log-out, the customer's evidence
-    /// is deleted, but the server has verified the document.
+    /// Whether the entry belongs to the present customer. After a log-out, this device has no
+    /// evidence of the previous customer's document, but the server has verified the document.
     private func isOfPresent(_ entry: OutboxEntry) -> Bool {
         entry.customerID == state.device.customerID
     }
 
-    /// Whether this instance may finish a transaction. An observer never may. If the app also sells
-    /// in another way, only products of the offerings are finished.
+    /// Whether this instance may finish a transaction. An observer may never finish one. If the app
+    /// also sells in another way, only transactions of products in the offerings are finished.
     private func mayFinish(_ payload: TransactionPayload) -> Bool {
         guard configuration.role == .seller else { return false }
         if purchasing.ownTransactions.contains(payload.transactionId) { return true }
@@ -255,8 +256,8 @@ extension Engine {
         await recordUnsent()
     }
 
-    /// Updates whether an entry waits that may open an entitlement but is not in the store's
-    /// evidence.
+    /// Updates whether a waiting entry may open an entitlement that the store's evidence does not
+    /// contain.
     func recordUnsent() async {
         let waiting = posting.unwritten + (await outbox?.entries ?? [])
         state.isAnythingUnsent = waiting.contains {
@@ -267,8 +268,9 @@ extension Engine {
 }
 
 extension OutboxEntry {
-    /// Whether the entry may open an entitlement that the store's evidence does not name: it is a
-    /// receipt, or a log-in that gives a person the purchases of an anonymous customer.
+    /// Whether the entry may open an entitlement that the store's evidence does not contain. Such
+    /// an entry is a receipt, or a log-in that gives a person the purchases of an anonymous
+    /// customer.
     fileprivate var opensWhatNoEvidenceNames: Bool {
         switch content {
         case .document(let document): document.kind != .transaction

@@ -43,7 +43,7 @@ extension Engine {
         limit.cancel()
     }
 
-    /// Works as ``refresh(within:)``, but throws an error if the server could not be asked, for a
+    /// Works as ``refresh(within:)``, but throws an error if the server could not be asked. For a
     /// caller that waits for the result.
     func refreshNow() async throws(Perennial.Failure) {
         await open()
@@ -54,7 +54,7 @@ extension Engine {
         try await fetchCustomer(within: configuration.patience)
     }
 
-    /// Requests what may have changed while the app was in the background.
+    /// Requests all data that may have changed while the app was in the background.
     func enterForeground() async {
         await open()
         becomeWriter()

@@ -6,8 +6,8 @@ internal import PerennialContract
 
 extension Engine {
     /// The largest number of milliseconds by which an unsigned time may be later than the signed
-    /// time and still count. A token may have been signed a little before the answer that contains
-    /// it.
+    /// time and still count. The two may differ, because a token may have been signed a little
+    /// before the answer that contains it.
     static let unsignedMax: Int64 = 60_000
     /// The smallest error of the clock that is logged, in seconds.
     static let clockErrorMin: Int64 = 60
@@ -19,8 +19,8 @@ extension Engine {
 
     /// Sends a request, records the server's time from the answer, and obeys `Retry-After`.
     ///
-    /// - Parameter isAwaited: whether a caller waits for the request. If not, the request obeys the
-    ///   budget.
+    /// - Parameter isAwaited: whether a caller waits for the request. Otherwise the request obeys
+    ///   the budget.
     func send(
         _ request: ServerRequest, isAwaited: Bool = true
     ) async throws(ServerError) -> ServerAnswer {
@@ -54,16 +54,16 @@ extension Engine {
         try session.countRequest(isAwaited: isAwaited, at: .init(by: clock))
     }
 
-    /// Records the time of a header, which is not signed. A device that knows the server's keys
-    /// does not set its clock by that time: see ``recordTime(of:serverTime:)``.
+    /// Records the unsigned time of a header. A device that knows the server's keys does not set
+    /// its clock by this time: see ``recordTime(of:serverTime:)``.
     func recordTime(_ time: Timestamp?) {
         guard let time else { return }
         if state.device.keys.keys.isEmpty { anchor(at: time) }
         state.serverAnsweredAt = now
     }
 
-    /// Sets the clock by a token that was just received. A token that is older than the last one is
-    /// ignored: an attacker who replays it must not set the clock back.
+    /// Sets the clock by a token that was just received. Ignores a token that is older than the
+    /// last one: an attacker who replays an old token must not set the clock back.
     ///
     /// - Parameter serverTime: when the server answered, unsigned.
     private func recordTime(of token: CustomerToken, serverTime: Timestamp?) {
@@ -98,7 +98,7 @@ extension Engine {
         if let tag = session.currentTag, state.answer != nil {
             request.headers["If-None-Match"] = tag
         }
-        // This answer is newer than any answer that was dropped.
+        // The answer to this request is newer than any answer that was dropped.
         session.satisfy(.orderOfAnswers)
         // The outbox is reread before the request, because another process may have sent some
         // entries: the answer then includes them.
@@ -126,7 +126,7 @@ extension Engine {
         await publish()
     }
 
-    /// Records that nothing has changed since the last answer.
+    /// Records that the server has reported no change since its last answer.
     func confirm(_ id: String) {
         guard state.device.customerID == id, var evidence = state.serverEvidence else { return }
         evidence.asOf = max(evidence.asOf, now)
@@ -135,8 +135,8 @@ extension Engine {
         state.customerAnsweredAt = max(state.customerAnsweredAt ?? evidence.asOf, now)
     }
 
-    /// Accepts an answer about a customer. An older answer, or one about another customer, is
-    /// dropped.
+    /// Accepts an answer about a customer. Drops an older answer, and an answer about another
+    /// customer.
     ///
     /// - Parameter request: the number of the request that was answered.
     /// - Returns: whether the answer was accepted.
@@ -180,13 +180,13 @@ extension Engine {
         return true
     }
 
-    /// The token of an answer, if its signature is valid; otherwise nil, and no token is stored.
+    /// The token of an answer, if its signature is valid. Otherwise nil, and no token is stored.
     private func readToken(
         of customer: PerennialContract.Customer, for id: String
     ) async -> CustomerToken? {
         guard let text = customer.token else { return nil }
-        // The clock of a device may be far behind. Only a signature can prove that, and this token
-        // has one.
+        // The clock of a device may be far behind. Only a signature can prove the right time, and
+        // this token has a signature.
         let now = max(now, customer.serverTime ?? now)
         if let token = verify(text, for: id, at: now) { return token }
         await fetchKeys()
@@ -229,8 +229,8 @@ extension Engine {
     }
 }
 
-/// The order of two answers about a customer, by the moment that they describe. Answers of one
-/// moment are ordered by their tokens, and answers with one token by their requests.
+/// The order of two answers about a customer, by the time that they describe. Answers about the
+/// same time are ordered by their tokens, and answers with the same token by their requests.
 struct AnswerOrder: Comparable, Sendable {
     var asOf: Timestamp
     var sequence: Int64
@@ -290,8 +290,8 @@ extension ServerEvidence {
 }
 
 extension ServerEvidence {
-    /// Limits the evidence to what the signed token opens, so that an attacker between the app and
-    /// the server cannot add an entitlement.
+    /// Limits the evidence to the entitlements that the signed token opens, so that an attacker
+    /// between the app and the server cannot add an entitlement.
     fileprivate mutating func restrict(to token: CustomerToken) {
         for (name, right) in rights where right.isActive {
             guard let signed = token.entitlements[name] else {

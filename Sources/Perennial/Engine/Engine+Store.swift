@@ -25,8 +25,8 @@ extension Engine {
     }
 
     /// Records the announced documents, reads the store and posts. One run also handles the
-    /// announcements that arrive while it runs, because at a launch StoreKit announces each
-    /// unfinished transaction separately.
+    /// announcements that arrive meanwhile, because at a launch StoreKit announces each unfinished
+    /// transaction separately.
     func recordAnnounced() {
         guard reader.start() else { return }
         recording = Task {
@@ -69,8 +69,8 @@ extension Engine {
     }
 
     /// Saves in the outbox the transactions of subscriptions whose renewal has changed since the
-    /// server's last answer: it was switched on or off, or another number of seats was planned.
-    /// Their renewal infos are posted with them. Each renewal info is saved once.
+    /// server's last answer: renewal was switched on or off, or another number of seats was
+    /// planned. Their renewal infos are posted with them. Each renewal info is saved once.
     private func collectChanged(_ renewals: [StoreRenewal]) async {
         var entries: [OutboxEntry] = []
         for renewal in renewals where renewal.renewalInfo.isVerified {
@@ -98,8 +98,8 @@ extension Engine {
         }
         for status in renewals.compactMap({ $0.makeStatus() }) {
             state.device.storeEvidence.record(status, at: now, launch: launch)
-            // Without a network StoreKit repeats its last state, so the answer has the time of that
-            // state.
+            // Without a network StoreKit repeats the last state that it knows. So the answer has
+            // the time of that state.
             let answeredAt = min(status.signedAt, now)
             state.device.storeEvidence.answeredAt = max(
                 state.device.storeEvidence.answeredAt ?? answeredAt, answeredAt)
@@ -113,7 +113,7 @@ extension Engine {
 
     /// Records documents, and saves in the outbox those that the server has not acknowledged.
     ///
-    /// - Parameter buyer: the customer who bought. Nil if that is the present customer.
+    /// - Parameter buyer: the customer who bought. Nil means the present customer.
     func collect(
         _ documents: [StoreDocument], intent: PerennialContract.PurchaseIntent,
         isHeld: Bool = false, for buyer: Buyer? = nil, at placement: Perennial.PlacementID? = nil
@@ -123,17 +123,17 @@ extension Engine {
         let (ofOthers, inOutbox) = await transactionsInOutbox()
         var waiting = inOutbox
         for (document, payload) in Self.oldestFirst(documents) {
-            // A forged document must not decide in which environment purchases are made.
+            // A forged document must not set the environment in which purchases are made.
             if document.isVerified { recordEnvironment(payload.environment) }
             let isWaiting = waiting.contains(payload.transactionId) && isKnown(document, payload)
             removeApproval(by: document, payload)
             let isNews = record(document, payload, isHeld: isHeld, for: buyer)
-            // A purchase made on this device is posted as a purchase, even if an update recorded it
-            // first.
+            // A purchase made on this device is posted as a purchase, even if an update recorded
+            // the transaction first.
             guard isNews || intent == .purchase, !state.isXcode, let customer = buyer.id,
                 intent != .sync || !isWaiting && !ofOthers.contains(payload.transactionId)
             else { continue }
-            // The store's lists contain a transaction more than once, signed anew for each.
+            // Each of the store's lists may contain the same transaction, signed anew.
             waiting.insert(payload.transactionId)
             entries.append(
                 OutboxEntry(
@@ -143,8 +143,8 @@ extension Engine {
         do {
             let additions = try await outbox?.add(entries) ?? []
             if additions.contains(.full) {
-                // The remaining transactions stay unfinished. They are read again when the outbox
-                // has room.
+                // The remaining transactions stay unfinished. The engine reads them again when the
+                // outbox has room.
                 posting.recordFull()
             } else {
                 await complete(await replaced(by: entries))
@@ -172,7 +172,7 @@ extension Engine {
     }
 
     /// The transactions that wait to be posted, of other customers and of the present customer.
-    /// Those of other customers must not first be posted for the present customer.
+    /// A waiting transaction of another customer must not be posted for the present customer.
     private func transactionsInOutbox() async -> (ofOthers: Set<String>, waiting: Set<String>) {
         var ofOthers: Set<String> = []
         var waiting: Set<String> = []

@@ -46,7 +46,7 @@ extension Engine {
         return publisher.snapshot[wallet: wallet]
     }
 
-    /// Saves a debit for later if the customer may spend that much without the server. Otherwise
+    /// Saves a debit for later if the customer may spend the amount without the server. Otherwise
     /// throws the error.
     private func postponeOrRefuse(
         _ error: ServerError, _ entry: OutboxEntry, _ debit: OutboxEntry.Debit
@@ -126,8 +126,8 @@ extension Engine {
         }
     }
 
-    /// Records whether the App Store may learn how much the customer used, if the customer asks for
-    /// a refund.
+    /// Tells the server whether, after a refund request, the App Store may learn how much the
+    /// customer used.
     func setRefundConsent(_ consents: Bool) async throws(Perennial.Failure) {
         await open()
         guard let id = state.device.customerID else {

@@ -16,7 +16,7 @@ actor Engine {
     /// All known values. Snapshots are computed from this state.
     var state: EngineState
 
-    // The parts. Each has a state and decides what must be done; the engine does it.
+    // The parts. Each part has a state and decides what must be done. The engine does it.
     var identity = Identity()
     var posting = OutboxPosting()
     var reader = StoreReader()
@@ -37,7 +37,7 @@ actor Engine {
     var timer: Task<Void, Never>?
     /// The number of the latest call that set the timer.
     private var schedulings = 0
-    /// Whether the engine was stopped. No timer is set after that.
+    /// Whether the engine was stopped. No timer is set after the stop.
     private(set) var isOver = false
 
     var outbox: Outbox?
@@ -51,8 +51,8 @@ actor Engine {
     var signedOfferings: String?
     var requests: RequestFile
     var requestReader: RequestReader?
-    /// Resumes the reader of requests. A closure, because the type of a continuation would cost
-    /// some microseconds at a launch.
+    /// Resumes the reader of requests. The value is a closure, because the type of a continuation
+    /// would cost some microseconds at a launch.
     var resumeRequestWaiter: (@Sendable () -> Void)?
 
     init(
@@ -81,12 +81,12 @@ actor Engine {
         if logged.isAnythingKnown { answering.close() }
     }
 
-    /// The state that the file contained at the launch. Nil if there was no file, or if it could
-    /// not be read.
+    /// The state that the file contained at the launch. Nil if there was no file, or if the file
+    /// could not be read.
     var stored: StoredState?
     /// The last snapshot whose changes were logged.
     private var logged: Perennial.Snapshot
-    /// Measures the time from the launch to the first evidence. Nil afterwards.
+    /// Measures the time from the launch to the first evidence. Nil after the first evidence.
     private var answering: SignpostInterval?
 
     /// Runs the engine until the task is cancelled.
@@ -108,8 +108,8 @@ actor Engine {
         await stop()
     }
 
-    /// Stops the engine: see ``Perennial/stop()``. Without an outbox nothing is posted, saved or
-    /// finished.
+    /// Stops the engine: see ``Perennial/stop()``. Without an outbox the engine posts, saves and
+    /// finishes nothing.
     func stop() async {
         isOver = true
         timer?.cancel()
@@ -156,8 +156,8 @@ extension Engine {
     }
 
     private func logChanges(to after: Perennial.Snapshot) {
-        // The last snapshot is not taken from the publisher, because the passing of time may have
-        // changed it since it was published.
+        // Not taken from the publisher: the passing of time may have changed the publisher's
+        // snapshot since it was published.
         let before = logged
         logged = after
         for (name, access) in after.access.sorted(by: { $0.key.rawValue < $1.key.rawValue })
@@ -183,7 +183,7 @@ extension Engine {
     }
 
     /// Sets the timer to the next task that is due. Of several concurrent calls, only the latest
-    /// one sets the timer, because the results of the others may be outdated.
+    /// sets the timer, because the results of the others may be outdated.
     func schedule() async {
         schedulings &+= 1
         let number = schedulings
@@ -231,7 +231,7 @@ extension Engine {
     }
 
     private func tick() async {
-        // A subscription that has ended may have renewed by now. The server knows whether it has.
+        // A subscription whose period has ended may have renewed by now. The server knows it.
         if let changesAt = publisher.changesAt, changesAt <= now { session.require(.customer) }
         let monotonic = clock.monotonic()
         if reader.beginSecondLook(at: monotonic) { await readStore() }
@@ -252,8 +252,8 @@ extension Engine {
     /// The milliseconds until the SDK may send a request that no caller waits for.
     var budgetWait: Int64 { session.budget.wait(at: .init(by: clock)) }
 
-    /// Whether the SDK may send a request that no caller waits for. If not, the timer sends it
-    /// later.
+    /// Whether the SDK may send a request that no caller waits for. If not, the timer sends the
+    /// request later.
     var mayAsk: Bool { budgetWait == 0 }
 
     /// The wait in milliseconds after the latest failed requests.

@@ -13,8 +13,8 @@ extension DeviceState {
 }
 
 extension Perennial.Configuration {
-    /// The customer whom the app has named. Nil if the app named none, or if the id is not
-    /// acceptable.
+    /// The customer whom the app has named in the configuration. Nil if the app named no customer,
+    /// or if the id is not acceptable.
     var namedCustomer: String? { customer.flatMap { Engine.mayIdentify($0) ? $0 : nil } }
 }
 
@@ -38,7 +38,7 @@ extension EngineState {
     }
 
     /// Restores the clock from a file that could not be read at the launch. The other values are
-    /// restored when the file is proven.
+    /// restored later, when the file is proven.
     mutating func recall(_ stored: StoredState) {
         let heard = clock.anchor
         clock = ReckonedClock(kept: stored.state.anchor, isProven: false)
@@ -52,8 +52,8 @@ extension EngineState {
     /// discards the evidence and returns false.
     ///
     /// - Parameters:
-    ///   - named: the customer whom the app named at the launch. This customer counts, not the
-    ///     stored one.
+    ///   - named: the customer whom the app named at the launch. This customer counts instead of
+    ///     the stored customer.
     ///   - deviceClock: the time that the device shows.
     mutating func prove(
         _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,
@@ -81,7 +81,7 @@ extension EngineState {
     mutating func readOfferings(bundled: URL?, _ cached: CatalogueFile.Catalogue?) -> Bool {
         let bundled = bundled.flatMap { try? Data(contentsOf: $0) }
             .flatMap(Offerings.init(json:))
-        // The app's bundle is signed by Apple. The cache needs a valid signature of the server.
+        // Apple has signed the app's bundle. The cache needs a valid signature of the server.
         offerings = bundled.flatMap { $0.environment == contractEnvironment ? $0 : nil }
         guard let text = cached?.offerings, let signed = verify(offerings: text) else {
             return false

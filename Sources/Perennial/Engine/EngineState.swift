@@ -2,8 +2,8 @@ package import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-/// Everything that is known about the present customer on this device. A value: the engine changes
-/// it, and every reader gets a complete copy.
+/// Everything that is known about the present customer on this device. The type is a value: the
+/// engine changes it, and every reader gets a complete copy.
 struct EngineState: Sendable {
     /// The values that are stored from one launch to the next.
     var device: DeviceState
@@ -17,8 +17,8 @@ struct EngineState: Sendable {
     var answerOrder: AnswerOrder?
     /// When the server last answered any request.
     var serverAnsweredAt: Timestamp?
-    /// When the server last answered what the customer may use. Other answers and failures do not
-    /// show whether a subscription has renewed.
+    /// When the server last answered a request about the customer. Other answers and failures do
+    /// not show whether a subscription has renewed.
     var customerAnsweredAt: Timestamp?
     /// Whether the store was asked in this process, even if it did not answer.
     var isStoreRead = false
@@ -92,7 +92,7 @@ extension EngineState {
 // MARK: - What an app sees
 
 extension EngineState {
-    /// Everything that is known at a moment, and when it will change without new evidence.
+    /// The snapshot of everything that is known now, and when it will change without new evidence.
     func makeSnapshot(
         of evidence: Evidence
     ) -> (snapshot: Perennial.Snapshot, changesAt: Timestamp?) {
@@ -119,8 +119,8 @@ extension EngineState {
         waiting.filter { $0.end.map { $0 > now } ?? true }
     }
 
-    /// A name that no evidence contains. If the entitlement with this name is known to be shut, so
-    /// are all other unnamed entitlements.
+    /// A name that no evidence contains. If the entitlement with this name is known to be shut,
+    /// then all other unnamed entitlements are shut.
     private static let unnamed = ""
 
     private func subscriptions() -> [Perennial.Subscription] {
@@ -232,7 +232,7 @@ extension Perennial.WaitingPurchase {
     /// approval was declined, so an older request counts as declined.
     private static let approvalHours = 24.0
 
-    /// When the wait ends. Nil if it has no limit.
+    /// When the wait ends. Nil if the wait has no limit.
     fileprivate var end: Timestamp? {
         guard reason == .approval else { return nil }
         let end = since.addingTimeInterval(Self.approvalHours * 3600)

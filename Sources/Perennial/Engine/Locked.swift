@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A value behind a lock, readable on any thread. No other code runs while it is locked.
+/// A value behind a lock, which any thread can read. While it is locked, no other code runs.
 package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value

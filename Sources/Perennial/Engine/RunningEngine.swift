@@ -55,8 +55,8 @@ final class RunningEngine: Sendable {
     /// dictionary would cost some microseconds at a launch.
     private static let all = Locked<[Weak]>([])
 
-    /// The tasks of engines that were released. Each releases its files before the next engine
-    /// reads them.
+    /// The tasks of engines that were released. Each task releases the files of its engine before
+    /// the next engine reads them.
     private static let ending = Locked<[Ending]>([])
 
     private struct Ending: Sendable {
@@ -64,8 +64,8 @@ final class RunningEngine: Sendable {
         var task: Task<Void, Never>
     }
 
-    /// Removes and returns the task after whose end no engine uses the files of a folder any more.
-    /// Nil if no engine used them.
+    /// Removes and returns the task whose end releases the files of a folder. Nil if no engine used
+    /// the files.
     private static func removeEnding(at path: String) -> Task<Void, Never>? {
         ending.withLock { ending in
             let last = ending.last { $0.path == path }
@@ -74,9 +74,9 @@ final class RunningEngine: Sendable {
         }
     }
 
-    /// The engine of this process for the files of a configuration. There is only one, because two
-    /// engines would write to one file. A second caller gets the first caller's engine, with the
-    /// first caller's configuration.
+    /// The engine of this process for the files of a configuration. Two engines would write to one
+    /// file, so there is only one. A second caller gets the first caller's engine, with the first
+    /// caller's configuration.
     static func shared(_ configuration: Perennial.Configuration) -> RunningEngine {
         let files = DeviceFiles(configuration)
         let (found, isTwin) = all.withLock { all -> (RunningEngine, Bool) in

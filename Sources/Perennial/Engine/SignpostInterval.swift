@@ -32,8 +32,8 @@ struct SignpostInterval {
 }
 
 #if canImport(os)
-    // Unchecked: nothing here changes. The state is only passed back to the signposter, which may
-    // end an interval on another thread.
+    // Unchecked: nothing here changes. The state is only passed back to the signposter, and another
+    // thread may end the interval.
     extension SignpostInterval: @unchecked Sendable {}
 #else
     extension SignpostInterval: Sendable {}

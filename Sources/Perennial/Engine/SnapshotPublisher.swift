@@ -9,8 +9,8 @@ internal import PerennialContract
 
 /// The current snapshot, readable on any thread, and its followers.
 ///
-/// If the passing of time has changed a decision since it was published, a read decides again. So a
-/// read is also right after the app was suspended, when no timer has run.
+/// If the passing of time has changed a decision since the snapshot was published, a read decides
+/// again. So a read is also right after the app was suspended, when no timer has run.
 final class SnapshotPublisher: Sendable {
     private struct Shown: Sendable {
         var engine: EngineState
@@ -26,7 +26,8 @@ final class SnapshotPublisher: Sendable {
 
     private let shown: Locked<Shown>
     private let clock: any DeviceClock
-    /// The `ObservationRegistrar`, a type that exists since iOS 17.
+    /// The `ObservationRegistrar`. Typed as `any Sendable`, because that type exists only since iOS
+    /// 17.
     private let registrar: any Sendable
     #if canImport(Combine)
         // Unsafe, because Combine does not declare its publishers sendable. A publisher locks
@@ -85,7 +86,8 @@ final class SnapshotPublisher: Sendable {
         AccessRules.decision(on: entitlement, by: current().evidence)
     }
 
-    /// When a decision in the snapshot will change without new evidence. Nil if none will.
+    /// When a decision in the snapshot will change without new evidence. Nil if no decision will
+    /// change.
     var changesAt: Timestamp? { shown.withLock(\.changesAt) }
 
     private func current() -> Shown { upToDate(shown.withLock { $0 }) }
@@ -137,7 +139,8 @@ final class SnapshotPublisher: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Perennial.Snapshot.self, bufferingPolicy: buffering)
         let id: Int? = shown.withLock { shown in
-            // Done under the lock, so that a snapshot that is published meanwhile comes later.
+            // Done under the lock, so that a snapshot that is published at the same time comes
+            // later.
             continuation.yield(upToDate(shown).snapshot)
             guard shown.followers.count < Self.followersMax else { return nil }
             shown.followersMade += 1
@@ -166,8 +169,7 @@ final class SnapshotPublisher: Sendable {
 }
 
 extension Perennial.Snapshot {
-    /// Whether two snapshots are equal for an app: they may differ in the times of the last
-    /// answers.
+    /// Whether two snapshots are equal for an app. The times of the last answers may differ.
     func isTheSameToAnApp(as other: Self) -> Bool {
         withoutTimesOfAnswers == other.withoutTimesOfAnswers
     }

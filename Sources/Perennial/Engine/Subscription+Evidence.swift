@@ -69,8 +69,8 @@ extension Perennial.Subscription {
 }
 
 extension StoreTransaction {
-    /// The state that the transaction alone proves. Used if the store has no status for it, or if
-    /// the status is `subscribed`.
+    /// The state that the transaction alone proves. Used if the store has no status for the
+    /// subscription, or if the status is `subscribed`.
     fileprivate var paidState: Perennial.AccessState {
         if revokedAt != nil { return isRevokedByFamily ? .revoked : .refunded }
         return switch offer {
@@ -94,7 +94,7 @@ extension Perennial.Subscription.Ownership {
 }
 
 extension Perennial.Subscription.AppliedOffer {
-    /// The offer of the transaction. Nil if there is none.
+    /// The offer of the transaction. Nil if the transaction has no offer.
     fileprivate init?(_ details: StoreTransaction.Details) {
         guard let type = details.offerType else { return nil }
         let kind: Perennial.Offer.Kind =

@@ -7,8 +7,8 @@ extension Perennial.Failure: LocalizedError {
 
     public func text(in locale: Locale) -> String { Wording(locale: locale).text(textKey) }
 
-    /// The key of the text. To customers, whether they were charged matters more than the cause of
-    /// the failure.
+    /// The key of the text. Customers care more about whether they were charged than about the
+    /// cause.
     private var textKey: TextKey {
         switch charged {
         case .yes: .paidAndSafe

@@ -16,7 +16,7 @@ extension Perennial.Offer {
     }
 
     /// - Parameters:
-    ///   - price: the price of one payment when the offer does not apply.
+    ///   - price: the price of one payment without the offer.
     ///   - period: the time between two payments. Nil for a product that is bought once.
     func text(
         before price: String, every period: Perennial.Period?, _ wording: Wording

@@ -46,14 +46,14 @@ extension PaywallSituation {
     /// The products that are subscriptions.
     var plans: [Product] { offering.products.filter { [.renewing, .term].contains($0.kind) } }
 
-    /// The access that lasts longest, except access that was bought to keep.
+    /// The open access that lasts longest, without access that was bought to keep.
     var openSubscription: Access? {
         subscribedAccess.filter { $0.isActive && $0.state != .owned }.max {
             ($0.until ?? .distantFuture) < ($1.until ?? .distantFuture)
         }
     }
 
-    /// Whether no access is open because a renewal could not be charged.
+    /// Whether some access is shut because a renewal could not be charged.
     var hasPaymentProblem: Bool {
         subscribedAccess.contains { $0.state == .retry }
             || snapshot.subscriptions.contains {
@@ -68,8 +68,8 @@ extension PaywallSituation {
             .flatMap(lastMonth)
     }
 
-    /// The access that subscriptions of this offering can give. If the offering has no products,
-    /// all access.
+    /// The access that subscriptions of this offering can give; all access if the offering has no
+    /// products.
     private var subscribedAccess: [Access] {
         if let everything { return [snapshot[everything]] }
         if offering.products.isEmpty {

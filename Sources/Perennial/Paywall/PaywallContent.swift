@@ -1,15 +1,15 @@
 public import Foundation
 
 extension Perennial {
-    /// A paywall screen as values: a headline and a row for each product. Pure: the same arguments
-    /// give the same texts.
+    /// A paywall screen as values: a headline and a row for each product. The type is pure: the
+    /// same arguments give the same texts.
     ///
-    /// Texts are in the language of `locale`: English, German, French, Spanish or Japanese, and
-    /// English for any other. Prices are as the store writes them.
+    /// The texts are in the language of `locale`: English, German, French, Spanish or Japanese. For
+    /// any other language they are in English. Prices are as the store writes them.
     ///
     /// If one entitlement includes everything that a placement offers, name it in the placement's
-    /// metadata. While that entitlement is open, the products that it includes have a checkmark,
-    /// also consumables:
+    /// metadata. While that entitlement is open, the products that it includes, even consumables,
+    /// have a checkmark:
     ///
     /// metadata: {everything: pro}
     ///
@@ -139,7 +139,7 @@ extension Perennial {
             /// The price of one payment with its period, such as "9,99 € a month".
             public var terms: String
             /// The total that the customer commits to, such as "119,88 € in all for 1 year". Nil if
-            /// there is one payment. App Review requires that an app shows the total.
+            /// there is only one payment. App Review requires that an app shows the total.
             public var total: String?
             /// The introductory offer of this plan. Nil unless the customer may take the offer.
             public var trial: String?

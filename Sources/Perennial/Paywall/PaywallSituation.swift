@@ -4,16 +4,16 @@ import Foundation
 ///
 /// The rules, by kind of product. The first rule that applies counts.
 ///
-/// - A product cannot be bought until it is known that the customer does not have it.
+/// - A product cannot be bought until the SDK knows that the customer does not have it.
 /// - A plan that renews: *owned* while it is active, and while the App Store tries to charge it;
 ///   *pending* if the customer has chosen to change to it; *switch* while another plan of its group
-///   is active; *included* if all access that it gives is open; otherwise *subscribe*.
-/// - A term: *included* only if all access that it gives was bought to keep; *renew* while time
-///   remains, from any source; otherwise *subscribe*.
+///   is active; *included* if all access that the plan gives is open; otherwise *subscribe*.
+/// - A term: *included* only if all access that the term gives was bought to keep; *renew* while
+///   time remains, from any source; otherwise *subscribe*.
 /// - A non-consumable: *owned*, *included*, otherwise *buy*.
 /// - A consumable: *included* while the entitlement that gives everything is open; otherwise *buy*.
 ///
-/// While a purchase of the product waits, *pending* replaces the action that would buy.
+/// While a purchase of the product waits, the action is *pending* instead of an action that buys.
 struct PaywallSituation {
     typealias Product = Perennial.Product
     typealias Subscription = Perennial.Subscription
@@ -79,7 +79,7 @@ struct PaywallSituation {
     }
 
     /// The waiting purchase of a product. Nil for a consumable that is paid for and waits only for
-    /// the server, because it can be bought again.
+    /// the server, because such a consumable can be bought again.
     private func waiting(_ product: Product) -> Perennial.WaitingPurchase? {
         snapshot.waiting.first {
             $0.product == product.id && !(product.kind == .consumable && $0.reason == .server)
@@ -108,7 +108,7 @@ struct PaywallSituation {
     }
 
     /// The subscription to a product that is active, or that the App Store still tries to charge.
-    /// Nil if there is none.
+    /// Nil if there is no such subscription.
     private func held(_ product: Product) -> Subscription? {
         let held = snapshot.subscriptions.filter { $0.product == product.id && isHeld($0) }
         return held.first { $0.state != .retry && !$0.isOfAnother }
@@ -120,8 +120,7 @@ struct PaywallSituation {
             || Self.runningStates.contains(subscription.state) && !hasLapsed(subscription)
     }
 
-    /// Whether the period has ended since the state was reported, and the access that it gave is
-    /// shut.
+    /// Whether the period has ended since the state was reported, and its access is shut.
     private func hasLapsed(_ subscription: Subscription) -> Bool {
         guard let until = subscription.until, until <= date,
             let rights = product(subscription.product)?.entitlements, !rights.isEmpty
@@ -129,8 +128,8 @@ struct PaywallSituation {
         return rights.allSatisfy { snapshot[$0].isKnown && !snapshot[$0].isActive }
     }
 
-    /// The customer's own subscriptions to other products of the group. If a product's group is
-    /// unknown, the customer's subscriptions that give the same access as the product.
+    /// The customer's own subscriptions to other products of the group. If the group is unknown,
+    /// the customer's subscriptions that give the same access as the product.
     private func othersInGroup(of product: Product) -> [Subscription] {
         snapshot.subscriptions.filter { subscription in
             guard subscription.product != product.id, isHeld(subscription),
@@ -148,7 +147,7 @@ struct PaywallSituation {
     private func status(of subscription: Subscription) -> Status? {
         if [.grace, .retry].contains(subscription.state) { return .paymentProblem }
         if let months = lastMonth(of: subscription) { return .endsAfterMonth(months) }
-        // While access is held open after a period's end, the date would be in the past.
+        // While access is held open after a period's end, the period's end is in the past.
         guard let until = subscription.until, until > date else { return nil }
         guard let willRenew = subscription.willRenew else { return .paidUntil(until) }
         guard willRenew else { return .ends(until) }
@@ -197,8 +196,8 @@ struct PaywallSituation {
 
     // MARK: - What is open
 
-    /// The entitlement that includes everything in the offering. Nil if the developer has named
-    /// none.
+    /// The entitlement that includes everything in the offering. Nil if the developer has named no
+    /// such entitlement.
     var everything: Perennial.EntitlementID? {
         offering.metadata[Self.everythingKey]?.text.map(Perennial.EntitlementID.init(rawValue:))
     }

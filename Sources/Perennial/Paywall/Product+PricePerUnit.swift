@@ -5,7 +5,7 @@ extension Perennial.Product {
     /// The price of one day, week, month or year, such as "1,66 €" for a month of a product that
     /// costs 19,99 € a year.
     ///
-    /// A year has 365 days here, and a month is a twelfth of a year. The price is rounded down to
+    /// Here a year has 365 days, and a month is a twelfth of a year. The price is rounded down to
     /// the smallest unit of the currency. Nil for a product without a period, and if the currency
     /// is unknown.
     ///
@@ -33,14 +33,15 @@ extension Perennial.Product {
         else { return nil }
         let whole = period.value * unitOfPeriod + period.bonusDays * Self.lengthOfDay
         guard whole > 0 else { return nil }
-        // Divides once and at the end, so that a result without a remainder stays exact.
+        // Divides only once, at the end, so that a result without a remainder stays exact.
         var exact = price * Decimal(one) / Decimal(whole)
         var cut = Decimal()
         NSDecimalRound(&cut, &exact, digits, .down)
         return cut
     }
 
-    /// The number of twelfths of a day in a day. The lengths of all units are in twelfths of a day.
+    /// The number of twelfths of a day in a day, because all units are measured in twelfths of a
+    /// day.
     private static let lengthOfDay = 12
     private static let lengths: [Perennial.Period.Unit: Int] = [
         .day: lengthOfDay, .week: 7 * lengthOfDay, .month: 365, .year: 365 * lengthOfDay,

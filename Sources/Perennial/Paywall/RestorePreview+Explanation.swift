@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Perennial.RestorePreview.ShownPurchase {
-    /// What a restore would do with the purchase, in one sentence for the customer.
+    /// What a restore would do with this purchase, in one sentence for the customer.
     public var explanation: String { explanation(in: .current) }
 
     public func explanation(in locale: Locale) -> String {

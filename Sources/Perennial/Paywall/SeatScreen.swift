@@ -2,7 +2,8 @@
 package struct SeatScreen: Hashable, Sendable {
     /// The number of seats as text, such as "7 seats, 2 free".
     package var seats: String
-    /// What is planned for the next period. Nil if the number of seats stays the same.
+    /// The number of seats that is planned for the next period, as text. Nil if the number stays
+    /// the same.
     package var renewal: String?
     package var members: [MemberRow]
     package var invitations: [InvitationRow]
@@ -12,7 +13,7 @@ package struct SeatScreen: Hashable, Sendable {
     package struct MemberRow: Hashable, Sendable, Identifiable {
         package var id: String
         package var title: String
-        /// When the member joined. For a member who has no seat, that the member waits for one.
+        /// When the member joined. If the member has no seat, the text says that the member waits.
         package var status: String
     }
 

@@ -24,7 +24,7 @@ extension Engine {
         }
     }
 
-    /// Advice on a product by what this device knows.
+    /// Advice on buying a product, based on the data on this device.
     func advice(on product: Perennial.ProductID) -> Perennial.Advice {
         let transactions = state.device.storeEvidence.transactions.values
         let own = transactions.filter { $0.productID == product.rawValue && $0.revokedAt == nil }
@@ -58,7 +58,7 @@ extension Engine {
     private func isTheirs(_ purchase: String) -> Bool { verdict(on: purchase) != .anotherPerson }
 
     /// Whether the store account has an active subscription of the product's group that belongs to
-    /// another person. A new purchase would continue that subscription.
+    /// another person. A new purchase would only continue that subscription.
     private func isPaidForAnother(_ product: Perennial.ProductID) -> Bool {
         let group = products[product.rawValue]?.group
         let now = now

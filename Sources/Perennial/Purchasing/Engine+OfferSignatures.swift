@@ -24,8 +24,8 @@ extension Engine {
     }
 
     /// Requests the signature that allows an introductory offer, if the app has chosen such an
-    /// offer. Nil if there is no transaction to name: the App Store then applies the offer without
-    /// a signature.
+    /// offer. Nil if there is no transaction to name in the request: the App Store then applies the
+    /// offer without a signature.
     ///
     /// - Throws: the server's refusal, because without the signature the full price might be
     ///   charged.

@@ -6,7 +6,7 @@ internal import PerennialContract
 
 extension Engine {
     /// Buys a product. A second call for the same product during the first call returns the outcome
-    /// of the first. A call for another product waits.
+    /// of the first call. A call for another product waits.
     func purchase(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
         anchor: PurchaseAnchor?
@@ -137,7 +137,8 @@ extension Engine {
         return purchase
     }
 
-    /// Posts one document before all other waiting entries. Returns whether the server has it.
+    /// Posts one document before all other waiting entries. Returns whether the server has recorded
+    /// it.
     private func postAtOnce(
         _ document: StoreDocument, for payload: TransactionPayload, of sheet: PaymentSheet
     ) async -> Bool {
@@ -203,7 +204,7 @@ extension Engine {
         }
     }
 
-    /// Records the receipt of an app that uses StoreKit 1. Returns when the server has it.
+    /// Records the receipt of an app that uses StoreKit 1. Returns when the server has recorded it.
     func receive(
         appReceipt: Data, because intent: Perennial.Intent
     ) async throws(Perennial.Failure) {
@@ -232,7 +233,7 @@ extension Engine {
     func makePurchase(
         _ outcome: Perennial.Purchase.Outcome, _ product: Perennial.ProductID
     ) async -> Perennial.Purchase {
-        // A call of `post` publishes nothing while another call of it is running.
+        // Needed, because a call of `post` publishes nothing if another call of `post` is running.
         await recordWaiting()
         return Perennial.Purchase(
             outcome: outcome, product: product, snapshot: await publish())

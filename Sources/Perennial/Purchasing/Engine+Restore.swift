@@ -30,8 +30,8 @@ extension Engine {
         return try await restore(documents, for: id, shown: preview)
     }
 
-    /// All purchases of the store account, signed again by the store, which asks for the account's
-    /// password. If the customer cancels, the documents that this device has.
+    /// All purchases of the store account. The store asks for the account's password, and signs
+    /// them again. If the customer cancels, the documents that this device has.
     private func fetchedDocuments() async throws(Perennial.Failure) -> [StoreDocument] {
         do { try await store.sync() } catch {
             guard error == .cancelled else { throw Perennial.Failure(error) }
@@ -71,7 +71,7 @@ extension Engine {
         return id
     }
 
-    /// All purchases of the store account, each of them once.
+    /// All purchases of the store account, without duplicates.
     private func ownDocuments() async -> [StoreDocument] {
         let all = await store.documents(.all) ?? []
         let entitlements = await store.documents(.entitlements) ?? []

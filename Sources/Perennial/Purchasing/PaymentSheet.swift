@@ -6,7 +6,7 @@ struct PaymentSheet: Sendable {
     var product: Perennial.ProductID
     var buyer: Engine.Buyer
     var placement: Perennial.PlacementID?
-    /// The ids of the transactions that existed before.
+    /// The ids of the transactions that existed before the sheet was shown.
     var known: Set<String>
     var shownAt: Timestamp
 

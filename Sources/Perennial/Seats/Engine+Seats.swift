@@ -129,7 +129,7 @@ extension Engine {
         return try await fetchSeatChange()
     }
 
-    /// Ends a claim: that of the customer, or one in the customer's group.
+    /// Ends a claim: the customer's own claim, or a claim in the customer's group.
     func releaseSeat(_ claim: String) async throws(Perennial.Failure) {
         let customer = try await seatHolder()
         try await delete(Paths.seatClaim(claim), for: customer)

@@ -7,8 +7,8 @@ extension Perennial.Subscription {
         public var count: Int
         /// The number of seats of the next period. Nil if the App Store has not said.
         public var atRenewal: Int?
-        /// The number of members who have joined. Nil unless your app invites them, and until the
-        /// server has said.
+        /// The number of members who have joined. Nil unless your app invites the members, and
+        /// until the server has said.
         public var members: Int?
 
         public init(count: Int, atRenewal: Int? = nil, members: Int? = nil) {
@@ -42,14 +42,15 @@ extension Perennial {
         /// The number of people for whom the subscription is paid now, including the purchaser. 0
         /// if the subscription is not active.
         public var seats: Int
-        /// The number of people for whom the next period is. Nil if the App Store has not said.
+        /// The number of people for whom the next period will be paid. Nil if the App Store has not
+        /// said.
         public var seatsAtRenewal: Int?
         /// The number of members who can still join now. Nil unless your app invites the members.
         public var available: Int?
         /// The members who have joined, in the order in which they get seats. Empty unless your app
         /// invites the members.
         public var members: [SeatMember]
-        /// The invitations that can be used, newest first. They do not include the tokens.
+        /// The invitations that can be used, newest first. Their tokens are not included.
         public var invitations: [SeatInvitation]
         /// When access ends if the next period is not paid. Nil if the subscription is not active.
         public var until: Date?
@@ -89,7 +90,7 @@ extension Perennial {
         }
     }
 
-    /// An invitation, with which one person can join a group.
+    /// An invitation to a group. One person can use it to join.
     public struct SeatInvitation: Hashable, Sendable, Identifiable {
         public var id: String
         /// The secret that the invited person needs, for example in a link. Nil unless

@@ -1,8 +1,8 @@
 public import Foundation
 
 extension Perennial {
-    /// A range of seats that have the same price. The price of a seat is that of the range that
-    /// contains its number, so buying more seats does not make the earlier ones cheaper.
+    /// A range of seats that have the same price. A seat costs the price of the range that contains
+    /// the seat's number. So buying more seats does not make the earlier seats cheaper.
     public struct SeatTier: Hashable, Sendable {
         /// The number of the range's first seat, from 1.
         public var from: Int
@@ -20,7 +20,7 @@ extension Perennial {
             self.displayPrice = displayPrice
         }
 
-        /// The number of seats in the range, if this many seats are bought.
+        /// The number of this range's seats among the first `seats` seats.
         fileprivate func count(among seats: Int) -> Int {
             guard from >= 1, seats >= from else { return 0 }
             return max(0, min(seats, through ?? seats) - (from - 1))
@@ -33,7 +33,7 @@ extension Perennial.Product {
     public var isSoldInSeats: Bool { !seatTiers.isEmpty }
 
     /// The price of a number of seats for one period: the exact sum over ``seatTiers``. Adding 4
-    /// seats to 8 costs `price(of: 12) - price(of: 8)`.
+    /// seats to 8 seats costs `price(of: 12) - price(of: 8)`.
     ///
     /// Nil if the product is not sold with that number of seats, or if the number is less than one.
     public func price(of seats: Int) -> Decimal? {

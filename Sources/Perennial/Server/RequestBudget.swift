@@ -5,10 +5,10 @@
 /// Other requests check the budget when they are sent, not earlier, because several loops may wait
 /// for the same moment.
 struct RequestBudget: Sendable {
-    /// The maximum number of requests in any minute. A launch needs four, and an app that waits for
-    /// changes two or three a minute.
+    /// The maximum number of requests in any minute. A launch needs four requests. An app that
+    /// waits for changes needs two or three requests a minute.
     static let perMinute = 60
-    /// The number of requests that is reserved for fetching the keys that sign tokens. They are
+    /// The number of requests that is reserved for fetching the keys that sign tokens. The keys are
     /// fetched at most once a minute, when an answer needs them.
     static let keptFree = 1
     private static let minute: Int64 = 60_000
@@ -33,7 +33,7 @@ struct RequestBudget: Sendable {
         if sent.count > Self.perMinute { sent.removeFirst() }
     }
 
-    /// The milliseconds until another request that no caller waits for may be sent. Zero if one may
+    /// The milliseconds until another request that no caller waits for may be sent. Zero if it may
     /// be sent now.
     func wait(at now: Moment) -> Int64 {
         let decisive = sent.count - (Self.perMinute - Self.keptFree)

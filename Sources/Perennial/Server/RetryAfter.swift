@@ -8,7 +8,8 @@ struct RetryAfter: Sendable {
     /// The wait in seconds, from 0 to ``secondsMax``.
     var seconds: Int
 
-    /// Parses the header `Retry-After`. Nil if it is missing, or is neither a number nor a date.
+    /// Parses the header `Retry-After`. Nil if the header is missing, or is neither a number nor a
+    /// date.
     ///
     /// - Parameter date: the answer's `Date` header. The wait until a date is counted from this
     ///   header, because the device's clock may be wrong. If the header is missing, the device's

@@ -13,7 +13,7 @@ struct ServerClient: Sendable {
     var base: URL
     var key: String
     var proof: (@Sendable (String) async throws -> String)?
-    /// The function that sends a request instead of the network. Nil except in tests.
+    /// A function that sends requests instead of the network. Nil except in tests.
     var transport: Transport?
     private let made = Locked<URLSession?>(nil)
 
@@ -43,8 +43,7 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// - Parameter request: the request. If it has a `customer`, it is sent with a proof for that
-    ///   customer.
+    /// - Parameter request: the request. If `customer` is set, a proof for that customer is sent.
     /// - Throws: ``ServerError`` for any answer but 2xx and 304.
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         var message = try makeMessage(request)
@@ -128,10 +127,10 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// Sends a request and waits for the response. On Linux the request continues when its caller
-    /// stops waiting, because cancelling can block URLSession there. The time limit of URLSession
-    /// has no effect on Linux while nothing arrives. On Apple's systems that limit begins again
-    /// with each part that arrives.
+    /// Sends a request and waits for the response, at most for the request's time limit.
+    /// URLSession's own limit is not sufficient: on Linux it has no effect while nothing arrives,
+    /// and on Apple's systems it begins again with each part that arrives. On Linux the request
+    /// continues when its caller stops waiting, because cancelling can block URLSession there.
     private func response(to message: URLRequest) async throws -> (Data, URLResponse) {
         if let transport { return try await transport(message) }
         return try await Self.value(within: message.timeoutInterval) { [session] in
@@ -139,8 +138,8 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// The result of some work. After the time limit, throws `URLError.timedOut` and stops waiting
-    /// for the work.
+    /// Returns the result of some work. After the time limit, throws `URLError.timedOut` and no
+    /// longer waits for the work.
     private static func value<Value: Sendable>(
         within seconds: TimeInterval, of work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -179,7 +178,7 @@ struct ServerRequest: Sendable {
     var query: [String: String] = [:]
     var headers: [String: String] = [:]
     var body: Data?
-    /// The customer for whom the request is sent. Nil if it is about no customer.
+    /// The customer for whom the request is sent. Nil if the request is about no customer.
     var customer: String?
     /// The time limit in seconds.
     var timeout: TimeInterval
@@ -203,7 +202,7 @@ struct ServerRequest: Sendable {
 
 /// An answer of the server: 2xx or 304.
 struct ServerAnswer: Sendable {
-    /// The number of the request: a request that was sent later has a greater number.
+    /// The number of the request. A later request has a greater number.
     var number = 0
     var status: Int
     var body: Data

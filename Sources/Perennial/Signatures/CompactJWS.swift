@@ -1,4 +1,4 @@
-/// A signed text in three parts (RFC 7515 §7.1), read strictly, with its signature not yet checked.
+/// A signed text in three parts (RFC 7515 §7.1), parsed strictly. Its signature is not checked yet.
 struct CompactJWS: Hashable, Sendable {
     /// The maximum size of a text in bytes, unless its kind has another limit.
     static let bytesMax = 65_536
@@ -7,7 +7,7 @@ struct CompactJWS: Hashable, Sendable {
 
     /// The id of the key that has signed the text, according to its header.
     let keyID: String
-    /// The header's `typ`. Nil if the header has none.
+    /// The header's `typ`. Nil if the header has no `typ`.
     let type: String?
     let payload: [UInt8]
     /// The bytes that were signed: header and payload as they stand in the text.
@@ -15,8 +15,8 @@ struct CompactJWS: Hashable, Sendable {
     /// The signature, 64 bytes.
     let signature: [UInt8]
 
-    /// Parses a text. Returns nil if it is not a compact JWS, is too large, names an algorithm
-    /// other than ES256, or demands an extension (`crit`).
+    /// Parses a text. Returns nil if the text is not a compact JWS, is too large, names an
+    /// algorithm other than ES256, or requires an extension (`crit`).
     init?(_ text: String, bytesMax: Int = Self.bytesMax) {
         guard text.utf8.count <= bytesMax else { return nil }
         let bytes = Array(text.utf8)

@@ -18,7 +18,7 @@ enum Cryptography {
         Array(SHA256.hash(data: bytes))
     }
 
-    /// Whether a signature is the key's ES256 signature of the bytes (RFC 7518 §3.4).
+    /// Whether bytes have a valid ES256 signature of a key (RFC 7518 §3.4).
     ///
     /// - Parameter point: the public key: x and y, 32 bytes each.
     static func isES256(_ signature: [UInt8], of bytes: [UInt8], by point: [UInt8]) -> Bool {
@@ -33,7 +33,7 @@ enum Cryptography {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
     }
 
-    /// Whether a code is the key's HMAC-SHA256 code of the bytes. Compares in constant time.
+    /// Whether bytes have a valid HMAC-SHA256 code of a key. Compares in constant time.
     static func isHMAC(_ code: [UInt8], of bytes: [UInt8], key: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(
             code, authenticating: bytes, using: SymmetricKey(data: key))

@@ -60,8 +60,8 @@ struct CustomerToken: Hashable, Sendable {
             let entitlements = Self.entitlements(claims["entitlements"]),
             let purchases = Self.purchases(claims["purchases"])
         else { return nil }
-        // A token of an earlier version of the server has no `offline_until`, so it does not count
-        // after `exp`.
+        // A token of an earlier version of the server has no `offline_until`. Such a token does not
+        // count after `exp`.
         let offline = claims["offline_until"].map { Timestamp(seconds: $0) } ?? expiresAt
         guard let offline, offline >= expiresAt else { return nil }
         self.text = text
@@ -107,7 +107,7 @@ extension CustomerToken.Entitlement {
 }
 
 extension CustomerToken {
-    /// The moment that the token describes: the second in `iat`, with the milliseconds in `seq`.
+    /// The time that the token describes: the second in `iat`, with the milliseconds in `seq`.
     var asOf: Timestamp {
         let isSameSecond = sequence / 1000 == issuedAt.milliseconds / 1000
         return isSameSecond ? Timestamp(milliseconds: sequence) : issuedAt

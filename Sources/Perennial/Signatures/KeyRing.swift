@@ -1,7 +1,8 @@
 internal import PerennialContract
 
-/// The keys that this device trusts: the keys that the app was built with or, without such keys,
-/// the first that it received over TLS; and the keys that trusted keys have introduced.
+/// The keys that this device trusts: the first keys, and the keys that trusted keys have
+/// introduced. The first keys are those that the app was built with or, without such keys, the
+/// first keys that the device received over TLS.
 ///
 /// Once the ring has keys, a key is added only if a key of the ring introduces it. So an attacker
 /// who answers instead of the server cannot make the device trust another key.
@@ -22,7 +23,7 @@ struct KeyRing: Hashable, Sendable {
     let isPinned: Bool
     /// The trusted keys, oldest first.
     private(set) var keys: [SigningKey]
-    /// The introductions that added further keys, in order.
+    /// The introductions that added further keys, in the order of their use.
     private(set) var introductions: [String] = []
 
     /// Creates a ring that trusts the keys that the app was built with. Without such keys, the ring
@@ -40,11 +41,11 @@ struct KeyRing: Hashable, Sendable {
 
     subscript(_ id: String) -> SigningKey? { keys.last { $0.id == id } }
 
-    /// Adds keys from a key set that was received over TLS: all its keys if the ring is empty;
-    /// otherwise the keys that its chain introduces.
+    /// Adds keys from a key set that was received over TLS. If the ring is empty, adds all keys of
+    /// the set; otherwise the keys that the chain of the set introduces.
     ///
-    /// - Parameter app: the app's name in the server's configuration. Nil if it is not known yet.
-    ///   In that case an introduction for any app is accepted if a key of the ring has signed it.
+    /// - Parameter app: the app's name in the server's configuration. Nil if the name is not known
+    ///   yet: then an introduction for any app is accepted if a key of the ring has signed it.
     /// - Returns: whether the ring has a new key.
     mutating func learn(from set: TokenKeySet, app: String?) -> Bool {
         let before = keys.count
@@ -73,7 +74,8 @@ struct KeyRing: Hashable, Sendable {
         }
     }
 
-    /// The payload of a text that a key of the ring has signed. Nil if none has signed it.
+    /// The payload of a text that a key of the ring has signed. Nil if no key of the ring has
+    /// signed it.
     func verify(_ text: String, type: String, bytesMax: Int = CompactJWS.bytesMax) -> [UInt8]? {
         CompactJWS(text, bytesMax: bytesMax).flatMap { verify($0, type: type) }
     }

@@ -5,7 +5,8 @@ struct MessageCode: Sendable {
 
     private let key: [UInt8]
 
-    /// Creates the code of a key. Returns nil if the key does not have 32 bytes.
+    /// Creates the value that makes codes with a key. Returns nil if the key does not have 32
+    /// bytes.
     init?(key: [UInt8]) {
         guard key.count == Self.bytes else { return nil }
         self.key = key
@@ -13,7 +14,7 @@ struct MessageCode: Sendable {
 
     func code(of bytes: [UInt8]) -> [UInt8] { Cryptography.hmac(of: bytes, key: key) }
 
-    /// Whether a code is that of some bytes. Compares in constant time.
+    /// Whether a code is the right one for some bytes. Compares in constant time.
     func isCode(_ code: [UInt8], of bytes: [UInt8]) -> Bool {
         Cryptography.isHMAC(code, of: bytes, key: key)
     }

@@ -2,7 +2,7 @@
 ///
 /// The SDK has its own reader because the first use of Foundation's decoders in a process takes
 /// longer than everything else at the app's launch. The reader is strict, because two readers must
-/// never understand one signed text differently. A repeated key is an error, as is a fraction.
+/// never understand one signed text differently: a repeated key is an error, and so is a fraction.
 enum SignedJSON: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -15,7 +15,7 @@ enum SignedJSON: Hashable, Sendable {
     /// The maximum nesting of values.
     static let depthMax = 16
 
-    /// Parses bytes. Returns nil unless they are exactly one value.
+    /// Parses bytes. Returns nil unless the bytes are exactly one value.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes)
         guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }
@@ -37,7 +37,7 @@ private struct Reader {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether nothing but whitespace follows.
+    /// Whether only whitespace follows.
     var isAtEnd: Bool {
         mutating get {
             skipSpace()

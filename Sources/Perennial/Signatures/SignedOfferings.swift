@@ -3,7 +3,7 @@ internal import PerennialContract
 
 /// The offerings of the app, with a verified signature.
 struct SignedOfferings: Hashable, Sendable {
-    /// The `typ` of the header. It differs from the `typ` of every token.
+    /// The `typ` of the header. No token has this `typ`.
     static let type = "perennial-offerings+jwt"
     /// The maximum size of the signed text in bytes.
     static let bytesMax = 262_144
@@ -16,7 +16,7 @@ struct SignedOfferings: Hashable, Sendable {
     /// Verifies a signed text. Returns nil if no key of the ring signed it, or if it is for another
     /// app or environment.
     ///
-    /// - Parameter bundleID: the app's bundle id. Nil if there is none, as in tests.
+    /// - Parameter bundleID: the app's bundle id. Nil if the app has none, as in tests.
     init?(_ text: String, by ring: KeyRing, audience: Audience, bundleID: String? = nil) {
         guard let jws = CompactJWS(text, bytesMax: Self.bytesMax),
             let payload = ring.verify(jws, type: Self.type),

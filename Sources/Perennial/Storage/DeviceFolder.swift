@@ -8,15 +8,15 @@ struct DeviceFolder: Hashable, Sendable {
 
     /// The last component of both paths: a hash of the server and the key.
     let name: String
-    /// The path of the folder with state and outbox. Not in backups; readable after the first
-    /// unlock.
+    /// The path of the folder with state and outbox. The folder is not in backups, and is readable
+    /// after the first unlock.
     let lasting: String
     /// The path of the folder with the catalogue. The system may delete this folder.
     let caches: String
 
-    /// The folders for one server and key. Does not create them: see ``create()``. Runs at a
-    /// launch, so it does not use `URL`, whose first use takes as long as everything else at a
-    /// launch.
+    /// The folders for one server and key. The initializer does not create them: see ``create()``.
+    /// It runs at a launch, so it does not use `URL`, whose first use takes as long as everything
+    /// else at a launch.
     ///
     /// - Parameters:
     ///   - appGroup: the group whose folder is shared with the app's extensions.
@@ -46,7 +46,7 @@ struct DeviceFolder: Hashable, Sendable {
     func cachePath(_ file: String) -> String { caches + "/" + file }
 
     /// Creates both folders, for this user only, and excludes them from backups. Idempotent. A
-    /// launch does not need this, because reading needs no folder.
+    /// launch does not call this function, because reading needs no folder.
     func create() throws {
         for folder in [lasting, caches] {
             try FileManager.default.createDirectory(
@@ -88,7 +88,7 @@ struct DeviceFolder: Hashable, Sendable {
             let library = (group ?? NSHomeDirectory()) + "/Library"
             let caches = library + "/Caches"
             #if os(tvOS)
-                // An app may write only to this folder there.
+                // On tvOS an app may write only to this folder.
                 let lasting = caches
             #else
                 let lasting = library + "/Application Support"
@@ -105,8 +105,8 @@ struct DeviceFolder: Hashable, Sendable {
     }
 
     #if canImport(Darwin)
-        /// A prefix for a Mac app without a sandbox, because it shares the user's folders with all
-        /// other apps.
+        /// A prefix for a Mac app without a sandbox, because such an app shares the user's folders
+        /// with all other apps.
         private static func owner(inGroup: Bool) -> String {
             #if os(macOS)
                 let isSandboxed = getenv("APP_SANDBOX_CONTAINER_ID") != nil
@@ -126,8 +126,8 @@ struct DeviceFolder: Hashable, Sendable {
 }
 
 extension Collection<UInt8> {
-    /// The bytes in lower-case hexadecimal, two digits for each byte. Uses no formatter, because it
-    /// runs at a launch.
+    /// The bytes in lower-case hexadecimal, two digits for each byte. No formatter is used, because
+    /// the property is read at a launch.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

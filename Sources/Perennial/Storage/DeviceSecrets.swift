@@ -4,9 +4,9 @@ internal import Foundation
     internal import Security
 #endif
 
-/// The secrets that identify this device: the anonymous id, and the key of the seals. They must not
-/// reach another device in a backup. On Apple's systems they are in the Keychain, where they
-/// survive a reinstall; on other systems, they are in a file of the lasting folder. The launch
+/// The secrets that identify this device: the anonymous id, and the key of the seals. The secrets
+/// must not reach another device in a backup. On Apple's systems they are in the Keychain, where
+/// they survive a reinstall; on other systems, they are in a file of the lasting folder. The launch
 /// never needs them.
 struct DeviceSecrets: Sendable {
     /// The prefix that tells the server that an id belongs to a device, not to a person.
@@ -29,7 +29,8 @@ struct DeviceSecrets: Sendable {
         }
     }
 
-    /// Reads the stored bytes. Returns nil if nothing is stored. Throws if they cannot be read now.
+    /// Reads the stored bytes. Returns nil if nothing is stored. Throws if the stored bytes cannot
+    /// be read now.
     private let load: @Sendable () throws(FileFailure) -> [UInt8]?
     private let save: @Sendable ([UInt8]) throws(FileFailure) -> Void
     private let delete: @Sendable () throws(FileFailure) -> Void
@@ -66,9 +67,9 @@ struct DeviceSecrets: Sendable {
         #endif
     }
 
-    /// The stored values, or new ones if nothing is stored. Throws if the stored values cannot be
+    /// The stored values, or new values if nothing is stored. Throws if the stored values cannot be
     /// read now, for example before the first unlock. In that case no new values are made, because
-    /// they would replace the stored ones.
+    /// they would replace the stored values.
     ///
     /// - Parameter random: makes a number of random bytes.
     func values(random: (_ count: Int) -> [UInt8]) throws(FileFailure) -> Values {
@@ -80,7 +81,8 @@ struct DeviceSecrets: Sendable {
         return try load().flatMap(Values.init) ?? values
     }
 
-    /// The stored values. Nil if there are none, or if they cannot be read now. Writes nothing.
+    /// The stored values. Nil if nothing is stored, or if the values cannot be read now. Writes
+    /// nothing.
     func kept() -> Values? {
         guard let bytes = try? load() else { return nil }
         return Values(bytes)
@@ -117,7 +119,7 @@ extension DeviceSecrets.Values {
         sealKey = random(MessageCode.bytes)
     }
 
-    /// Parses stored bytes. Returns nil if ``bytes`` did not make them.
+    /// Parses stored bytes. Returns nil if they do not have the form of ``bytes``.
     fileprivate init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let id = try? reader.text(), let key = try? reader.bytes(), reader.isAtEnd,

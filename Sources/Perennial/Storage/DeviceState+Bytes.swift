@@ -46,8 +46,8 @@ extension DeviceState {
         return (state, hasMore)
     }
 
-    /// The content of the second file. It names its customer, so that it counts for no other
-    /// customer.
+    /// The content of the second file. The content names its customer, so that it counts for no
+    /// other customer.
     func moreContent(identity: [UInt8], parts: Set<Part>) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(identity)

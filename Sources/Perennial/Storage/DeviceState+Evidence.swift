@@ -22,7 +22,7 @@ extension ByteWriter {
         write(key.point)
     }
 
-    /// Writes the evidence. If there is more than the limit, writes the evidence that was signed
+    /// Writes the evidence. If the evidence exceeds the limit, writes the part that was signed
     /// last.
     mutating func write(_ evidence: StoreEvidence) {
         let transactions = evidence.transactions.values.sorted {
@@ -50,8 +50,8 @@ extension ByteWriter {
         }
     }
 
-    /// Writes the verdicts. If there are more than the limit, writes those of the latest purchases,
-    /// which have the greatest ids.
+    /// Writes the verdicts. If there are more verdicts than the limit, writes those of the latest
+    /// purchases, which have the greatest ids.
     mutating func write(_ verdicts: [String: KeptVerdict]) {
         write(verdicts.sorted { $0.key < $1.key }.suffix(Limits.verdicts)) { writer, verdict in
             writer.write(verdict.key)
@@ -202,7 +202,8 @@ extension ByteReader {
                 ?? StoreTransaction.Details())
     }
 
-    /// Reads a value with its seats. Files of earlier versions do not contain the seats.
+    /// Reads an optional value about seats. Returns nil for a file of an earlier version, which
+    /// does not contain seats.
     private mutating func optionalWithSeats<Value>(
         _ read: (inout ByteReader) throws(Damaged) -> Value
     ) throws(Damaged) -> Value? {

@@ -12,8 +12,8 @@ struct DeviceState: Hashable, Sendable {
     var accountToken: String?
     /// The signed text of the last token.
     var token: String?
-    /// Entitlements that the server reported as shut, by name. They open nothing, but explain why
-    /// an entitlement is shut.
+    /// Entitlements that the server reported as shut, by name. These entries give no access. They
+    /// explain why an entitlement is shut.
     var closed: [String: ClosedNote] = [:]
 
     // MARK: The device's, which survives a log-out
@@ -27,14 +27,14 @@ struct DeviceState: Hashable, Sendable {
     var salt: [UInt8] = []
     /// The owners of purchases, by original transaction id.
     var verdicts: [String: KeptVerdict] = [:]
-    /// The App Store's evidence. It is not trusted before the seal was verified.
+    /// The App Store's evidence. The evidence is not trusted before its seal is verified.
     var storeEvidence = StoreEvidence()
 
     init(keys: KeyRing) { self.keys = keys }
 
     /// Deletes everything of the customer, at a log-out. Two things stay: the verdicts, so that the
-    /// next person gets nothing of this customer, and the purchases that this device first saw for
-    /// an anonymous customer.
+    /// next person gets no purchase of this customer, and the purchases that this device first saw
+    /// for an anonymous customer.
     mutating func forgetCustomer() {
         let person = isAnonymous ? nil : customerID
         customerID = nil
@@ -45,8 +45,8 @@ struct DeviceState: Hashable, Sendable {
         guard let person else { return }
         let gone = storeEvidence.transactions.values.filter { $0.firstSeenFor == person }
         for transaction in gone {
-            // The purchase stays this customer's until the server says something else, even if the
-            // store lists it again.
+            // The purchase stays with this customer until the server reports another owner, even if
+            // the store lists the purchase again.
             if verdicts[transaction.originalID] == nil {
                 verdicts[transaction.originalID] = .person(person, salt: salt)
             }

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Why a file of the SDK could not be read or written.
 enum FileFailure: Error, Hashable {
-    /// A call of the system failed. `code` is its `errno`.
+    /// A system call failed. `code` is its `errno`.
     case system(call: String, code: Int32)
     /// The file is larger than its limit.
     case tooLarge

@@ -5,21 +5,21 @@ internal import PerennialContract
 /// a file to which lines are appended. A call that writes a line returns when the line is on the
 /// disk, so an entry is saved before it is sent.
 ///
-/// One process is the writer: the first that opens the file, until it ends. Other processes only
-/// read the entries that existed when they opened the file. To become the writer after that, a
-/// process opens the file again.
+/// One process is the writer: the first process that opens the file, until that process ends. Other
+/// processes only read the entries that existed when they opened the file. To become the writer
+/// later, a process opens the file again.
 actor Outbox {
     static let fileName = "outbox-1"
     static let lockName = "outbox-1.lock"
-    /// The maximum size of the file in bytes. If the file would be larger, new documents are
-    /// refused: they stay unfinished in StoreKit, which returns them again.
+    /// The maximum size of the file in bytes. When the file is full, new documents are refused:
+    /// they stay unfinished in StoreKit, which returns them again.
     static let bytesMax = 4_194_304
     /// The number of bytes that new documents and debits leave free, so that changes of the
     /// existing entries can be written.
     static let reservedBytes = 262_144
     /// The size in bytes up to which the file is not compacted.
     static let compactedFromBytes = 65_536
-    /// How many times as large as its waiting entries the file must be to be compacted.
+    /// The factor by which the file must be larger than its waiting entries to be compacted.
     private static let compactionFactor = 3
     /// The time in milliseconds after which an entry that was set apart is sent again.
     static let setApartInterval: Int64 = 86_400_000
@@ -45,13 +45,13 @@ actor Outbox {
     /// Opens the file. The folder must exist.
     ///
     /// Throws if the system does not allow reading the file now, for example before the first
-    /// unlock. Try again later.
+    /// unlock. The caller tries again later.
     /// - Parameter mayWrite: false for an extension, which leaves writing to the app.
     init(folder: DeviceFolder, mayWrite: Bool = true) throws(FileFailure) {
         path = folder.path(Self.fileName)
         lock = mayWrite ? try FileLock(folder.path(Self.lockName)) : nil
         isWriter = lock != nil
-        // A file that an earlier version with a larger limit wrote is also read.
+        // A file of an earlier version, which had a larger limit, can also be read.
         let bytes = try FileBytes.read(path, bytesMax: 2 * Self.bytesMax) ?? []
         let (lines, isClean) = OutboxLine.lines(in: bytes)
         fileBytes = bytes.count
@@ -71,7 +71,7 @@ actor Outbox {
         #endif
     }
 
-    /// Releases the file to the next writer. Nothing is written after that.
+    /// Releases the file to the next writer. After that, this object writes nothing.
     func close() {
         closeFile()
         lock = nil
@@ -107,7 +107,7 @@ actor Outbox {
         case full
     }
 
-    /// Saves entries. When the call returns, they survive the end of the process.
+    /// Saves entries. When the call returns, the entries survive the end of the process.
     ///
     /// Idempotent by ``OutboxEntry/id``. If a document already waits and is added again because the
     /// customer has bought or has asked for a restore, the document gets that intent and is due at
@@ -140,8 +140,8 @@ actor Outbox {
         return additions
     }
 
-    /// Records that entries were sent without an answer that settles them. If the record cannot be
-    /// written, it still counts until the process ends.
+    /// Records that entries were sent without an answer that settles them. A record that cannot be
+    /// written still counts until the process ends.
     ///
     /// - Parameter nextTry: when the entries are due again.
     func postpone(_ ids: [String], until nextTry: Timestamp) throws(FileFailure) {
@@ -156,8 +156,8 @@ actor Outbox {
             })
     }
 
-    /// Records that the server refused an entry. The entry is sent again a day later. If the record
-    /// cannot be written, it still counts until the process ends.
+    /// Records that the server refused an entry. The entry is sent again a day later. A record that
+    /// cannot be written still counts until the process ends.
     ///
     /// - Parameter code: the code of the problem.
     func setApart(_ id: String, code: String, at now: Timestamp) throws(FileFailure) {
@@ -188,8 +188,7 @@ actor Outbox {
 // MARK: - The file
 
 extension Outbox {
-    /// Appends lines, and makes sure that they are on the disk. Either all of the lines count or
-    /// none of them.
+    /// Appends lines, and makes sure that they are on the disk. Either all lines count or no line.
     private func write(_ lines: [OutboxLine]) throws(FileFailure) {
         guard isWriter, lock != nil else { throw .notWriter }
         guard !lines.isEmpty else { return }
@@ -213,7 +212,7 @@ extension Outbox {
             try FileBytes.write(bytes, to: file)
             guard fsync(file) == 0 else { throw .last("fsync") }
         } catch {
-            // Removes a part that was written. If this fails, too, a reader skips that part.
+            // Removes a part that was written. If this call fails, too, a reader skips the part.
             ftruncate(file, off_t(fileBytes))
             throw error
         }
@@ -282,8 +281,8 @@ extension OutboxEntry {
         return Outbox.bytesMax - Outbox.reservedBytes
     }
 
-    /// This entry with the intent of a later one, and due at once. Nil if the app found the later
-    /// document without a request by the customer: then it is not more urgent.
+    /// This entry with the intent of a later entry, and due at once. Nil if the app found the later
+    /// document without a request by the customer: such a document is not urgent.
     fileprivate func urged(by later: OutboxEntry) -> OutboxEntry? {
         guard case .document(var document) = content, case .document(let again) = later.content,
             again.intent != document.intent, again.intent != .sync

@@ -9,7 +9,7 @@ struct OutboxEntry: Hashable, Sendable {
     var customerID: String
     var firstSeen: Timestamp
     var attempts = 0
-    /// When the entry may be sent. Nil if it may be sent now.
+    /// When the entry may be sent. Nil if the entry may be sent now.
     var nextTry: Timestamp?
     var state = State.waiting
 
@@ -40,7 +40,7 @@ struct OutboxEntry: Hashable, Sendable {
         /// The signed text. A receipt is in Base64.
         var text: String
         var intent: PerennialContract.PurchaseIntent
-        /// The id of the document's transaction. Nil for a document that is not about a single
+        /// The id of the document's transaction. Nil if the document is not about exactly one
         /// transaction.
         var transactionID: String?
         var productID: String?
@@ -60,7 +60,7 @@ struct OutboxEntry: Hashable, Sendable {
         var wallet: String
         /// The amount to spend. More than 0.
         var amount: Int64
-        /// The reason, which the statement shows.
+        /// The reason, as the wallet's statement shows it.
         var reason: String
         /// The `Idempotency-Key` of the request.
         var key: String

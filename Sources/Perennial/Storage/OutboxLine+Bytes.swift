@@ -24,8 +24,8 @@ extension OutboxLine {
         return Self.marker + length.bytes + checksum + content.bytes
     }
 
-    /// All complete lines of a file. Lines that a crash has truncated, and damaged lines, are left
-    /// out.
+    /// All complete lines of a file, without damaged lines and without lines that a crash has
+    /// truncated.
     ///
     /// - Returns: the lines, and whether the file contained nothing else.
     static func lines(in file: [UInt8]) -> (lines: [OutboxLine], isClean: Bool) {

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PerennialContract
 
-/// Requests to purchase that began outside the app. A file stores each request until the app takes
-/// it, because the app may end before it is ready for the request.
+/// Purchase requests that began outside the app. A file stores each request until the app takes it,
+/// because the app may end before it is ready for the request.
 struct RequestFile: Sendable {
     static let name = "requests-1"
     static let bytesMax = 16_384
@@ -43,7 +43,7 @@ struct RequestFile: Sendable {
         try write()
     }
 
-    /// Removes and returns the oldest request. From now on the app is responsible for it.
+    /// Removes and returns the oldest request. From then on the app is responsible for the request.
     mutating func removeFirst(at now: Timestamp) throws -> Perennial.PurchaseRequest? {
         waiting.removeAll { now.milliseconds - $0.since > Self.ageMax }
         guard !waiting.isEmpty else { return nil }

@@ -6,7 +6,7 @@ struct SealedContent: Hashable, Sendable {
     let bytes: [UInt8]
     /// The version of the file's layout.
     let version: UInt8
-    /// The seal. Empty if there was no key to make one.
+    /// The seal. Empty if there was no key to make a seal.
     private let seal: [UInt8]
 
     init(_ bytes: [UInt8], version: UInt8 = StateFile.version, code: MessageCode?) {
@@ -15,7 +15,7 @@ struct SealedContent: Hashable, Sendable {
         seal = code?.code(of: bytes) ?? []
     }
 
-    /// Reads a file. Returns nil if it is damaged or has another version.
+    /// Reads a file. Returns nil if the file is damaged or has another version.
     init?(file: [UInt8], version: UInt8) {
         let head = Self.magic + [version]
         guard file.count >= head.count + Self.checksumBytes, file.starts(with: head) else {

@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// The file with the state that the first snapshot after a launch needs. It is read by one `open`
-/// and one `read`.
+/// The file with the state that the first snapshot after a launch needs. One `open` and one `read`
+/// read the file.
 ///
 /// Layout: the four bytes `PRNL`, a byte for the version, eight bytes of a SHA-256 checksum over
 /// all other bytes, the content, and its seal: an HMAC-SHA256 with the device's key. The checksum
 /// detects accidental damage, the seal detects manipulation. Content that does not fit is in a
 /// second file of the same layout. Both names contain the version, so that an SDK never touches the
-/// files of a newer SDK. If there are no files of this version, those of the previous version are
-/// read. They are deleted once there are files of this version.
+/// files of a newer SDK. If there are no files of this version, the SDK reads the files of the
+/// previous version. It deletes them once there are files of this version.
 struct StateFile: Sendable {
     static let version: UInt8 = 5
-    /// The previous version of the files, which is the oldest that is read. It does not contain
-    /// seats.
+    /// The previous version of the files, which is the oldest version that is read. It does not
+    /// contain seats.
     static let earlierVersion: UInt8 = 4
     /// The first version that contains the seats of transactions and of renewals.
     static let versionWithSeats: UInt8 = 5
@@ -47,7 +47,7 @@ struct StateFile: Sendable {
         /// There is no file.
         case absent
         /// There is a file, but the system does not allow reading it before the first unlock. Read
-        /// it again later, and do not write before that.
+        /// the file again later, and do not write before that.
         case unreadable(FileFailure)
         /// The file is damaged, or belongs to another app, server or version. Such a file counts as
         /// absent.

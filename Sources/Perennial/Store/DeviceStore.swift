@@ -1,8 +1,8 @@
 /// The App Store on this device, as the engine sees it: signed documents, and whether they are
 /// verified.
 ///
-/// The protocol does not use types of StoreKit, which only StoreKit can create, so that a test can
-/// replace the store.
+/// The protocol does not use types of StoreKit, because only StoreKit can create their values. So a
+/// test can replace the store.
 package protocol DeviceStore: Sendable {
     /// The products with these ids. Products that the store does not know are left out.
     func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct]
@@ -10,8 +10,8 @@ package protocol DeviceStore: Sendable {
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
     ) async throws(StoreError) -> StorePurchaseResult
 
-    /// The documents of one of the store's lists. Nil if the task was cancelled, which is not an
-    /// answer.
+    /// The documents of one of the store's lists. Nil if the task was cancelled, so that the store
+    /// gave no answer.
     func documents(_ list: StoreList) async -> [StoreDocument]?
     /// The renewal states of subscription groups. Nil if the store did not answer.
     func renewals(of groups: Set<String>) async -> [StoreRenewal]?
@@ -21,10 +21,11 @@ package protocol DeviceStore: Sendable {
     func finish(_ documents: [StoreDocument]) async
     /// Asks the customer for the account's password, and fetches all transactions again.
     func sync() async throws(StoreError)
-    /// The app transaction. Nil if the store has none. Never asks for the account's password.
+    /// The app transaction. Nil if the store has none. The call never asks for the account's
+    /// password.
     func appTransaction() async -> StoreDocument?
     /// Events of the store from now on, beginning with the unfinished transactions. A process has
-    /// one stream.
+    /// only one such stream.
     func updates() -> AsyncStream<StoreUpdate>
 }
 
@@ -36,7 +37,7 @@ package enum StoreList: Sendable {
 /// A document as the store returned it.
 package struct StoreDocument: Hashable, Sendable {
     package var jws: String
-    /// Whether the store has verified the document. An unverified document opens nothing and is
+    /// Whether the store has verified the document. An unverified document gives no access and is
     /// never finished.
     package var isVerified: Bool
 
@@ -111,6 +112,7 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Fewer seats were requested than the subscription has.
     case seatReduction
     case notInStorefront
-    /// The name of the error's type. Its text is not stored, because it can contain account names.
+    /// The name of the error's type. The error's text is not stored, because it can contain account
+    /// names.
     case failed(String)
 }

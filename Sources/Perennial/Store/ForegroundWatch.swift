@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Reports when the app comes to the foreground, and when the device is unlocked. Files that could
-/// not be read before can then be read. `Engine.enterForeground` decides what follows.
+/// Reports when the app comes to the foreground, and when the device is unlocked, because files
+/// that could not be read before can then be read. `Engine.enterForeground` decides what follows.
 enum ForegroundWatch {
     /// The names of the notifications. They are texts, because extensions must not link the
     /// frameworks that declare them.

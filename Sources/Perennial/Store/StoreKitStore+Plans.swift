@@ -4,7 +4,7 @@ internal import StoreKit
 // Xcode 26.5 and later declare billing plans.
 
 extension StoreProduct {
-    /// The plans of a subscription. Empty before iOS 26.4, whose StoreKit has no plans.
+    /// The plans of a subscription. Empty before iOS 26.4, because StoreKit had no plans before.
     static func plans(
         of subscription: StoreKit.Product.SubscriptionInfo
     ) -> [Perennial.Plan] {
@@ -47,7 +47,7 @@ extension StoreKit.Product.PurchaseOption {
     /// The purchase option for a plan.
     ///
     /// - Throws: ``StoreError/offerNotAccepted(_:)`` if StoreKit has no plans. Without the option
-    ///   the customer would be charged another price than the shown one.
+    ///   the customer would be charged a price other than the price that was shown.
     static func plan(_ kind: Perennial.Plan.Kind) throws(StoreError) -> Self {
         #if os(Linux) || compiler(>=6.3.2)
             if #available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) {

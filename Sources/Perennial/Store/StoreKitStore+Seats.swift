@@ -26,7 +26,7 @@ extension StoreProduct {
     }
 
     #if os(Linux) || compiler(>=6.3.2)
-        /// Whether the terms are for several seats. Such terms are not a way to pay for one seat.
+        /// Whether the terms are for several seats. Such terms are no way to pay for one seat.
         @available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
         static func isOfSeats(_ terms: StoreKit.Product.SubscriptionInfo.PricingTerms) -> Bool {
             #if os(Linux) || compiler(>=6.5)
@@ -56,7 +56,7 @@ extension StoreKit.Product.PurchaseOption {
 }
 
 extension StoreError {
-    /// StoreKit's error about seats. Nil if the error is about something else.
+    /// StoreKit's error about seats. Nil if the error is not about seats.
     static func seats(_ error: StoreKit.Product.PurchaseError) -> Self? {
         #if os(Linux) || compiler(>=6.5)
             guard #available(iOS 27.3, macOS 27.3, tvOS 27.3, watchOS 27.3, visionOS 27.3, *)

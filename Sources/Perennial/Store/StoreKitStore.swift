@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StoreKit
 
-/// The App Store through StoreKit 2. It converts StoreKit's values, and decides nothing.
+/// The App Store through StoreKit 2. The type converts StoreKit's values, and decides nothing.
 package struct StoreKitStore: DeviceStore {
     package init() {}
 
@@ -74,7 +74,7 @@ package struct StoreKitStore: DeviceStore {
     }
 
     package func finish(_ documents: [StoreDocument]) async {
-        // Transactions are compared by id, because StoreKit may have signed them again since.
+        // Transactions are compared by id, because StoreKit may have signed them again.
         var ids = Set(documents.compactMap { TransactionPayload($0)?.transactionId })
         for await result in Transaction.unfinished
         where ids.remove(String(result.unsafePayloadValue.id)) != nil {

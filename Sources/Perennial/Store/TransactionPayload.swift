@@ -79,8 +79,8 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
         }
     }
 
-    /// The seats that the purchaser has bought. Nil for a member's transaction, because it repeats
-    /// the purchaser's numbers, which say nothing about the member.
+    /// The seats that the purchaser has bought. Nil for a member's transaction: it repeats the
+    /// purchaser's numbers, which say nothing about the member.
     private var seats: StoreTransaction.Seats? {
         guard let multiSeatInfo, [nil, "PURCHASED"].contains(inAppOwnershipType) else { return nil }
         return .init(bought: quantity ?? 1, revoked: multiSeatInfo.revokedSeatQuantity ?? 0)
@@ -93,7 +93,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
 }
 
 extension TransactionPayload.Commitment {
-    /// The commitment. Nil if the document lacks one of its numbers.
+    /// The commitment. Nil if one of its numbers is missing in the document.
     fileprivate func makeCommitment() -> StoreTransaction.Commitment? {
         guard let month = billingPeriodNumber, let months = totalBillingPeriods else { return nil }
         return StoreTransaction.Commitment(
@@ -127,7 +127,8 @@ struct RenewalPayload: Decodable, Hashable, Sendable {
 }
 
 extension StoreRenewal {
-    /// The store's evidence in the renewal info. Nil if it is not verified or cannot be parsed.
+    /// The store's evidence in the renewal info. Nil if the renewal info is not verified or cannot
+    /// be parsed.
     func makeStatus() -> StoreStatus? {
         guard renewalInfo.isVerified, let payload = RenewalPayload(renewalInfo), let stateOfRenewal
         else {
@@ -155,7 +156,7 @@ extension StoreRenewal {
     }
 }
 
-/// The decoded payload of a compact JWS, whose signature is not checked.
+/// The decoded payload of a compact JWS. The signature is not checked.
 enum CompactPayload {
     static func bytes(of jws: String) -> Data? {
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false)

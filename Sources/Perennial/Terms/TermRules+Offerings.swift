@@ -9,8 +9,8 @@ extension Offerings {
     fileprivate static let daysMax = 400_000
     private static let hoursMax = 100_000
 
-    /// Parses offerings. Returns nil if the JSON is something else, or contains an impossible
-    /// length of time.
+    /// Parses offerings. Returns nil if the JSON does not contain offerings, or contains an
+    /// impossible length of time.
     init?(json: Data) {
         guard let offerings = try? JSONDecoder().decode(Self.self, from: json),
             (0...Self.hoursMax).contains(offerings.unconfirmedHoldHours),
@@ -29,7 +29,7 @@ extension Offerings.Term {
 
 extension TermRules {
     /// The rules in the offerings. If this system does not know their time zone, days are counted
-    /// in UTC, because an end that is wrong by some hours is better than no end.
+    /// in UTC: an end that is wrong by some hours is better than no end.
     init(_ offerings: Offerings) {
         let products = offerings.products.compactMap { product in
             product.term.map { term in

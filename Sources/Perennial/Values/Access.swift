@@ -4,8 +4,8 @@ extension Perennial {
     /// Whether one entitlement is open, until when, and on what evidence.
     public struct Access: Hashable, Sendable {
         public var entitlement: EntitlementID
-        /// Whether the entitlement is open, so that the app may give access. Also false while
-        /// nothing is known: check ``isKnown`` before you show a paywall.
+        /// Whether the entitlement is open, so that the app may give access. False while nothing is
+        /// known: check ``isKnown`` before you show a paywall.
         public var isActive: Bool
         /// Whether it is certain that the entitlement is open or shut. An entitlement is certainly
         /// shut only after the server has reported about the customer on this installation.
@@ -17,10 +17,10 @@ extension Perennial {
         public var until: Date?
         /// Whether the subscription will renew. Nil if the App Store has not said.
         public var willRenew: Bool?
-        /// The product that gives access. Nil if no purchase gives it.
+        /// The product that gives access. Nil if no purchase gives access.
         public var product: ProductID?
         public var basis: Basis
-        /// When the evidence was signed. Nil without evidence.
+        /// When the evidence was signed. Nil if there is no evidence.
         public var asOf: Date?
 
         public init(
@@ -40,8 +40,8 @@ extension Perennial {
         }
 
         /// The number of days left at a date, by the customer's calendar. The last day counts as 1.
-        /// Zero if access is open after ``until``, for example in a grace period. Nil if access is
-        /// not open, or never ends.
+        /// The number is zero if access is open after ``until``, for example in a grace period. Nil
+        /// if access is not open, or never ends.
         public func daysRemaining(at date: Date, calendar: Calendar = .current) -> Int? {
             guard isActive, let until else { return nil }
             guard date < until else { return 0 }
@@ -63,7 +63,7 @@ extension Perennial {
         /// The renewal could not be charged, but the App Store still gives access during a grace
         /// period.
         public static let grace = Self(rawValue: "grace")
-        /// The period ended, and it is not known yet whether it was renewed.
+        /// The period ended, and it is not known yet whether the subscription was renewed.
         public static let unconfirmed = Self(rawValue: "unconfirmed")
         /// The product was bought to keep.
         public static let owned = Self(rawValue: "owned")

@@ -1,6 +1,6 @@
 extension Perennial {
-    /// The name of an entitlement in `perennial.yaml`. Declare it once in an extension, and use it
-    /// everywhere:
+    /// The name of an entitlement in `perennial.yaml`. Declare the name once in an extension, and
+    /// use it everywhere:
     ///
     ///     extension Perennial.EntitlementID { static let pro: Self = "pro" }
     public struct EntitlementID: RawRepresentable, Hashable, Sendable, Codable,

@@ -4,7 +4,7 @@ extension Perennial {
     /// Why an entitlement is open or shut.
     public struct Explanation: Hashable, Sendable, CustomStringConvertible {
         public var access: Access
-        /// The number of the rule that decided, as in the list in `docs/sdk.md`.
+        /// The number of the rule that decided, in the list in `docs/sdk.md`.
         public var rule: Int
         /// The evidence and rules that were considered, in order.
         public var steps: [Step]
@@ -18,8 +18,7 @@ extension Perennial {
         public struct Step: Hashable, Sendable {
             public var rule: Int
             public var basis: Basis
-            /// The id of the first transaction of the purchase that the step is about. Nil for a
-            /// grant.
+            /// The original transaction id of the purchase that the step is about. Nil for a grant.
             public var purchase: String?
             /// What the evidence says, in one sentence.
             public var text: String
@@ -41,7 +40,7 @@ extension Perennial {
         }
     }
 
-    /// The faults that were found in the set-up.
+    /// The findings about the set-up.
     public struct Diagnosis: Hashable, Sendable, CustomStringConvertible {
         public var findings: [Finding]
 

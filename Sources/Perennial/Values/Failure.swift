@@ -42,7 +42,7 @@ extension Perennial {
             public static let offerNotAccepted = Self(rawValue: "offer_not_accepted")
             /// The product is not sold in seats, or not in this version of the system.
             public static let seatsNotSold = Self(rawValue: "seats_not_sold")
-            /// The subscription has this number of seats already.
+            /// The subscription already has this number of seats.
             public static let seatsUnchanged = Self(rawValue: "seats_unchanged")
             /// A purchase cannot reduce the number of seats.
             public static let seatReductionNotAllowed =
@@ -50,12 +50,13 @@ extension Perennial {
             public static let seatsNotPositive = Self(rawValue: "seats_not_positive")
             public static let purchaseNotVerified = Self(rawValue: "purchase_not_verified")
             public static let purchaseResultUnknown = Self(rawValue: "purchase_result_unknown")
-            /// The store returned a transaction of another product, or one whose time has ended.
+            /// The store returned a transaction of another product, or a transaction whose period
+            /// has ended.
             public static let purchaseReturnedAnother = Self(rawValue: "purchase_returned_another")
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
             /// No customer has signed in, and anonymous customers are not allowed.
             public static let customerMissing = Self(rawValue: "customer_missing")
-            /// The id is empty or too long, or is one that many people would share, such as `null`.
+            /// The id is empty or too long, or many people would share it, such as `null`.
             public static let customerIDNotValid = Self(rawValue: "customer_id_not_valid")
             /// Another customer has signed in since the call began.
             public static let customerChanged = Self(rawValue: "customer_changed")
@@ -63,8 +64,8 @@ extension Perennial {
             public static let previewOutdated = Self(rawValue: "preview_outdated")
             public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
             public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
-            /// This process, for example an extension, only reads what the app has written. So it
-            /// cannot spend.
+            /// This process, for example an extension, only reads what the app has written. So the
+            /// process cannot spend.
             public static let readOnly = Self(rawValue: "read_only")
             /// An SDK in the role `observer` sells nothing.
             public static let observing = Self(rawValue: "observing")
@@ -78,8 +79,8 @@ extension Perennial {
             public static let no = Self(rawValue: "no")
             /// The customer was charged, and the purchase is saved on this device or in the store.
             public static let yes = Self(rawValue: "yes")
-            /// It is not known yet whether the customer was charged. If so, the purchase arrives
-            /// later without another call.
+            /// It is not known yet whether the customer was charged. A purchase that was charged
+            /// arrives later without another call.
             public static let unclear = Self(rawValue: "unclear")
         }
     }

@@ -11,7 +11,7 @@ extension Perennial {
         public var displayPrice: String
         public var billingPeriod: Period
         /// The total that the customer commits to pay, as text. App Review requires that an app
-        /// shows it.
+        /// shows this total.
         public var totalDisplayPrice: String
         /// The length of time for which the customer commits to pay.
         public var totalPeriod: Period

@@ -8,7 +8,7 @@ extension Perennial {
         public var id: String
         /// The products for sale, in the order of `perennial.yaml`.
         public var products: [Product]
-        /// Products that the store does not know, each with the most probable reason.
+        /// The products that the store does not know, each with the most probable reason.
         public var missing: [MissingProduct]
         /// The app's own values from `perennial.yaml`.
         public var metadata: [String: MetadataValue]
@@ -46,11 +46,11 @@ extension Perennial {
         /// The price as the store writes it.
         public var displayPrice: String
         public var currencyCode: String?
-        /// The length of one period: for a renewing subscription from the store, for a term from
-        /// `perennial.yaml`. Nil for other products.
+        /// The length of one period. For a renewing subscription it comes from the store, for a
+        /// term from `perennial.yaml`. Nil for other products.
         public var period: Period?
-        /// The plans by which the product can be paid. The store has plans since iOS 26.4. Empty
-        /// unless the product renews.
+        /// The plans by which the product can be paid. Empty unless the product renews, and before
+        /// iOS 26.4.
         public var plans: [Plan]
         /// The id of the subscription group. Nil unless the product renews.
         public var group: String?
@@ -108,7 +108,7 @@ extension Perennial {
     public struct Period: Hashable, Sendable {
         public var value: Int
         public var unit: Unit
-        /// Days in addition to the period, which only a term may have.
+        /// Days in addition to the period. Zero unless the product is a term.
         public var bonusDays: Int
 
         public init(_ value: Int, _ unit: Unit, bonusDays: Int = 0) {
@@ -130,15 +130,15 @@ extension Perennial {
 
     /// One of the app's own values from `perennial.yaml`.
     public struct MetadataValue: Hashable, Sendable {
-        /// The value, if it is text. Nil otherwise.
+        /// The value, if it is text; otherwise nil.
         public var text: String?
-        /// The value, if it is a number. Nil otherwise.
+        /// The value, if it is a number; otherwise nil.
         public var number: Double?
-        /// The value, if it is true or false. Nil otherwise.
+        /// The value, if it is true or false; otherwise nil.
         public var flag: Bool?
-        /// The value, if it is a list. Nil otherwise.
+        /// The value, if it is a list; otherwise nil.
         public var list: [MetadataValue]?
-        /// The members of the value, if it is a mapping. Nil otherwise.
+        /// The members of the value, if it is a mapping; otherwise nil.
         public var members: [String: MetadataValue]?
 
         public init(

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Perennial {
-    /// An issue, or another item that is published once.
+    /// An item that is published once, such as an issue.
     public struct Publication: Hashable, Sendable, Identifiable {
         public var id: String
         public var title: String

@@ -5,7 +5,7 @@ extension Perennial {
     /// Options of a purchase.
     public struct PurchaseOptions: Hashable, Sendable {
         /// An offer from ``Perennial/offers(for:of:)``. For an introductory offer, nil is
-        /// sufficient: the store applies that offer without a request.
+        /// sufficient: the store applies such an offer by itself.
         public var offer: Offer?
         /// The plan to pay by: one of the product's ``Product/plans``. If nil, the plan that pays
         /// the whole period at once.
@@ -17,8 +17,8 @@ extension Perennial {
         public var seats: Int?
         /// The place in the app from which the product is bought.
         public var placement: PlacementID?
-        /// Whether to buy even if the customer already has the product, or if the purchase would
-        /// belong to another customer.
+        /// Whether to buy even if the customer already has the product, or if another customer
+        /// would own the purchase.
         public var regardlessOfAdvice: Bool
         /// StoreKit options that are added unchanged.
         public var storeOptions: Set<StoreKit.Product.PurchaseOption>
@@ -80,11 +80,11 @@ extension Perennial {
         }
     }
 
-    /// Whether this device advises to sell a product to the customer now.
+    /// Whether this device advises that the customer buys a product now.
     public struct Advice: Hashable, Sendable {
         public var product: ProductID
         public var buy: Bool
-        /// Why the product should not be sold. Nil if ``buy`` is true.
+        /// Why the customer should not buy the product. Nil if ``buy`` is true.
         public var reason: Reason?
 
         public init(product: ProductID, buy: Bool, reason: Reason? = nil) {
@@ -98,7 +98,7 @@ extension Perennial {
             public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let alreadyHad = Self(rawValue: "already_had")
-            /// A term is running, and the app does not sell a second one during this time.
+            /// A term is running, and the app does not sell another term during this time.
             public static let termRuns = Self(rawValue: "term_runs")
             /// The store account of this device pays for another customer.
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
@@ -108,7 +108,7 @@ extension Perennial {
     /// A purchase that began outside the app: a promoted product, or a win-back offer.
     public struct PurchaseRequest: Hashable, Sendable {
         public var product: ProductID
-        /// The id of the offer that was chosen with the product. Nil if none was chosen.
+        /// The id of the offer that was chosen with the product. Nil if no offer was chosen.
         public var offerID: String?
 
         public init(product: ProductID, offerID: String? = nil) {

@@ -35,13 +35,13 @@ extension Perennial {
         public init(items: [ShownPurchase]) { self.items = items }
 
         public struct ShownPurchase: Hashable, Sendable {
-            /// The id of the purchase's first transaction.
+            /// The purchase's original transaction id.
             public var purchase: String
             public var product: ProductID
             public var isActive: Bool
             public var effect: Effect
             /// The other customer's mail address with most letters hidden, such as "a…@e…". Nil if
-            /// there is none to show.
+            /// there is no mail address to show.
             public var ownerHint: String?
 
             public init(
@@ -62,9 +62,9 @@ extension Perennial {
 
             /// The customer already has the purchase.
             public static let nothing = Self(rawValue: "nothing")
-            /// The purchase belongs to no customer, and becomes the customer's.
+            /// The purchase belongs to no customer, and will belong to this customer.
             public static let links = Self(rawValue: "link")
-            /// The purchase is moved away from another customer.
+            /// The purchase will be moved from another customer to this customer.
             public static let moves = Self(rawValue: "move")
             public static let shares = Self(rawValue: "share")
             /// The purchase belongs to another customer, and stays with that customer.

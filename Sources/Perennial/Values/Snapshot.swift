@@ -17,12 +17,12 @@ extension Perennial {
         /// Purchases that wait for a parent, for a bank, or for the server.
         public var waiting: [WaitingPurchase]
         /// Whether an entitlement that is missing from ``access`` is shut. False until the server
-        /// has reported about this customer on this installation, and while it has not decided
-        /// about every purchase.
+        /// has reported about this customer on this installation, and while the server has not
+        /// decided about every purchase.
         public var isKnown: Bool
-        /// When the server last answered. Nil if it has not answered yet.
+        /// When the server last answered. Nil before its first answer.
         public var serverAnswered: Date?
-        /// When the App Store last answered. Nil if it has not answered yet.
+        /// When the App Store last answered. Nil before its first answer.
         public var storeAnswered: Date?
 
         public init(
@@ -58,14 +58,14 @@ extension Perennial {
                     state: isKnown ? .never : .unknown, basis: .nothing)
         }
 
-        /// The wallet with this id, or an empty wallet if there is none.
+        /// The wallet with this id, or an empty wallet if the customer has no such wallet.
         public subscript(wallet wallet: WalletID) -> Wallet {
             var found = wallets[wallet] ?? Wallet(balance: 0)
             found.isKnown = areWalletsKnown
             return found
         }
 
-        /// Whether anything is known: an entitlement is open, or it is known which are shut.
+        /// Whether anything is known: an entitlement is open, or the shut entitlements are known.
         var isAnythingKnown: Bool { isKnown || access.values.contains(where: \.isActive) }
 
         /// The subscriptions that the customer has bought for several people.
@@ -114,7 +114,7 @@ extension Perennial {
         public static let production = Self(rawValue: "production")
         /// TestFlight, App Review and sandbox accounts.
         public static let sandbox = Self(rawValue: "sandbox")
-        /// A `.storekit` file that Xcode runs. Its purchases are not posted.
+        /// A `.storekit` file that Xcode runs. The SDK does not post purchases of this environment.
         public static let xcode = Self(rawValue: "xcode")
     }
 }

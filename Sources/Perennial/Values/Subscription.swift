@@ -3,8 +3,8 @@ public import Foundation
 extension Perennial {
     /// A subscription that renews.
     public struct Subscription: Hashable, Sendable, Identifiable {
-        /// The id of the subscription's first transaction. For a member whom the app invited, the
-        /// id of the claim.
+        /// The subscription's original transaction id. For a member whom the app invited, the id of
+        /// the claim.
         public var id: String
         public var product: ProductID
         public var state: AccessState
@@ -18,12 +18,12 @@ extension Perennial {
         public var renewsTo: ProductID?
         public var graceUntil: Date?
         public var commitment: Commitment?
-        /// The offer with which the present period was bought. Nil without an offer, and until the
-        /// App Store on this device has reported it, because the server's answer does not contain
-        /// it.
+        /// The offer with which the present period was bought. Nil without an offer. Also nil until
+        /// the App Store on this device has reported the offer, because the server's answer does
+        /// not contain it.
         public var offer: AppliedOffer?
         /// The product of the bundle that contains this subscription. Nil without a bundle, and
-        /// until the App Store on this device has reported it.
+        /// until the App Store on this device has reported the bundle.
         public var bundle: ProductID?
         public var ownership: Ownership
         /// The number of people for whom the subscription is paid. Nil unless the customer bought
@@ -155,11 +155,11 @@ extension Perennial {
 
             /// A parent or a bank must approve the purchase.
             public static let approval = Self(rawValue: "approval")
-            /// The purchase is paid and saved on this device. It is posted as soon as the server
-            /// can be reached.
+            /// The purchase is paid and saved on this device. The SDK posts it as soon as the
+            /// server can be reached.
             public static let server = Self(rawValue: "server")
             /// The purchase was made before a person signed in who already has other purchases.
-            /// `restore` adds it to them.
+            /// `restore` adds the purchase to them.
             public static let restore = Self(rawValue: "restore")
         }
     }

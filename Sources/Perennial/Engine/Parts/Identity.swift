@@ -2,11 +2,11 @@
 /// the files, and changes the customer.
 struct Identity: Sendable {
     enum State: Hashable, Sendable {
-        /// The files were not read yet. The customer is the one whom the app named at the launch
-        /// or, without a name, the last one of this device.
+        /// The files were not read yet. The present customer is the one whom the app named at the
+        /// launch or, without a name, the last customer of this device.
         case unread
-        /// The customer was changed before the files could be read. The new customer counts, not
-        /// the stored one.
+        /// The customer was changed before the files could be read. The new customer counts instead
+        /// of the stored customer.
         case changedUnread
         case known
         /// The server has refused the customer's id, and the engine is leaving that customer.
@@ -33,8 +33,8 @@ struct Identity: Sendable {
 }
 
 extension Identity {
-    /// Begins an attempt to read the files, and returns the attempt. Returns nil if one has already
-    /// begun.
+    /// Begins an attempt to read the files, and returns the attempt. Returns nil if an attempt has
+    /// already begun.
     mutating func beginReading() -> Attempt? {
         defer { reading = .begun }
         switch reading {
@@ -64,7 +64,7 @@ extension Identity {
 
     /// Returns whether the engine must leave the customer. False for the second of two answers that
     /// refuse the id at the same time. Also false before the files were read, because nothing is
-    /// sent before that.
+    /// sent earlier.
     mutating func beginLeaving() -> Bool {
         guard state == .known else { return false }
         state = .leaving

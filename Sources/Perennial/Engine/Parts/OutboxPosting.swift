@@ -8,7 +8,7 @@ struct OutboxPosting: Sendable {
         case idle
         /// Batches are being posted, one after the other.
         ///
-        /// - isAwaited: whether a caller waits for the run. If none does, the run obeys the budget.
+        /// - isAwaited: whether a caller waits for the run. Otherwise the run obeys the budget.
         case posting(isAwaited: Bool)
     }
 
@@ -16,15 +16,15 @@ struct OutboxPosting: Sendable {
     enum Consequence: Hashable, Sendable {
         /// The budget delayed the batch. The timer sends the batch when the budget allows it.
         case heldBack
-        /// The server will never accept the batch, but nothing is lost. The batch is removed from
-        /// the outbox.
+        /// The server will never accept the batch, but the customer loses nothing. The batch is
+        /// removed from the outbox.
         case settled
         /// The server refuses one of several documents. Each document is then posted alone.
         case postedAlone
         /// The server refuses the only document of the batch. The document is sent again a day
         /// later.
         case setApart(code: String)
-        /// The batch is sent again later. No other batch is sent before.
+        /// The batch is sent again later. Until then no other batch is sent.
         case postponed
     }
 
@@ -35,10 +35,10 @@ struct OutboxPosting: Sendable {
 
     private(set) var state = State.idle
     /// The ids of entries that are posted alone, because a request with several of them was
-    /// refused. At most as many as the outbox has.
+    /// refused. There are at most as many ids as entries in the outbox.
     private(set) var alone: Set<String> = []
-    /// The documents that a purchase posts itself. A run skips them, so that they are not posted
-    /// twice.
+    /// The documents that a purchase posts itself. A run of the outbox skips them, so that they are
+    /// not posted twice.
     private(set) var atOnce: Set<String> = []
     /// Log-ins that could not be saved yet.
     private(set) var unwritten: [OutboxEntry] = []
@@ -49,7 +49,7 @@ struct OutboxPosting: Sendable {
 // MARK: - One run
 
 extension OutboxPosting {
-    /// Returns whether a run begins. A run that is under way also serves the new caller.
+    /// Returns whether a run begins. A run in progress also serves the new caller.
     mutating func begin(isAwaited: Bool) -> Bool {
         switch state {
         case .idle:
@@ -77,7 +77,7 @@ extension OutboxPosting {
         guard case .document(let document) = first.content else { return [first] }
         if first.state != .waiting || alone.contains(first.id) { return [first] }
         let environment = document.environment
-        // Evaluated lazily, because finding the environment means parsing a document.
+        // Evaluated lazily, because reading the environment requires parsing a document.
         let alike = due.lazy.filter { entry in
             guard case .document(let other) = entry.content else { return false }
             return entry.state == .waiting && !alone.contains(entry.id)
@@ -88,8 +88,8 @@ extension OutboxPosting {
         return Array(alike.prefix(Self.batchMax))
     }
 
-    /// When the first entry that is not being sent may be sent, in milliseconds since 1970. In the
-    /// past if the entry is already due. Nil if there is no such entry.
+    /// When the first entry that is not being sent may be sent, in milliseconds since 1970. The
+    /// time is in the past if the entry is already due. Nil if there is no such entry.
     func firstDue(of entries: [OutboxEntry]) -> Int64? {
         entries.filter { !$0.isAmong(atOnce) }.map { $0.nextTry?.milliseconds ?? .min }.min()
     }
@@ -98,7 +98,8 @@ extension OutboxPosting {
     mutating func recordFailure(_ error: ServerError, of batch: [OutboxEntry]) -> Consequence {
         if error.isHeldBack { return .heldBack }
         if case .alias = batch.first?.content, error.problem?.status == 409 {
-            // The server will not merge the two customers. A restore can still move the purchases.
+            // The server will not merge the two customers. But a restore can still move the
+            // purchases.
             return .settled
         }
         guard !error.failure.isTemporary, error.isAboutDocuments else { return .postponed }
@@ -119,8 +120,8 @@ extension OutboxPosting {
 extension OutboxPosting {
     mutating func recordFull() { isFull = true }
 
-    /// Records that something was sent, so that there is room again. Returns whether documents were
-    /// left out before for lack of room.
+    /// Records that something was sent, so that the outbox has room again. Returns whether
+    /// documents were left out before, because the outbox was full.
     mutating func makeRoom() -> Bool {
         defer { isFull = false }
         return isFull
@@ -161,8 +162,8 @@ extension OutboxEntry.Document {
 
 extension ServerError {
     /// Whether the failure is about the documents themselves, so that the same request would fail
-    /// again. This includes a proxy before the server that refuses a large body, with another form
-    /// of response.
+    /// again. A proxy that refuses a large body counts, too, although its response has another
+    /// form.
     fileprivate var isAboutDocuments: Bool {
         status == 413 || problem != nil && (status == 400 || status == 422)
     }

@@ -1,10 +1,11 @@
-/// Which purchase runs now, and which transactions this process bought. A value without IO: the
-/// engine has the task of each purchase, shows the sheet, and posts the transaction.
+/// The purchase that runs now, and the transactions that this process bought. The type is a value
+/// without IO: the engine has the task of each purchase, shows the sheet, and posts the
+/// transaction.
 struct Purchasing: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// The first purchase may show its sheet. Each other purchase waits for the previous one.
-        /// The list is never empty, and contains no purchase twice.
+        /// The purchases in progress. The first may show its sheet, and each other waits for the
+        /// previous one. The list is never empty, and contains no purchase twice.
         case buying([PurchaseKey])
     }
 
@@ -14,13 +15,13 @@ struct Purchasing: Sendable {
         /// purchase.
         case joined
         case atOnce
-        /// The purchase begins when this other purchase has ended.
+        /// The new purchase begins when this other purchase has ended.
         case after(PurchaseKey)
     }
 
     private(set) var state = State.idle
-    /// Transactions that this process's purchases returned. They are finished even if the offerings
-    /// do not contain their products.
+    /// The transactions that purchases of this process returned. They are finished even if the
+    /// offerings do not contain their products.
     private(set) var ownTransactions: Set<String> = []
 
     mutating func start(_ key: PurchaseKey) -> Start {
@@ -48,6 +49,7 @@ struct PurchaseKey: Hashable, Sendable {
     var product: Perennial.ProductID
     /// The customer's id. Nil before there is a customer.
     var customer: String?
-    /// The number of seats. The purchase of another number of seats is another purchase.
+    /// The number of seats. The same product with another number of seats is another
+    /// purchase.
     var seats: Int?
 }

@@ -8,16 +8,16 @@ struct ServerSession: Sendable {
         /// - inARow: the number of consecutive failures, which lengthens the wait before the next
         ///   attempt. A permanent failure may leave it at zero.
         /// - silentUntil: the time until which the server has forbidden requests in the background,
-        ///   in monotonic milliseconds. Nil if it has not forbidden any.
+        ///   in monotonic milliseconds. Nil if the server has forbidden none.
         case failing(inARow: Int, silentUntil: Int64?)
     }
 
     /// What must be requested as soon as a request is allowed.
     enum Need: Hashable, Sendable, CaseIterable {
-        /// What the customer may use. The launch requests it even without this entry.
+        /// What the customer may use. At a launch it is requested even without this entry.
         case customer
         case offerings
-        /// The order of the answers. An answer was dropped that may have been the newer one.
+        /// The order of the answers: an answer was dropped that may have been the newer one.
         case orderOfAnswers
     }
 
@@ -37,7 +37,7 @@ struct ServerSession: Sendable {
     private(set) var state = State.answering
     private(set) var needs: Set<Need> = []
     private(set) var customerTag = CustomerTag.none
-    /// The customer whose changes the server is asked to report. Nil if there is none.
+    /// The customer whose changes the server is asked to report. Nil if no changes are requested.
     private(set) var followed: String?
     private(set) var requestsSent = 0
     var budget = RequestBudget()
@@ -62,8 +62,8 @@ extension ServerSession {
     mutating func recordAnswer() { state = .answering }
 
     /// - Parameters:
-    ///   - seconds: the number of seconds for which the server wants no requests. Nil if it names
-    ///     none.
+    ///   - seconds: the number of seconds for which the server wants no requests. Nil if the server
+    ///     names no number.
     ///   - now: monotonic milliseconds.
     mutating func recordFailure(isTemporary: Bool, retryAfter seconds: Int?, at now: Int64) {
         let failures = failuresInARow + (isTemporary ? 1 : 0)
@@ -95,7 +95,7 @@ extension ServerSession {
         }
     }
 
-    /// The milliseconds until the server allows another request. Zero if it allows one now.
+    /// The milliseconds until the server allows another request. Zero if a request is allowed now.
     ///
     /// - Parameter now: monotonic milliseconds.
     func silence(at now: Int64) -> Int64 { max(0, (silentUntil ?? 0) - now) }
@@ -111,7 +111,7 @@ extension ServerSession {
     /// Whether the customer must be requested from the server.
     var mustAskCustomer: Bool { requires(.customer) || requires(.orderOfAnswers) }
 
-    /// Records that something is being requested, or that it was answered.
+    /// Records that the needed data is being requested, or was received.
     mutating func satisfy(_ need: Need) { needs.remove(need) }
 
     /// Records that the request about the customer failed. A permanent failure is retried when the
@@ -120,8 +120,8 @@ extension ServerSession {
         if isTemporary { require(.customer) } else { satisfy(.customer) }
     }
 
-    /// Whether the keys that sign tokens may be requested now. If so, records that they are
-    /// requested.
+    /// Returns whether the keys that sign tokens may be requested now. If true, also records that
+    /// they are requested.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func mayFetchKeys(at now: Int64) -> Bool {
@@ -134,11 +134,11 @@ extension ServerSession {
 // MARK: - The last answer about the customer
 
 extension ServerSession {
-    /// Records that an answer to a GET was accepted.
+    /// Records the tag of an accepted answer to a GET.
     mutating func setTag(_ tag: String?) { customerTag = tag.map { .current($0) } ?? .none }
 
     /// Records that an answer without a tag was accepted, or that such an answer changed a part of
-    /// the last one.
+    /// the last answer.
     mutating func recordUntagged() {
         if case .current(let tag) = customerTag { customerTag = .outdated(tag) }
     }
@@ -146,13 +146,13 @@ extension ServerSession {
     /// Records that the customer or the environment has changed.
     mutating func forgetTag() { customerTag = .none }
 
-    /// The tag with which the server can answer "not modified". Nil if there is none.
+    /// The tag with which the server can answer "not modified". Nil if there is no such tag.
     var currentTag: String? {
         if case .current(let tag) = customerTag { tag } else { nil }
     }
 
-    /// The tag of the last answer to a GET, even if an answer of another kind has come since. Nil
-    /// if there is none.
+    /// The tag of the last answer to a GET, even if an answer of another kind has arrived since.
+    /// Nil if there is no such tag.
     var lastTag: String? {
         switch customerTag {
         case .none: nil

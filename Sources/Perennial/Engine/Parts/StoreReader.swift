@@ -3,14 +3,14 @@
 struct StoreReader: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// A task must begin or continue, because some announcements are not recorded.
+        /// A task must begin or continue, because some announcements are not recorded yet.
         case due
         /// A task records the announced documents. Nothing new was announced since it began.
         case recording
     }
 
-    /// The time in milliseconds after which a lapse is checked again, a little more than the rules
-    /// require.
+    /// The time in milliseconds after which a lapse is checked again. The rules require a little
+    /// less.
     static let secondLookWait: Int64 = 31_000
 
     private(set) var state = State.idle
@@ -19,7 +19,7 @@ struct StoreReader: Sendable {
     private(set) var secondLookAt: Int64?
     /// The announced documents that are not recorded yet.
     private var announced: [StoreDocument] = []
-    /// Renewal infos that were posted, so that none is posted twice.
+    /// Renewal infos that were posted. None of them is posted again.
     private var postedRenewals: Set<String> = []
 }
 
@@ -36,7 +36,7 @@ extension StoreReader {
         return state == .idle
     }
 
-    /// The documents to record now, possibly none. Nil if the task has nothing more to do.
+    /// The documents to record now, possibly none. Nil if the task has nothing left to do.
     mutating func next() -> [StoreDocument]? {
         guard state == .due else {
             state = .idle
@@ -61,7 +61,7 @@ extension StoreReader {
         secondLookAt = secondLookAt ?? now + Self.secondLookWait
     }
 
-    /// Returns whether the second look is due. If it is, it is no longer planned.
+    /// Returns whether the second look is due. If true, also removes the plan.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func beginSecondLook(at now: Int64) -> Bool {
@@ -70,7 +70,8 @@ extension StoreReader {
         return true
     }
 
-    /// Returns whether a renewal info must be posted, which is true once for each renewal info.
+    /// Returns whether a renewal info must be posted. The result is true once for each renewal
+    /// info.
     mutating func post(_ renewalInfo: String) -> Bool {
         postedRenewals.insert(renewalInfo).inserted
     }

@@ -14,8 +14,8 @@ enum Language: String, CaseIterable, Sendable {
         self = Self(rawValue: code.lowercased()) ?? .english
     }
 
-    /// The locale itself if it has this language; otherwise this language in the locale's region.
-    /// So the dates in an English sentence are English, too.
+    /// The given locale if it has this language; otherwise this language in the given locale's
+    /// region. So the dates in an English sentence are English, too.
     func locale(near locale: Locale) -> Locale {
         let subtags = Self.subtags(of: locale)
         if subtags.first?.lowercased() == rawValue { return locale }

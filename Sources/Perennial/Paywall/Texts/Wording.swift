@@ -4,7 +4,8 @@ package import Foundation
 package struct Wording: Sendable {
     private let language: Language
     private let calendar: Calendar
-    /// The customer's locale or, if the SDK has no texts in its language, an English one.
+    /// The customer's locale or, if the SDK has no texts in that locale's language, an English
+    /// locale.
     package let locale: Locale
 
     package init(locale: Locale = .current, calendar: Calendar = .current) {
@@ -13,7 +14,7 @@ package struct Wording: Sendable {
         self.calendar = calendar
     }
 
-    /// A text. A `count` chooses the plural form and fills in `{count}`.
+    /// Returns a text. `count` chooses the plural form and fills in `{count}`.
     package func text(
         _ key: TextKey, count: Int? = nil, _ values: [TextKey.Placeholder: String] = [:]
     ) -> String {
