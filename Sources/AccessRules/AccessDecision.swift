@@ -3,7 +3,7 @@ package import PerennialContract
 /// Whether one entitlement is open, and by which rule.
 package struct AccessDecision: Hashable, Sendable {
     package var isActive: Bool
-    /// Whether there is any evidence about the entitlement.
+    /// Whether it is certain that the entitlement is open or shut.
     package var isKnown: Bool
     /// A state that the server can report, or `never` or `unknown`.
     package var state: AccessState
@@ -11,13 +11,13 @@ package struct AccessDecision: Hashable, Sendable {
     package var willRenew: Bool?
     package var productID: String?
     package var basis: Basis
-    /// When the evidence was signed. Nil without evidence.
+    /// When the evidence was signed. Nil if there is no evidence.
     package var asOf: Timestamp?
     /// The number of the rule that decided.
     package var rule: Int
-    /// When the decision will change without new evidence. Nil if it will not change.
+    /// When the decision will change without new evidence. Nil if the decision will not change.
     package var changesAt: Timestamp?
-    /// The considered evidence, one line each, for people to read.
+    /// The considered evidence as text for people, one line for each piece of evidence.
     package var steps: [Step]
 
     package init(
@@ -39,7 +39,7 @@ package struct AccessDecision: Hashable, Sendable {
     }
 
     /// The kinds of evidence on which a decision can be based, strongest first. If several kinds of
-    /// evidence agree, the strongest counts.
+    /// evidence agree, the strongest kind counts.
     package enum Basis: Int, Hashable, Sendable {
         case server, token, store, held, none
     }

@@ -1,7 +1,7 @@
 internal import PerennialContract
 
 /// One entitlement of one customer, and all evidence about it. The time is a parameter of the
-/// functions: the next change is found by an evaluation of each moment at which something ends.
+/// functions. So the next change is found by an evaluation at each moment at which something ends.
 struct AccessEvaluation {
     private let entitlement: String
     private let store: SortedEvidence
@@ -64,7 +64,7 @@ struct AccessEvaluation {
 
     // MARK: - At one moment
 
-    /// What every purchase and the server say, the deciding finding first.
+    /// The findings of every purchase and of the server. The finding that decides comes first.
     private func findings(at now: Timestamp) -> [Finding] {
         var findings = documents.compactMap { finding(about: $0, at: now) }
         // The App Store on this device knows only the purchases of one store account.
@@ -78,7 +78,7 @@ struct AccessEvaluation {
         return findings.sorted { $0.outranks($1) }
     }
 
-    /// The decision without its explanation.
+    /// The decision without the steps that explain it.
     private func decisionAlone(by findings: [Finding], at now: Timestamp) -> AccessDecision {
         guard let best = findings.first else { return mayShut(at: now) ? never : unknown }
         guard best.isOpen || mayShut(at: now) && !findings.contains(where: \.isSilent) else {
@@ -90,14 +90,14 @@ struct AccessEvaluation {
             asOf: best.asOf, rule: best.rule)
     }
 
-    /// Whether an entitlement that nothing opens can be shut. The App Store on a device knows only
-    /// one store account. Only the server knows purchases of another account, grants, and purchases
-    /// on the web.
+    /// Whether an entitlement that nothing opens can be shut. Only the server knows grants,
+    /// purchases of another store account, and purchases on the web. The App Store on a device
+    /// knows only one store account.
     private func mayShut(at now: Timestamp) -> Bool {
         reason(notToShutAt: now) == nil
     }
 
-    /// Why an entitlement that nothing opens may still be open. Nil if it can be shut.
+    /// Why an entitlement that nothing opens may still be open. Nil if the entitlement can be shut.
     private func reason(notToShutAt now: Timestamp) -> String? {
         if evidence.server == nil, !evidence.isStoreAlone {
             return "The server has not said anything about this customer yet."
@@ -165,7 +165,7 @@ struct AccessEvaluation {
         return [.init(rule: 1, basis: decision.basis, originalTransactionID: nil, text: text)]
     }
 
-    /// The evidence that was ignored, and why it opens nothing.
+    /// The evidence that was ignored, and why it gives no access.
     private var ignored: [AccessDecision.Step] {
         store.purchases.compactMap { purchase in
             let original = purchase.documents[0].originalID
@@ -205,9 +205,9 @@ extension Evidence {
 }
 
 extension StoreTransaction {
-    /// Whether a document counts in addition to an answer of the server that knows its purchase. It
-    /// counts if it is later than the answer, or if the server does not have it yet. At equal times
-    /// only a refund counts.
+    /// Whether a document counts in addition to an answer of the server that knows its purchase. A
+    /// document counts if it is later than the answer, or if the server does not have it yet. If
+    /// both have the same time, only a refund counts.
     func counts(beside asOf: Timestamp?) -> Bool {
         guard let asOf, isAcknowledged else { return true }
         return revokedAt == nil ? signedAt > asOf : signedAt >= asOf

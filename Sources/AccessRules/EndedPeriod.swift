@@ -4,18 +4,19 @@ internal import PerennialContract
 struct EndedPeriod {
     /// The end of the period.
     var end: Timestamp
-    /// What the App Store on this device reported about that end. Nil if it reported nothing.
+    /// What the App Store on this device reported about that end. Nil if the App Store reported
+    /// nothing.
     var status: StoreStatus?
     /// Whether the subscription may renew. False if renewal is known to be off.
     var mayRenew: Bool
     /// How long access stays open after the end while the renewal is not confirmed.
     var hold: HoldTime
 
-    /// How long before the end of a period the App Store begins to charge for the next one, in
-    /// milliseconds. A status that was signed earlier is about an earlier end.
+    /// How long before the end of a period the App Store begins to charge for the next period, in
+    /// milliseconds. A status that was signed before that is about an earlier end.
     static let collectedAheadMax: Int64 = 86_400_000
 
-    /// What a finding says, without the purchase that it is about.
+    /// The content of a finding, without the purchase that the finding is about.
     struct Outcome {
         var isOpen: Bool
         var state: AccessState

@@ -1,11 +1,11 @@
 internal import PerennialContract
 
-/// What one purchase or one grant says about an entitlement at a moment.
+/// What one purchase or one grant says about an entitlement at a given time.
 struct Finding {
     var isOpen: Bool
     var state: AccessState
-    /// If the finding is open: when access ends, or nil if it never ends. If it is shut: when
-    /// access ended, or nil if that is unknown.
+    /// If the finding is open: when access ends, or nil if access never ends. If the finding is
+    /// shut: when access ended, or nil if that time is unknown.
     var until: Timestamp?
     var willRenew: Bool?
     var productID: String?
@@ -13,16 +13,17 @@ struct Finding {
     var asOf: Timestamp
     var rule: Int
     var originalTransactionID: String?
-    /// Returns one sentence for people. A function, because most findings are never shown.
+    /// Returns one sentence for people. The value is a function, because most findings are never
+    /// shown.
     var text: () -> String
     /// Whether the finding is shut only because neither the server nor the store has answered for
-    /// too long. The entitlement may be open in fact.
+    /// too long. In fact, the entitlement may be open.
     var isSilent = false
 
-    /// Whether this finding outranks another. Open outranks shut. Of two open findings the one that
-    /// ends last counts; of two shut findings the one that ended last. If they end at the same
-    /// time, the stronger basis counts. The remaining comparisons only make the result independent
-    /// of the order.
+    /// Whether this finding outranks another. Open outranks shut. Of two open findings, the one
+    /// that ends last counts; of two shut findings, the one that ended last. If both end at the
+    /// same time, the stronger basis counts. The remaining comparisons only make the result
+    /// independent of the order.
     func outranks(_ other: Finding) -> Bool {
         if isOpen != other.isOpen { return isOpen }
         if until != other.until {
@@ -49,8 +50,8 @@ extension Timestamp {
 }
 
 extension StoreStatus {
-    /// When the evidence was signed. A lapse is the device's own conclusion, so it counts as signed
-    /// when the device first saw it.
+    /// When the evidence was signed. A lapse is the device's own conclusion, so a lapse counts as
+    /// signed when the device first saw it.
     var saidAt: Timestamp {
         guard state == .expired, let firstLapse else { return signedAt }
         return max(signedAt, firstLapse.seenAt)

@@ -7,7 +7,7 @@ package struct ProductMeaning: Hashable, Sendable {
     package init(entitlements: Set<String>) { self.entitlements = entitlements }
 }
 
-/// All evidence about one customer on one device, at one moment.
+/// All evidence about one customer on one device, at one time.
 package struct Evidence: Hashable, Sendable {
     /// The customer's id. Nil if the customer is anonymous.
     package var person: String?
@@ -18,13 +18,14 @@ package struct Evidence: Hashable, Sendable {
     /// The entitlements that each product gives, by product id. Empty before the offerings were
     /// read.
     package var meanings: [String: ProductMeaning]
-    /// Whether the server has sent or confirmed ``meanings`` since the launch. If not, a product
-    /// may give more by now than the offerings of an earlier launch or of the app's bundle say.
+    /// Whether the server has sent or confirmed ``meanings`` since the launch. If false, the
+    /// meanings come from an earlier launch or from the app's bundle, and a product may give more
+    /// by now.
     package var areMeaningsCurrent: Bool
-    /// The ends of terms, which do not renew, by transaction id. They are computed from the
+    /// The ends of terms, which do not renew, by transaction id. The ends are computed from the
     /// offerings.
     package var termEnds: [String: Timestamp]
-    /// When the server last answered what the customer may use. Nil if it has never answered.
+    /// When the server last answered a request about the customer. Nil if it has never answered.
     package var serverAnsweredAt: Timestamp?
     /// Whether the store was asked since the launch, even if it did not answer.
     package var isStoreRead: Bool
@@ -35,7 +36,7 @@ package struct Evidence: Hashable, Sendable {
     package var isAnythingUnsent: Bool
     /// Whether no server decides about the purchases of this store, as with Xcode's local store.
     package var isStoreAlone: Bool
-    /// The present moment, by the reckoned clock.
+    /// The present time, by the reckoned clock.
     package var now: Timestamp
     package var holdTimes: HoldTimes
 
@@ -79,7 +80,7 @@ package struct Evidence: Hashable, Sendable {
 }
 
 extension Evidence {
-    /// How long an entitlement that ended at a moment is held open.
+    /// How long an entitlement that ended at a given time is held open.
     ///
     /// - Parameter storeKnows: whether the store on this device would know of a renewal.
     func hold(since end: Timestamp, storeKnows: Bool = true) -> HoldTime {

@@ -1,15 +1,15 @@
 package import PerennialContract
 
-/// The time as far as signed times prove it. A user can set the device's clock, so that clock
-/// counts only after a restart, and only until the next signed time arrives.
+/// The time as far as signed times prove it. A user can set the device's clock. So the device's
+/// clock counts only after a restart, and only until the next signed time arrives.
 ///
 /// While the device runs, the time is the anchor plus the time that a monotonic clock has counted
-/// since then. The monotonic clock must also count while the device sleeps.
+/// since the anchor was set. The monotonic clock must also count while the device sleeps.
 package struct ReckonedClock: Hashable, Sendable {
-    /// The latest signed time. Nil until one arrives.
+    /// The latest signed time. Nil until a signed time arrives.
     package private(set) var anchor: Anchor?
-    /// Whether the anchor is proven. While it may be forged, the later of the reckoned time and the
-    /// device's clock counts, because a forged anchor must not open anything.
+    /// Whether the anchor is proven. Until it is, the later of the reckoned time and the device's
+    /// clock counts, because a forged anchor must not give access.
     package private(set) var isProven: Bool
 
     package init(anchor: Anchor? = nil, isProven: Bool = true) {
@@ -61,10 +61,10 @@ package struct ReckonedClock: Hashable, Sendable {
     /// Marks the anchor as proven.
     package mutating func confirm() { isProven = true }
 
-    /// Records that the anchor cannot be proven. It stays as a lower limit, and no time is counted
-    /// from it.
+    /// Records that the anchor cannot be proven. The anchor stays as a lower limit of the time, and
+    /// no time is counted from it.
     package mutating func distrust() {
-        // A signed response has replaced the anchor meanwhile.
+        // A signed response has replaced the anchor in the meantime.
         guard !isProven else { return }
         anchor?.bootID = ""
         isProven = true
@@ -74,7 +74,7 @@ package struct ReckonedClock: Hashable, Sendable {
     ///
     /// - Parameter isContact: whether the time was signed just now, such as the server's time in a
     ///   response. Such a time replaces the anchor, even if it is earlier. Any other signed time is
-    ///   only known to be in the past, so it can only move the reckoned time forward.
+    ///   in the past, so it can only move the reckoned time forward.
     package mutating func anchor(
         signed: Timestamp, monotonic: Int64, bootID: String, isContact: Bool
     ) {
@@ -91,8 +91,9 @@ package struct ReckonedClock: Hashable, Sendable {
         }
     }
 
-    /// Moves the anchor to the present if the device has not been restarted since. Idempotent. Call
-    /// it before the anchor is saved, so that the counted time survives a restart.
+    /// Moves the anchor to the present if the device has not been restarted since the anchor was
+    /// set. Idempotent. Call this function before the anchor is saved, so that the counted time
+    /// survives a restart.
     package mutating func advance(monotonic: Int64, bootID: String) {
         guard let now = anchor?.now(monotonic: monotonic, bootID: bootID) else { return }
         anchor = Anchor(signed: now, monotonic: monotonic, bootID: bootID)

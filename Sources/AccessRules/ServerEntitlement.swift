@@ -1,6 +1,6 @@
 internal import PerennialContract
 
-/// What the server says about one entitlement, and which evidence of the store that replaces.
+/// What the server says about one entitlement, and which evidence of the store this replaces.
 struct ServerEntitlement {
     var evidence: ServerEvidence
     var right: ServerEvidence.Right?
@@ -42,7 +42,8 @@ struct ServerEntitlement {
         }
     }
 
-    /// Whether the store revoked the purchase behind this entitlement after the server answered.
+    /// Whether the store has revoked, since the server's answer, the purchase that gives the
+    /// entitlement.
     private func isOverthrown(at now: Timestamp) -> Bool {
         isOverthrown || isOverthrownAtEnd && right?.until.map { $0 <= now } == true
     }
@@ -64,7 +65,7 @@ struct ServerEntitlement {
     }
 
     /// What the server's evidence says about the entitlement. Returns nil if the evidence does not
-    /// name the entitlement.
+    /// contain the entitlement.
     func finding(at now: Timestamp, hold: (Timestamp) -> HoldTime) -> Finding? {
         guard let right else { return nil }
         if isOverthrown(at: now) { return revoked }
@@ -118,8 +119,8 @@ struct ServerEntitlement {
         return finding
     }
 
-    /// The finding that the store has revoked the purchase. Nil if the store's status does not say
-    /// so. If the store has documents about the purchase, their findings say more.
+    /// The finding that the store has revoked the purchase. Nil if the store's status does not
+    /// report a revocation. If the store has documents about the purchase, their findings say more.
     private var revoked: Finding? {
         guard let status, status.state == .revoked else { return nil }
         var finding = finding(
@@ -149,7 +150,8 @@ struct ServerEntitlement {
             originalTransactionID: right?.originalTransactionID, text: text)
     }
 
-    /// The end of the entitlement, if this purchase gives it and the server's answer still counts.
+    /// The end of the entitlement, if the given purchase gives it and the server's answer still
+    /// counts.
     func lastMoment(of purchase: String, at now: Timestamp) -> StorePurchase.End? {
         guard let right, right.isActive, right.originalTransactionID == purchase, !isOverthrown,
             !isOverthrownAtEnd, !isSilent(at: now)
@@ -161,7 +163,7 @@ struct ServerEntitlement {
 }
 
 extension StoreStatus {
-    /// Whether the status says if a due payment was collected.
+    /// Whether the status proves that a due payment was collected, or that it was not.
     fileprivate var isDecisive: Bool {
         switch state {
         case .subscribed: false
@@ -194,12 +196,13 @@ extension ServerEvidence.Right {
         }
     }
 
-    /// Whether ``until`` ends a wait for a payment, instead of a paid period.
+    /// Whether ``until`` is the end of a wait for a payment, not of a paid period.
     var isCollecting: Bool { state == .grace || state == .unconfirmed }
 }
 
 extension StoreTransaction {
-    /// Whether this is another payment for the same period as a refunded one, and is not refunded.
+    /// Whether this transaction is another payment for the period of a refunded transaction, and is
+    /// not refunded.
     func isLeft(ofPeriodOf refund: StoreTransaction) -> Bool {
         id != refund.id && isPart(ofPeriodOf: refund) && revokedAt == nil && !isUpgraded
     }

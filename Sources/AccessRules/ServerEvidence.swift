@@ -2,13 +2,13 @@ package import PerennialContract
 
 /// What the server said about one customer: an answer, or a stored token.
 package struct ServerEvidence: Hashable, Sendable {
-    /// The moment that the answer or token describes, by the server's clock.
+    /// The time that the answer or token describes, by the server's clock.
     package var asOf: Timestamp
     /// Whether this process has received the evidence as an answer. False for a stored token.
     package var isLive: Bool
-    /// How long an offline device may rely on an entitlement that has no end, or that only the
-    /// server grants. Nil if the server signs no tokens: the device may then rely on it until the
-    /// process ends.
+    /// The time until which an offline device may rely on an entitlement that has no end, or that
+    /// only the server grants. Nil if the server signs no tokens: the device may then rely on such
+    /// an entitlement until the process ends.
     package var offlineUntil: Timestamp?
     /// What the customer may use, by entitlement. A token contains only active entitlements.
     package var rights: [String: Right]
@@ -60,7 +60,8 @@ package struct ServerEvidence: Hashable, Sendable {
 package enum Verdict: Hashable, Sendable {
     /// The purchase belongs to the customer, alone or with others.
     case theirs
-    /// The purchase belongs to an anonymous customer, so no other person has to be protected.
+    /// The purchase belongs to an anonymous customer. So it can count here without taking anything
+    /// from a person.
     case anonymous
     /// The purchase belongs to another person.
     case anotherPerson

@@ -3,13 +3,13 @@ internal import PerennialContract
 /// The evidence, with the store's documents sorted into purchases, and each purchase's owner.
 struct SortedEvidence {
     let evidence: Evidence
-    /// The documents by purchase, sorted by time of purchase. A purchase's id is the original
-    /// transaction id; for a term, it is the term's own transaction id.
+    /// The documents by purchase, sorted by time of purchase. The id of a purchase is the original
+    /// transaction id or, for a term, the term's own transaction id.
     let purchases: [(id: String, documents: [StoreTransaction])]
     /// The ids of purchases whose documents count for this customer.
     private let owned: Set<String>
     /// The latest end of the purchases that may give the entitlement although no evidence says so:
-    /// for them, the offerings are missing or outdated, and the server has not decided. Nil if
+    /// the offerings about them are missing or outdated, and the server has not decided. Nil if
     /// there is no such purchase.
     let undecidedEnd: StorePurchase.End?
 
@@ -59,7 +59,7 @@ extension Evidence {
     }
 
     /// Whether a purchase counts for the customer. Without a verdict, it counts for the customer
-    /// for whom this device first saw it; if that customer was anonymous, for everybody.
+    /// for whom this device first saw it. If that customer was anonymous, it counts for everybody.
     fileprivate func isTheirs(_ documents: [StoreTransaction], by verdict: Verdict?) -> Bool {
         switch verdict {
         case .theirs, .anonymous: true
@@ -74,8 +74,8 @@ extension Evidence {
     /// the purchase's product is known, or if the purchase gives no access any more, whatever its
     /// product.
     ///
-    /// Evidence that is not trusted also counts here: it opens nothing, but it keeps an entitlement
-    /// from being reported as shut.
+    /// Evidence that is not trusted also counts here. Such evidence gives no access, but it keeps
+    /// an entitlement from being reported as shut.
     ///
     /// - Parameter documents: all documents of one purchase, sorted by time of purchase.
     fileprivate func undecidedEnd(of documents: [StoreTransaction]) -> StorePurchase.End? {
@@ -114,7 +114,8 @@ extension Evidence {
 }
 
 extension ServerEvidence {
-    /// Whether the server knew, when it said this, that the purchase was the customer's.
+    /// Whether the server knew, when it gave this evidence, that the purchase belonged to the
+    /// customer.
     fileprivate func knows(_ purchase: String) -> Bool {
         verdicts[purchase] == .theirs
             || rights.values.contains { $0.isActive && $0.originalTransactionID == purchase }

@@ -1,11 +1,11 @@
 package import PerennialContract
 
 extension StoreEvidence {
-    /// Records a document about one transaction. Of two documents about it, the one that was signed
-    /// last counts. If both were signed at the same time, a refund counts.
+    /// Records a document about one transaction. Of two documents about the same transaction, the
+    /// document that was signed last counts. If both were signed at the same time, a refund counts.
     ///
-    /// Idempotent. Independent of the order of documents, with one exception: a purchase stays with
-    /// the customer for whom its first document was recorded.
+    /// Idempotent. The order of the documents does not matter, with one exception: a purchase stays
+    /// with the customer for whom its first document was recorded.
     package mutating func record(_ transaction: StoreTransaction) {
         var new = transaction
         let relatives = transactions.values.filter { $0.originalID == new.originalID }
@@ -37,7 +37,8 @@ extension StoreEvidence {
     }
 
     /// Records what the App Store says about the renewal of one subscription. The renewal info that
-    /// was signed last counts. For one renewal info, the state that was seen last counts.
+    /// was signed last counts. If the same renewal info arrives with several states, the state that
+    /// was seen last counts.
     ///
     /// Sets `isConfirmed`: a lapse is confirmed if it is seen again 30 seconds after it was first
     /// seen, or in another launch. States other than a lapse need no confirmation.
@@ -62,7 +63,7 @@ extension StoreEvidence {
     }
 
     /// Records which purchases the App Store lists as current. An empty list is ignored. A purchase
-    /// that is not listed counts as absent if it is still not listed 30 seconds later, or in
+    /// counts as absent if it is not listed now, and is still not listed 30 seconds later or in
     /// another launch.
     ///
     /// - Parameters:
@@ -89,7 +90,7 @@ extension StoreEvidence {
 }
 
 extension Sighting {
-    /// How many milliseconds a device may report a false state while it renews a subscription.
+    /// For how many milliseconds a device may report a false state while it renews a subscription.
     package static let confirmationMilliseconds: Int64 = 30_000
 
     fileprivate func isConfirmed(at now: Timestamp, launch: Int) -> Bool {
@@ -99,8 +100,8 @@ extension Sighting {
 }
 
 extension StoreTransaction {
-    /// Whether two documents mean the same to the server. StoreKit occasionally signs the same
-    /// content again.
+    /// Whether two documents have the same meaning for the server. StoreKit occasionally signs the
+    /// same content again.
     package func hasSameContent(as other: Self) -> Bool {
         expiresAt == other.expiresAt && revokedAt == other.revokedAt
             && isUpgraded == other.isUpgraded && seats == other.seats
@@ -113,7 +114,8 @@ extension StoreTransaction {
 }
 
 extension StoreTransaction.Kind {
-    /// Whether the App Store lists a purchase of this kind as long as it is current. It lists only
-    /// the latest term of a product, and never lists consumables.
+    /// Whether the App Store lists a purchase of this kind as long as it is current. Terms and
+    /// consumables are different: the App Store lists only the latest term of a product, and never
+    /// lists consumables.
     fileprivate var isListed: Bool { self == .renewing || self == .nonConsumable }
 }

@@ -10,21 +10,21 @@ package struct StoreTransaction: Hashable, Sendable {
     /// When the paid time ends. Nil if the purchase has no end.
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
-    /// Whether the transaction was revoked because Family Sharing or an assignment ended, not by a
-    /// refund.
+    /// Whether the transaction was revoked because Family Sharing or an assignment ended. False if
+    /// it was refunded.
     package var isRevokedByFamily: Bool
     package var isUpgraded: Bool
     package var isFamilyShared: Bool
     /// The number of units that were bought at once.
     package var quantity: Int
     /// The seats of the transaction. Nil unless the customer bought several seats. Also nil for a
-    /// member's transaction, because it only repeats the purchaser's numbers.
+    /// member's transaction, because that only repeats the purchaser's numbers.
     package var seats: Seats?
     package var offer: Offer
     /// When the App Store signed this document.
     package var signedAt: Timestamp
-    /// Whether only the purchase call has returned the transaction, and the store's lists do not
-    /// contain it yet.
+    /// Whether the store's lists do not contain the transaction yet, because only the purchase call
+    /// has returned it.
     package var isHeld: Bool
     /// Whether the server has confirmed that it recorded this document.
     package var isAcknowledged: Bool
@@ -75,7 +75,7 @@ package struct StoreTransaction: Hashable, Sendable {
     }
 
     /// The seats of one transaction. A period has several transactions if seats were added within
-    /// it.
+    /// the period.
     package struct Seats: Hashable, Sendable {
         package var bought: Int
         /// The number of seats that a refund revoked.
@@ -87,8 +87,8 @@ package struct StoreTransaction: Hashable, Sendable {
         }
     }
 
-    /// Values that no rule uses, but that an app may want to show. The words are Apple's, and Apple
-    /// may add words.
+    /// Values that no rule uses, but that an app may want to show. The values are in Apple's words,
+    /// and Apple may add words.
     package struct Details: Hashable, Sendable {
         /// The kind of the offer in Apple's numbers: 1 introductory, 2 promotional, 3 code, 4
         /// win-back. Nil without an offer.
@@ -102,9 +102,9 @@ package struct StoreTransaction: Hashable, Sendable {
         /// How the customer got the purchase, such as `FAMILY_SHARED`. Nil if the document does not
         /// say.
         package var ownership: String?
-        /// The product of the bundle that contains the subscription. Nil if it is in none.
+        /// The product of the bundle that contains the subscription. Nil if no bundle contains it.
         package var bundleProductID: String?
-        /// The commitment to monthly payments for a longer time. Nil without one.
+        /// The commitment to monthly payments for a longer time. Nil if there is no commitment.
         package var commitment: Commitment?
 
         package init(
@@ -139,14 +139,15 @@ package struct StoreTransaction: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Whether the transaction is a paid period of a subscription, and a moment is within the
+    /// Whether the transaction is a paid period of a subscription, and a given time is within the
     /// period.
     package func isRunningSubscription(at now: Timestamp) -> Bool {
         kind == .renewing && revokedAt == nil && !isUpgraded
             && (expiresAt.map { $0 > now } ?? true)
     }
 
-    /// Whether two transactions are payments for one period: the later one added seats to it.
+    /// Whether two transactions are payments for the same period: the later payment added seats to
+    /// the period.
     package func isPart(ofPeriodOf other: StoreTransaction) -> Bool {
         id == other.id
             || originalID == other.originalID && productID == other.productID && expiresAt != nil
@@ -173,7 +174,8 @@ extension Collection<StoreTransaction> {
     }
 
     /// The document of the subscription's latest period: the first payment for that period that was
-    /// not refunded. If all payments were refunded, the latest one. Nil without documents.
+    /// not refunded. If all payments were refunded, the latest payment. Nil if there are no
+    /// documents.
     package var latestPeriod: StoreTransaction? {
         let inOrder = filter { !$0.isUpgraded }.sorted {
             ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id)
@@ -191,7 +193,7 @@ package struct StoreStatus: Hashable, Sendable {
     package var willRenew: Bool?
     /// The product of the next period. Nil if no period follows, or if the App Store has not said.
     package var renewsTo: String?
-    /// Whether another commitment follows the present one. Nil without a commitment.
+    /// Whether another commitment follows the present one. Nil if there is no commitment.
     package var commitmentRenews: Bool?
     /// The number of seats that are planned for the next period. Nil if the App Store has not said.
     package var seatsAtRenewal: Int?
@@ -199,7 +201,8 @@ package struct StoreStatus: Hashable, Sendable {
     /// When the renewal info was signed.
     package var signedAt: Timestamp
     /// Whether a lapse was seen again 30 seconds after it was first seen, or at the next launch. An
-    /// unconfirmed lapse proves nothing: devices report a lapse for an instant while they renew.
+    /// unconfirmed lapse proves nothing, because devices report a lapse for an instant while they
+    /// renew.
     package var isConfirmed: Bool
     /// When a lapse was first seen. Nil if the status reports no lapse.
     package var firstLapse: Sighting?
@@ -231,15 +234,16 @@ package struct StoreStatus: Hashable, Sendable {
 }
 
 extension StoreStatus {
-    /// Whether the status was signed after a period began. An older status describes an earlier
-    /// period.
+    /// Whether the status was signed after the given period began. An older status describes an
+    /// earlier period.
     package func isAbout(_ period: StoreTransaction) -> Bool { signedAt >= period.purchasedAt }
 }
 
-/// When the device first saw something that it must see again before it counts.
+/// When the device first saw a state that counts only if the device sees it again.
 package struct Sighting: Hashable, Sendable {
     package var seenAt: Timestamp
-    /// The launch of the app in which the device saw it: a number that differs in each process.
+    /// The launch of the app in which the device saw the state: a number that differs in each
+    /// process.
     package var launch: Int
 
     package init(seenAt: Timestamp, launch: Int) {
@@ -257,13 +261,13 @@ package struct StoreEvidence: Hashable, Sendable {
     /// The original transaction ids of purchases that were missing twice from lists that were not
     /// empty.
     package var absent: Set<String>
-    /// When each purchase was first missing from the store's lists, by original transaction id.
-    /// Contains only purchases that are missing from the last list that was not empty.
+    /// When each purchase was first missing from the store's lists, by original transaction id. The
+    /// table has only purchases that are missing from the last list that was not empty.
     package var missing: [String: Sighting]
-    /// When the store last returned an answer that was not empty. Nil if it has never done so.
+    /// When the store last returned an answer that was not empty. Nil if there was no such answer.
     package var answeredAt: Timestamp?
     /// Whether this evidence can be trusted: the store has answered in this process, or only this
-    /// device has changed the file that contains the evidence. Untrusted evidence opens nothing.
+    /// device has changed the file that contains the evidence. Untrusted evidence gives no access.
     package var isTrusted: Bool
 
     package init(

@@ -1,7 +1,7 @@
 internal import PerennialContract
 
-/// The documents of the App Store on this device about one purchase, and those among them that
-/// count.
+/// All documents of the App Store on this device about one purchase, and the documents among them
+/// that count.
 struct StorePurchase {
     /// The id of the purchase: the original transaction id or, for a term, the term's own
     /// transaction id.
@@ -11,12 +11,12 @@ struct StorePurchase {
     var all: [StoreTransaction]
     /// The documents that count in addition to the server's answer.
     var counting: [StoreTransaction]
-    /// The store's status of the purchase. Nil if there is none, or if the server's answer has
+    /// The store's status of the purchase. Nil if there is no status, or if the server's answer has
     /// replaced it.
     var status: StoreStatus?
     /// Whether the store's lists do not contain the purchase.
     var isAbsent: Bool
-    /// When the purchase was first missing from the store's lists. Nil if it is listed.
+    /// When the purchase was first missing from the store's lists. Nil if the lists contain it.
     var missingSince: Timestamp?
     /// The end of the purchase that the server reports. Nil unless it is later than every end in
     /// the documents.
@@ -50,7 +50,7 @@ struct StorePurchase {
         return isAbsent ? finding.map(absent) : finding
     }
 
-    /// Whether a document or a later status has revoked what the transaction paid for.
+    /// Whether a document or a later status has revoked the access that the transaction paid for.
     func isRevoked(_ transaction: StoreTransaction) -> Bool {
         if transaction.revokedAt != nil { return true }
         guard let status, status.state == .revoked else { return false }
@@ -59,8 +59,8 @@ struct StorePurchase {
 
     // MARK: - Open
 
-    /// The finding of the periods that were bought and still run. The first of them gives the
-    /// state, and the latest end counts.
+    /// The finding about the periods that were bought and still run. The first of these periods
+    /// gives the state, and the latest end counts.
     private func open(
         _ valid: [StoreTransaction], at now: Timestamp, _ ends: [String: Timestamp]
     ) -> Finding? {
@@ -79,8 +79,8 @@ struct StorePurchase {
     private func revoked(
         among giving: [StoreTransaction], after valid: [StoreTransaction]
     ) -> Finding? {
-        // A refund of added seats does not close access for a person who has paid for the rest of
-        // the period.
+        // After a refund of added seats, a person who has paid for the other seats of the period
+        // keeps access.
         let isWholly = { (refund: StoreTransaction) in
             isRevoked(refund) && !valid.contains { $0.isLeft(ofPeriodOf: refund) }
         }
@@ -125,8 +125,8 @@ struct StorePurchase {
         return finding(about: latest, ended.outcome(at: now))
     }
 
-    /// The finding if the store has reported only a grace period since the server's answer: the
-    /// documents of the period before it are older than that answer.
+    /// The finding if the store has reported only a grace period since the server's answer. The
+    /// documents of the period before the grace period are older than that answer.
     private func graceAlone(
         at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> HoldTime
     ) -> Finding? {
@@ -144,7 +144,7 @@ struct StorePurchase {
         return status.saidAt >= end.adding(-min(EndedPeriod.collectedAheadMax, half))
     }
 
-    /// The finding after it is known that the App Store does not list the purchase: an open one is
+    /// The finding if the App Store is known not to list the purchase: an open finding becomes
     /// shut.
     private func absent(_ finding: Finding) -> Finding {
         var shut = finding
@@ -203,8 +203,8 @@ extension StorePurchase.End {
 }
 
 extension StoreTransaction {
-    /// When the time that the transaction paid for is over, if it is not revoked. Nil if the
-    /// transaction gives no access.
+    /// When the paid time of the transaction is over, if it is not revoked. Nil if the transaction
+    /// gives no access.
     func paidEnd(_ terms: [String: Timestamp]) -> StorePurchase.End? {
         switch kind {
         case .renewing: expiresAt.map { .at($0) } ?? .never

@@ -1,13 +1,13 @@
 package import PerennialContract
 
 /// How long terms last, computed in the same way as on the server. Terms do not renew, and the App
-/// Store reports no end for them.
+/// Store does not report when they end.
 package struct TermRules: Sendable {
     /// The length of each term, by product id.
     package var products: [String: Length]
     /// The local time in which the days and months of terms are counted.
     package var clock: WallClock
-    /// Whether terms that follow each other without a gap are shown to the customer as one.
+    /// Whether terms that follow each other without a gap are shown to the customer as one term.
     package var isExtending: Bool
 
     package init(products: [String: Length], clock: WallClock, isExtending: Bool = false) {
@@ -37,7 +37,7 @@ package struct TermRules: Sendable {
         package var transactionID: String
         package var productID: String
         package var from: Timestamp
-        /// When the term ends. If the term was refunded, it ends earlier than was paid for.
+        /// When the term ends. A refunded term ends at its refund.
         package var until: Timestamp
         /// Whether the term follows the previous one of its chain without a gap.
         package var continues: Bool
@@ -51,15 +51,15 @@ extension TermRules {
     /// The maximum number of units bought at once. The App Store allows only ten.
     private static let quantityMax = 100
 
-    /// All terms of a customer, sorted by start. Transactions of other kinds, and those for
-    /// products without a length, are skipped.
+    /// All terms of a customer, sorted by start. Transactions of other kinds, and terms of products
+    /// without a length, are skipped.
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the previous term. The ends of consecutive terms are counted from the start of the
     /// first term. So if the first term began on the last day of a month, each of the terms ends on
     /// the last day of a month. But no term is shorter than it would be alone. A refunded term ends
-    /// at its refund, and the later terms begin earlier. A term refunded before it began does not
-    /// count.
+    /// at its refund, and the later terms begin earlier. A term that was refunded before it began
+    /// does not count.
     package func terms(of transactions: some Sequence<StoreTransaction>) -> [Term] {
         var chains: [String: [StoreTransaction]] = [:]
         for transaction in transactions where transaction.kind == .nonRenewing {
@@ -74,8 +74,8 @@ extension TermRules {
         terms(of: transactions).reduce(into: [:]) { $0[$1.transactionID] = $1.until }
     }
 
-    /// Terms as shown to the customer: if ``isExtending``, each run without a gap is one term,
-    /// represented by its last purchase. For display only.
+    /// Terms as shown to the customer. If ``isExtending`` is true, terms without a gap between them
+    /// are shown as one term, which has the data of the last purchase. For display only.
     ///
     /// - Parameter terms: the result of ``terms(of:)``.
     package func displayed(_ terms: [Term]) -> [Term] {
@@ -125,7 +125,7 @@ private struct Chain {
     private var end: Timestamp?
 
     /// The largest amount, in milliseconds, by which a term may be too short because the clocks
-    /// skip an hour: its end has the local time at which the run began.
+    /// skip an hour: the term ends at the local time at which the run began.
     private static let leapMax: Int64 = 12 * 3_600_000
 
     init(name: String) { self.name = name }
@@ -139,8 +139,8 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, months, days) = (from, 0, 0) }
         (months, days) = (months + more.months, days + more.days)
         var paid = clock.moment(months: months, days: days, after: anchor ?? from)
-        // In a long run, the added days and months may end earlier than this term alone would. The
-        // run then begins again with this term.
+        // In a long run, the sum of days and months may end earlier than this term alone would.
+        // Then a new run begins with this term.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid.adding(Self.leapMax) {
             (paid, anchor, months, days) = (alone, from, more.months, more.days)
@@ -150,7 +150,7 @@ private struct Chain {
             until: paid, continues: end == from, chain: name)
         if let refund = transaction.revokedAt, refund < paid {
             term.until = refund
-            // Later terms are counted from the refund.
+            // Later terms are counted from the date of the refund.
             (anchor, months, days) = (refund, 0, 0)
         }
         end = term.until

@@ -1,7 +1,7 @@
 package import PerennialContract
 
-/// The local time of one place. The offsets from UTC are a function's results, because this module
-/// does not read the device's table of time zones.
+/// The local time of one place. A function returns the offsets from UTC, because this module does
+/// not read the device's table of time zones.
 package struct WallClock: Sendable {
     package static let utc = WallClock { _ in 0 }
 
@@ -10,10 +10,10 @@ package struct WallClock: Sendable {
     /// - Parameter seconds: returns how many seconds the place is east of UTC at a moment.
     package init(seconds: @escaping @Sendable (Timestamp) -> Int) { self.seconds = seconds }
 
-    /// Returns the moment that is a number of calendar months, and then of days, after another
-    /// moment, at the same local time. If the month has no such day, its last day is used. A local
-    /// time that the clocks skip moves later by the skipped interval. If a local time occurs twice,
-    /// the first one is used.
+    /// Returns the time that is a number of calendar months, and then of days, after a start, at
+    /// the same local time. If the month has no such day, its last day is used. A local time that
+    /// the clocks skip moves later by the skipped interval. If a local time occurs twice, the first
+    /// occurrence counts.
     package func moment(months: Int, days: Int, after start: Timestamp) -> Timestamp {
         let (day, time) = CivilDate.dayAndRest(of: localMilliseconds(at: start))
         let date = CivilDate(dayNumber: day).adding(months: months)
