@@ -5,7 +5,8 @@
     import StoreKit
     import SwiftUI
 
-    /// The state that the views of this module share. When it changes, they are drawn again.
+    /// The state that the views of this module share. When the state changes, the views are drawn
+    /// again.
     ///
     /// The state contains no copy of the access: a view reads ``Perennial/snapshot`` itself, so
     /// that it never shows an older snapshot.
@@ -59,15 +60,15 @@
                 do {
                     try await perennial.refresh()
                 } catch {
-                    // The snapshot stays the same. The SDK tries again when the app next comes to
-                    // the foreground.
+                    // The snapshot stays the same. The SDK tries again when the app comes to the
+                    // foreground.
                     revision &+= 1
                 }
             }
         }
 
-        /// The state on which a placement's offers depend. When it changes, the offers are checked
-        /// again.
+        /// The state on which a placement's offers depend. When this state changes, the offers are
+        /// checked again.
         struct Basis: Hashable {
             var placement: Perennial.PlacementID?
             var customer: String
@@ -84,9 +85,9 @@
                 storefronts: storefronts)
         }
 
-        /// Loads a placement. Until it is loaded, the earlier content is shown.
+        /// Loads a placement. Until the load has ended, the earlier content is shown.
         ///
-        /// Done in a separate task, for the same reason as in ``refresh()``.
+        /// The load runs in a separate task, for the same reason as in ``refresh()``.
         func load(_ placement: Perennial.PlacementID?) async {
             let basis = basis(of: placement)
             let task = loading[basis] ?? Task { await load(by: basis) }
@@ -99,12 +100,12 @@
             let placement = basis.placement
             do throws(Perennial.Failure) {
                 if offerings[placement]?.offering == nil {
-                    // Prices do not have to wait for the server, but offers do.
+                    // Offers depend on the server's answer. Prices do not, so they are shown first.
                     offerings[placement] = Offered(
                         offering: try await perennial.offering(placement))
                 }
                 let offering = try await perennial.offeringWithEligibility(placement)
-                // If the basis has changed, another load is running and will show its result.
+                // If the basis has changed, another load is running and will show the result.
                 guard basis == self.basis(of: placement) else { return }
                 offerings[placement] = Offered(offering: offering)
             } catch {
@@ -157,8 +158,8 @@
     }
 
     extension Wording {
-        /// The text to show after a purchase. Nil if the screen shows enough, or if nothing
-        /// happened.
+        /// The text to show after a purchase. Nil if the screen already shows the outcome, or if
+        /// nothing happened.
         func notice(of outcome: Perennial.Purchase.Outcome) -> String? {
             switch outcome {
             case .pending: text(.purchasePending)
@@ -169,7 +170,7 @@
             }
         }
 
-        /// The text to show after a restore. Nil if the customer has to agree first.
+        /// The text to show after a restore. Nil if the customer must agree first.
         func notice(of outcome: Perennial.Restoration.Outcome) -> String? {
             switch outcome {
             case .restored: text(.restored)

@@ -28,7 +28,7 @@ struct ScriptedMembership: Sendable {
 // MARK: - Buying seats
 
 extension ScriptedBooks {
-    /// Why a number of seats cannot be bought. Nil if it can be bought.
+    /// Why a number of seats cannot be bought. Nil if this number can be bought.
     func refusal(of seats: Int, _ id: Perennial.ProductID) -> Perennial.Failure? {
         guard seats >= 1 else { return .seatsNotPositive }
         guard let product = product(id), product.isSoldInSeats else {
@@ -40,15 +40,15 @@ extension ScriptedBooks {
         return seats == present ? .seatsUnchanged(seats) : nil
     }
 
-    /// The latest period of a product for which the customer pays. Nil if it has ended.
+    /// The latest period of a product for which the customer pays. Nil if that period has ended.
     private func running(_ id: Perennial.ProductID) -> StoreTransaction? {
         transactions.last {
             $0.product == id && isRunning($0) && isTheirs($0) && $0.details.ownership == nil
         }
     }
 
-    /// Adds seats to the present period, up to a total. Returns the id of their transaction.
-    /// Returns nil if the subscription is not active.
+    /// Adds seats to the present period, up to a total. Returns the id of the new transaction, or
+    /// nil if the subscription is not active.
     mutating func addSeats(for total: Int, of product: Perennial.Product) -> String? {
         guard let part = running(product.id) else { return nil }
         let present = transactions.seats(inPeriodOf: part) ?? 1
@@ -168,7 +168,7 @@ extension ScriptedBooks {
         return false
     }
 
-    /// Ends a claim of the customer, or a claim in the customer's group.
+    /// Ends a claim: the customer's own claim, or a claim in the customer's group.
     mutating func release(_ claim: String) {
         memberships[customer.id]?.removeAll { $0.claim == claim }
         for id in groups.keys { groups[id]?.members.removeAll { $0.id == claim } }
@@ -212,7 +212,7 @@ extension ScriptedBooks {
         return true
     }
 
-    /// Lets the purchaser of the other group remove the customer from the seat.
+    /// Removes the customer from the seat, as the purchaser of the other group does.
     mutating func removeMembership(in product: Perennial.ProductID) {
         memberships[customer.id]?.removeAll { $0.product == product }
     }

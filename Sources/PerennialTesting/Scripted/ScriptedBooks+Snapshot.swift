@@ -8,8 +8,8 @@ extension ScriptedBooks {
     private var evidence: Evidence {
         Evidence(
             person: person,
-            // With an answer of the server, everything is known, also entitlements that were never
-            // bought.
+            // The server has answered, so everything is known, even about entitlements that were
+            // never bought.
             server: ServerEvidence(
                 asOf: now, isLive: true, offlineUntil: nil, rights: rights,
                 verdicts: [:]),
@@ -42,7 +42,7 @@ extension ScriptedBooks {
         }
     }
 
-    /// The rules of terms. Terms follow each other, because all of them are in one chain.
+    /// The rules of terms. All terms are in one chain, so they follow each other.
     private var terms: TermRules {
         let lengths = products.filter { $0.kind == .term }.compactMap { product in
             product.period.map { (product.id.rawValue, $0.length) }
@@ -89,7 +89,7 @@ extension ScriptedBooks {
             } + (memberships[customer.id] ?? []).map(\.subscription)
     }
 
-    /// The entitlements that grants give, and seats in other people's groups.
+    /// The entitlements that the customer has by grants, and by seats in other people's groups.
     private var rights: [String: ServerEvidence.Right] {
         (grants[customer.id] ?? [:]).merging(seatRights) { given, _ in given }
     }

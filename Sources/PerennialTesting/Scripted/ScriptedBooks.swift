@@ -3,8 +3,8 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// The state of a scripted App Store and server. Each event of the script changes it. The snapshot
-/// is computed from it.
+/// The state of a scripted App Store and server. Each event of the script changes the state, and
+/// the snapshot is computed from the state.
 struct ScriptedBooks: Sendable {
     let products: [Perennial.Product]
     private(set) var now: Timestamp
@@ -13,11 +13,11 @@ struct ScriptedBooks: Sendable {
     var transactions: [StoreTransaction] = []
     /// What happens to each subscription at the end of its period, by original transaction id.
     var renewals: [String: Renewal] = [:]
-    /// Groups whose purchaser is one of the customers, by original transaction id.
+    /// The groups whose purchaser is a customer of the script, by original transaction id.
     var groups: [String: ScriptedGroup] = [:]
-    /// Seats in other people's groups, by customer.
+    /// The seats in other people's groups, by customer.
     var memberships: [String: [ScriptedMembership]] = [:]
-    /// The product that another person's invitation gives, by the invitation's token.
+    /// The product of an invitation from another person, by the invitation's token.
     var invitationsOfOthers: [String: Perennial.ProductID] = [:]
     /// The granted entitlements, by customer.
     private(set) var grants: [String: [String: ServerEvidence.Right]] = [:]
@@ -38,10 +38,9 @@ struct ScriptedBooks: Sendable {
         var fails = false
         /// The plan by which the subscription is paid. Nil if each period is paid at once.
         var plan: Perennial.Plan?
-        /// The product and plan that follow the period or the commitment. Nil if they stay the
-        /// same.
+        /// The product and plan that follow the period or the commitment. Nil if neither changes.
         var change: (product: Perennial.ProductID, plan: Perennial.Plan?)?
-        /// The number of seats of the next period. Nil if it stays the same.
+        /// The number of seats of the next period. Nil if the number stays the same.
         var seats: Int?
         var state = StoreStatus.State.subscribed
         var signedAt: Timestamp
@@ -84,7 +83,8 @@ struct ScriptedBooks: Sendable {
 
     // MARK: - Buying
 
-    /// Applies the outcome of a purchase. Returns the id of its transaction; nil if there is none.
+    /// Applies the outcome of a purchase. Returns the id of its transaction, or nil if no
+    /// transaction was made.
     mutating func record(
         _ outcome: Perennial.Purchase.Outcome, _ product: Perennial.ProductID,
         _ options: Perennial.PurchaseOptions
@@ -103,10 +103,10 @@ struct ScriptedBooks: Sendable {
         return nil
     }
 
-    /// Adds a purchase. Returns the id of its transaction; nil if the product is not for sale.
+    /// Adds a purchase. Returns the id of its transaction, or nil if the product is not for sale.
     ///
-    /// - Parameter options: the options of the purchase. Nil for a purchase that waited: the
-    ///   options of its order count.
+    /// - Parameter options: the options of the purchase. If nil, the options of the order that
+    ///   waited for approval count.
     @discardableResult
     mutating func deliver(
         _ id: Perennial.ProductID, _ options: Perennial.PurchaseOptions? = nil
@@ -168,8 +168,8 @@ struct ScriptedBooks: Sendable {
         self.product(product)?.plans.contains { $0.kind == plan } == true
     }
 
-    /// The product's plan of the kind that the options request. Nil if they request none, or if the
-    /// product has no such plan.
+    /// The product's plan of the kind that the options request. Nil if the options request no plan,
+    /// or if the product has no such plan.
     private func plan(
         of product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
     ) -> Perennial.Plan? {
@@ -177,8 +177,8 @@ struct ScriptedBooks: Sendable {
         return self.product(product)?.plans.first { $0.kind == kind }
     }
 
-    /// The requested offer. If none is requested, the introductory offer, unless the customer has
-    /// had a product of the group.
+    /// The offer that the options request. If they request no offer, the introductory offer, unless
+    /// the customer has had a product of the group.
     private func offer(
         of product: Perennial.Product, _ options: Perennial.PurchaseOptions
     ) -> Perennial.Offer? {
@@ -268,14 +268,15 @@ struct ScriptedBooks: Sendable {
 
     // MARK: - Time
 
-    /// - Parameter milliseconds: by how much the clock moves.
+    /// - Parameter milliseconds: the time by which the clock moves.
     mutating func advance(by milliseconds: Int64) {
         let goal = Timestamp(milliseconds: now.milliseconds + milliseconds)
         while let due = nextEnd(before: goal) { renewOrLapse(due) }
         now = goal
     }
 
-    /// The present period that ends first.
+    /// The running period that ends first, at a given time or earlier. Nil if no period ends by
+    /// then.
     private func nextEnd(before goal: Timestamp) -> StoreTransaction? {
         transactions.filter { isRunning($0) && ($0.expiresAt ?? goal) <= goal }
             .min { ($0.expiresAt ?? goal, $0.id) < ($1.expiresAt ?? goal, $1.id) }
@@ -339,14 +340,14 @@ struct ScriptedBooks: Sendable {
 extension StoreTransaction {
     var product: Perennial.ProductID { .init(rawValue: productID) }
 
-    /// The commitment of the month, if another month of it has to be paid. Nil otherwise.
+    /// The commitment of this month, if it has a further month. Nil otherwise.
     var promisedMonth: Commitment? {
         details.commitment.flatMap { $0.month < $0.months ? $0 : nil }
     }
 }
 
 extension Perennial.Plan {
-    /// The next month of the commitment, or its first month. Nil without a commitment.
+    /// The next month of the commitment, or its first month. Nil if the plan has no commitment.
     fileprivate func month(
         after last: StoreTransaction.Commitment?, at start: Timestamp
     ) -> (commitment: StoreTransaction.Commitment, end: Timestamp)? {

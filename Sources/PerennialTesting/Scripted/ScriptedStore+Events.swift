@@ -16,10 +16,10 @@ extension ScriptedStore {
     /// Moves the clock by a number of days of 24 hours.
     public func advance(days: Int) { advance(seconds: TimeInterval(days) * 86_400) }
 
-    /// Delivers a purchase that waited for approval, or that was made elsewhere.
+    /// Delivers a purchase that waited for approval, or that was made on another device.
     public func delivers(_ product: Perennial.ProductID) { change { $0.books.deliver(product) } }
 
-    /// Lets a parent or a bank decline the purchase that waits.
+    /// Declines the waiting purchase of a product, as a parent or a bank does.
     public func declines(_ product: Perennial.ProductID) {
         change { $0.books.waiting.removeAll { $0.product == product } }
     }
@@ -27,12 +27,12 @@ extension ScriptedStore {
     /// Refunds the latest purchase of a product.
     public func refunds(_ product: Perennial.ProductID) { change { $0.books.refund(product) } }
 
-    /// Lets the customer switch the renewal off, in the App Store.
+    /// Switches the renewal of a product off, as the customer does in the App Store.
     public func cancels(_ product: Perennial.ProductID) {
         change { $0.books.setRenewal(of: product, false) }
     }
 
-    /// Lets the customer switch the renewal on again.
+    /// Switches the renewal of a product on again, as the customer does in the App Store.
     public func resumes(_ product: Perennial.ProductID) {
         change { $0.books.setRenewal(of: product, true) }
     }
@@ -42,25 +42,25 @@ extension ScriptedStore {
         change { $0.books.failRenewal(of: product) }
     }
 
-    /// Lets the developer grant an entitlement.
+    /// Grants an entitlement, as the developer does.
     ///
-    /// - Parameter until: when the grant ends. Nil if it has no end.
+    /// - Parameter until: when the grant ends. Nil if the grant has no end.
     public func grants(_ entitlement: Perennial.EntitlementID, until: Date? = nil) {
         change { $0.books.grant(entitlement.rawValue, until: until.map { Timestamp($0) }) }
     }
 
-    /// Lets the developer withdraw a grant.
+    /// Withdraws a grant, as the developer does.
     public func revokes(_ entitlement: Perennial.EntitlementID) {
         change { $0.books.revoke(entitlement.rawValue) }
     }
 
-    /// Changes the balance of a wallet without the app, as the app's own server can. A negative
+    /// Changes the balance of a wallet without the app, as the app's server can do. A negative
     /// amount is a debit.
     public func credits(_ amount: Int, to wallet: Perennial.WalletID) {
         change { $0.books.credit(amount, to: wallet) }
     }
 
-    /// Lets the customer choose a promoted product or a win-back offer in the App Store. The
+    /// Chooses a promoted product or a win-back offer, as the customer does in the App Store. The
     /// request arrives in `Perennial.requests`.
     public func requests(_ product: Perennial.ProductID, offer: String? = nil) {
         state.withLock { state in

@@ -15,7 +15,8 @@ struct ScriptedRestoration: Sendable {
 // MARK: - Asking
 
 extension ScriptedStore: Script {
-    /// Waits while the script is silent. Then throws if the script makes this call fail.
+    /// Waits while the script is silent. Then throws the failure that the script has set for this
+    /// call.
     ///
     /// - Parameter unreachable: the code of the failure while the device is offline.
     func reach(_ unreachable: Perennial.Failure.Code) async throws(Perennial.Failure) {

@@ -5,13 +5,13 @@ internal import PerennialContract
 // MARK: - What happens to seats without the app
 
 extension ScriptedStore {
-    /// Refunds single seats: first those of the newest payment for the period. The customer keeps
-    /// access while any seat is left.
+    /// Refunds single seats: first seats of the newest payment for the period. The customer keeps
+    /// access while one seat is left.
     public func refunds(_ product: Perennial.ProductID, seats: Int) {
         change { $0.books.refundSeats(seats, of: product) }
     }
 
-    /// Lets the customer change the number of seats of the next period in the App Store.
+    /// Changes the number of seats of the next period, as the customer does in the App Store.
     public func plans(_ seats: Int, seatsOf product: Perennial.ProductID) {
         change { $0.books.planSeats(seats, of: product) }
     }
@@ -32,13 +32,13 @@ extension ScriptedStore {
         change { $0.books.inviteByAnother(to: product) }
     }
 
-    /// Lets the purchaser of the other group remove the customer from the seat.
+    /// Removes the customer from the seat, as the purchaser of the other group does.
     public func removesSeat(in product: Perennial.ProductID) {
         change { $0.books.removeMembership(in: product) }
     }
 
-    /// Gives the customer a seat through the App Store: by an invitation of the App Store, or from
-    /// an organization.
+    /// Gives the customer a seat through the App Store: by an App Store invitation, or from an
+    /// organization.
     public func assigns(_ product: Perennial.ProductID) { change { $0.books.assign(product) } }
 
     /// Takes back a seat that the App Store gave.

@@ -14,8 +14,8 @@ internal import PerennialContract
 ///
 /// The effect of a purchase is computed from the `entitlements`, `period` and `credits` of its
 /// product, with the rules that the SDK uses everywhere. Time stands still until a test calls
-/// ``advance(seconds:)``; subscriptions renew while it moves. Use a ``World`` to test what only a
-/// server can do, such as moving a purchase from one customer to another.
+/// ``advance(seconds:)``. Subscriptions renew while the time moves. Some tests need a server, such
+/// as a move of a purchase from one customer to another: use a ``World`` for these.
 public final class ScriptedStore: Sendable {
     /// The usual start of a script: noon of 2 June 2026, in UTC.
     public static let firstNoon = Date(timeIntervalSince1970: 1_780_401_600)
@@ -31,7 +31,7 @@ public final class ScriptedStore: Sendable {
         var outcomes: [Perennial.Purchase.Outcome] = []
         var failures: [Perennial.Failure] = []
         var restorations: [ScriptedRestoration] = []
-        /// The restore whose result was `needsConsent`. Nil if there is none.
+        /// The restore whose result was `needsConsent`. Nil if there is no such restore.
         var shown: ScriptedRestoration?
         var sheets: [Perennial.ProductID] = []
         var purchasing: [Perennial.ProductID: Task<ScriptedResult, Never>] = [:]
@@ -64,7 +64,7 @@ public final class ScriptedStore: Sendable {
     }
 
     /// The app's `Perennial` for this store. There is only one at a time: a second call returns the
-    /// same object while that is alive.
+    /// same object while the object is alive.
     public func perennial() -> Perennial {
         state.withLock { state in
             if let perennial = state.perennial { return perennial }
@@ -74,14 +74,14 @@ public final class ScriptedStore: Sendable {
         }
     }
 
-    /// Changes the books or the script, and shows the app what it can learn of the change.
+    /// Changes the books or the script, and shows the app the part of the change that it can learn.
     @discardableResult
     func change<Value>(_ body: (inout State) throws -> Value) rethrows -> Value {
         try state.withLock { state in
             let value = try body(&state)
             if state.reach == .up { state.heard = state.books.snapshot() }
             clock.set(state.books.now)
-            // Done under the lock, so that no older snapshot follows a newer one. The call runs no
+            // Done under the lock, so that no older snapshot follows a newer one. `show` runs no
             // code of this store.
             state.perennial?.show(state.heard)
             return value
@@ -95,14 +95,14 @@ public final class ScriptedStore: Sendable {
 
     // MARK: - What the customer and the store do next
 
-    /// Sets the outcome of the next purchase. Several calls apply to the next purchases in order;
-    /// without a call the outcome is `bought`.
+    /// Sets the outcome of the next purchase. Several calls apply to the next purchases in order.
+    /// Without a call the outcome is `bought`.
     public func answersNext(_ outcome: Perennial.Purchase.Outcome) {
         change { $0.outcomes.append(outcome) }
     }
 
-    /// Makes the next call fail that needs the store or the server: a purchase, a restore, a
-    /// log-in, a debit, a refresh, or a request for products. Several calls apply in order.
+    /// Sets a failure for the next call that needs the store or the server: a purchase, a restore,
+    /// a log-in, a debit, a refresh, or a request for products. Several failures apply in order.
     public func fails(_ failure: Perennial.Failure) { change { $0.failures.append(failure) } }
 
     /// Sets the outcome of the next restore. Without a call, the outcome is `nothingNew` if the

@@ -32,7 +32,7 @@ extension Device {
     /// Closes all sheets that are held.
     public func letGo() async throws { try await routes.post("devices/\(id)/let-go") }
 
-    /// Sets what a parent, or the customer for a bank, does with every purchase that waits.
+    /// Sets how every waiting purchase is answered: by a parent, or by the customer for a bank.
     public func parent(_ says: Answer) async throws {
         let truth = try await routes.get("truth/\(account)", as: Truth.self)
         for pending in truth.pending {
@@ -40,7 +40,7 @@ extension Device {
         }
     }
 
-    /// What a parent decides, or what the customer does for a bank.
+    /// How a parent, or the customer for a bank, answers a waiting purchase.
     public enum Answer: String, Sendable {
         case approves = "approve"
         case declines = "decline"
@@ -58,14 +58,14 @@ extension Device {
             "devices/\(id)/purchases", fields.merging(["product_id": product.rawValue]) { $1 })
     }
 
-    /// Redeems an offer code, in the App Store or in its sheet.
+    /// Redeems an offer code, in the App Store or in the App Store's sheet for codes.
     public func redeem(code: String, for product: Perennial.ProductID? = nil) async throws {
         var fields: [String: any Sendable] = ["code": code]
         if let product { fields["product_id"] = product.rawValue }
         try await routes.post("devices/\(id)/redeem-code", fields)
     }
 
-    /// Lets the customer choose a promoted product in the App Store.
+    /// Chooses a promoted product, as the customer does in the App Store.
     public func choosePromoted(_ product: Perennial.ProductID) async throws {
         try await routes.post(
             "devices/\(id)/purchase-intents", ["product_id": product.rawValue])
@@ -98,7 +98,7 @@ extension Device {
     }
 
     /// Sets which of StoreKit's calls fail from now on, such as
-    /// `["verification": "invalid_signature"]`. The value `NSNull()` ends the failure of a call.
+    /// `["verification": "invalid_signature"]`. A call with the value `NSNull()` no longer fails.
     public func errors(_ errors: [String: any Sendable]) async throws {
         try await routes.post("devices/\(id)/errors", errors)
     }
@@ -144,7 +144,7 @@ extension Device {
         try await routes.post("devices/\(id)/network", fields)
     }
 
-    /// Makes the first reads of StoreKit's lists empty after each launch. At most 1000 reads.
+    /// Makes the first reads of StoreKit's lists empty after each launch: at most 1000 reads.
     public func readsAreEmptyAtLaunch(_ reads: Int) async throws {
         try await routes.post("devices/\(id)/habits", ["empty_reads_at_launch": reads])
     }
@@ -157,8 +157,8 @@ extension Device {
 
     /// A sheet or a password prompt that the customer saw.
     public struct Prompt: Decodable, Hashable, Sendable {
-        /// The call that caused the prompt: `purchase`, `sync` or `refresh`. The last two ask for
-        /// the account's password.
+        /// The call that caused the prompt: `purchase`, `sync` or `refresh`. `sync` and `refresh`
+        /// ask for the account's password.
         public let cause: String
         /// The kind of the prompt: `sheet` or `password`.
         public let kind: String

@@ -24,7 +24,7 @@ public final class Device: Sendable {
         var installations = 0
         /// The closure with which the test changes the configuration.
         var change: @Sendable (inout Perennial.Configuration) -> Void = { _ in }
-        /// The app that was launched last. Nil if it is no longer alive.
+        /// The app that was launched last. Nil if this app is no longer alive.
         weak var launched: Perennial?
     }
 
@@ -44,7 +44,7 @@ public final class Device: Sendable {
     /// The Apple account that is signed in on the device.
     public var account: String { state.withLock(\.account) }
 
-    /// The device for StoreKit's own calls, which run on it within
+    /// The device for StoreKit's own calls. The calls run on it within
     /// `SimulatedDevice.$current.withValue(phone.simulated)`.
     public var simulated: SimulatedDevice { state.withLock(\.simulated) }
 
@@ -65,7 +65,7 @@ public final class Device: Sendable {
         return make(simulated, life)
     }
 
-    /// Brings the app to the foreground: it reads the store and asks the server.
+    /// Brings the app to the foreground: the app reads the store and asks the server.
     public func activate(_ perennial: Perennial) async { await perennial.enterForeground() }
 
     /// Ends the app's process, and launches the app again.
@@ -100,8 +100,8 @@ public final class Device: Sendable {
         return state
     }
 
-    /// The folder with the state of the present installation. Nil until the app was launched in it
-    /// and has written something.
+    /// The folder with the state of the present installation. Nil until this installation was
+    /// launched and has written something.
     private var stateFolder: URL? {
         let names = try? FileManager.default.contentsOfDirectory(atPath: installation.path)
         return names?.first { $0 != Self.cachesName }.map(installation.appendingPathComponent)
@@ -142,8 +142,8 @@ public final class Device: Sendable {
         bury(life)
     }
 
-    /// Makes the app's process end after a number of further exchanges with the store or the
-    /// server. Each request and each answer counts as one exchange. Then call ``stop(_:)``.
+    /// Ends the app's process after a number of further exchanges with the store or the server.
+    /// Each request and each answer counts as one exchange. Call ``stop(_:)`` afterwards.
     public func dies(at point: Int) { state.withLock(\.life).arm(at: point) }
 
     /// Whether ``dies(at:)`` ended the process. False if ``stop(_:)`` ended it before that point.
@@ -164,7 +164,7 @@ public final class Device: Sendable {
         gate.breakConnections(of: life)
     }
 
-    /// Deletes the app and installs it again: its files are deleted. Then call ``launch(_:)``.
+    /// Deletes the app with its files, and installs the app again. Call ``launch(_:)`` afterwards.
     ///
     /// - Parameter keepingKeychain: whether the identity of the device survives, as it does on
     ///   Apple's systems.

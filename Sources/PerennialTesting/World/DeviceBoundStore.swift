@@ -20,7 +20,7 @@ struct DeviceBoundStore: DeviceStore {
         await SimulatedDevice.$current.withValue(device) { await body() }
     }
 
-    /// Calls the store. The call has one point of the kill switch before it and one after it.
+    /// Calls the store. The kill switch counts one point before the call and one point after it.
     private func trying<Value: Sendable>(
         _ body: @Sendable () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {

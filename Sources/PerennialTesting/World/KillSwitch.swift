@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Ends the app's process at one of the points at which it communicates with the store or the
-/// server. After that, none of its requests is answered.
+/// Ends the app's process at one of the points at which the app communicates with the store or the
+/// server. After that point, no request of the app is answered.
 final class KillSwitch: Sendable {
     private struct State {
         var passed = 0
@@ -29,7 +29,7 @@ final class KillSwitch: Sendable {
         }
     }
 
-    /// Counts a point. Returns whether the process is still alive after it.
+    /// Counts a point. Returns whether the process is still alive after this point.
     func pass() -> Bool {
         let (lives, mourners) = state.withLock { state in
             state.passed += 1
@@ -45,7 +45,8 @@ final class KillSwitch: Sendable {
         return lives
     }
 
-    /// Counts a point, as ``pass()`` does. If the process is not alive, waits until it is removed.
+    /// Counts a point, as ``pass()`` does. If the process is not alive any more, waits until it is
+    /// removed.
     func passOrStick() async -> Bool {
         if pass() { return true }
         await withCheckedContinuation { continuation in
@@ -71,7 +72,7 @@ final class KillSwitch: Sendable {
         }
     }
 
-    /// Resumes all callers that wait, without any further effect.
+    /// Resumes all callers that wait, and marks the process as removed.
     func bury() {
         let waiting = state.withLock { state in
             state.isDead = true

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 
 /// Delays the answers of the App Store and of the server to devices while the world's time moves.
-/// Otherwise a device could receive a time that its own clock has not reached yet.
+/// Without the delay, a device could receive a time that its own clock has not reached yet.
 final class MovingTime: Sendable {
     private struct State {
         var isMoving = false

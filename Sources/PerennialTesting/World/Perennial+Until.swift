@@ -3,9 +3,9 @@ public import Perennial
 extension Perennial {
     /// Waits until the snapshot satisfies a condition, and returns it.
     ///
-    /// - Parameter seconds: the longest wait, in real time.
-    /// - Throws: ``WorldFailure`` with the last snapshot, if the condition is still false after
-    ///   that time.
+    /// - Parameter seconds: the longest wait in seconds, in real time.
+    /// - Throws: ``WorldFailure`` with the last snapshot, if the condition is still false after the
+    ///   longest wait.
     @discardableResult
     public func until(
         withinSeconds seconds: Double = 30, _ claim: @escaping @Sendable (Snapshot) -> Bool

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// A proxy between devices and the server, which can forward requests or refuse to. Each connection
+/// A proxy between devices and the server, which can forward or refuse requests. Each connection
 /// has one request.
 final class ServerGate: Sendable {
     /// The maximum number of connections that wait until the proxy accepts them.
@@ -123,7 +123,7 @@ final class ServerGate: Sendable {
         case .up: return pass(request)
         case .down: return []
         case .slow(let seconds):
-            // Waits until that time, or until the client closes the connection.
+            // Waits for that number of seconds, or until the client closes the connection.
             var descriptor = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
             return poll(&descriptor, 1, Int32(seconds * 1000)) == 0 ? pass(request) : []
         case .losingAnswers:
@@ -142,8 +142,8 @@ final class ServerGate: Sendable {
         return forward(request.bytes)
     }
 
-    /// A request without its device's part of the path, ready for the server, and the kill switch
-    /// of that device's app.
+    /// A request in the form that the server expects, without its device's part of the path, and
+    /// the kill switch of that device's app.
     private struct Request {
         var name: String
         var bytes: [UInt8]

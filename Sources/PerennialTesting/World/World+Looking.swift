@@ -78,8 +78,8 @@ extension World {
         return file
     }
 
-    /// What the server knows about a customer: the answer of `GET /v1/customers/{id}`. Not affected
-    /// by ``serverIs(_:)``.
+    /// What the server knows about a customer: the answer of `GET /v1/customers/{id}`.
+    /// ``serverIs(_:)`` does not affect this request.
     public nonisolated func serverTruth(of customer: String) async throws -> ServerTruth {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -9,13 +9,13 @@ internal import Perennial
 ///     try await perennial.purchase("pro.monthly")
 ///     try await world.advance(.seconds(31 * 86_400))
 ///
-/// The world's time stands still until ``advance(_:)``. The world runs `perennial dev`. The program
-/// is the one that `PERENNIAL_PROGRAM` names; otherwise this repository's debug build; otherwise
-/// the one in `PATH`.
+/// The world's time stands still until ``advance(_:)``. The world runs `perennial dev`. It uses the
+/// program that `PERENNIAL_PROGRAM` names; otherwise this repository's debug build; otherwise the
+/// program in `PATH`.
 public actor World {
     /// The address of the simulated App Store.
     public nonisolated let simulator: URL
-    /// The address of the server itself, not affected by ``serverIs(_:)``.
+    /// The address of the server itself. ``serverIs(_:)`` does not affect requests to it.
     public nonisolated let server: URL
     /// The app key of the world's app.
     public nonisolated let key: String
@@ -32,7 +32,7 @@ public actor World {
     }
 
     /// Starts a new world on free ports, in a new temporary folder. If `PERENNIAL_WORLD` is set,
-    /// connects to the world that it names, as
+    /// connects to the world that the variable names, as
     /// `http://127.0.0.1:8090 http://127.0.0.1:8080 pk_dev_birds`.
     ///
     /// - Parameters:
@@ -57,7 +57,7 @@ public actor World {
             folder: folder, program: program)
     }
 
-    /// Uses the world that a value of `PERENNIAL_WORLD` names.
+    /// Connects to the world that a value of `PERENNIAL_WORLD` names.
     static func connect(named name: String) throws -> World {
         let words = name.split(separator: " ").map(String.init)
         guard words.count == 3, let simulator = URL(string: words[0]), simulator.host != nil,
@@ -70,7 +70,7 @@ public actor World {
         return try connect(simulator: simulator, server: server, key: words[2])
     }
 
-    /// Uses a world that already runs. That world does not end with this object.
+    /// Connects to a world that already runs. That world does not end with this object.
     public static func connect(simulator: URL, server: URL, key: String) throws -> World {
         try World(
             simulator: simulator, server: server, key: key, folder: makeFolder(), program: nil)
@@ -134,9 +134,9 @@ public actor World {
 
     private struct DeviceAnswer: Decodable { let deviceId: String }
 
-    /// Uses an existing phone, for example one that another process uses.
+    /// Returns an existing phone, for example a phone that another process uses.
     ///
-    /// - Parameter folder: the folder with the app's files. If nil, a new folder is used.
+    /// - Parameter folder: the folder with the app's files. If nil, the files are in a new folder.
     public func device(withID id: String, of account: String, folder: URL? = nil) async throws
         -> Device
     {
@@ -146,8 +146,8 @@ public actor World {
         return device
     }
 
-    /// Moves the world's time: due work of the App Store and of the server is done, then the timers
-    /// of the devices fire.
+    /// Moves the world's time. First the App Store and the server do their due work, then the
+    /// timers of the devices fire.
     public func advance(_ time: Duration) async throws {
         let (seconds, attoseconds) = time.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
@@ -162,7 +162,7 @@ public actor World {
     public func serverIs(_ reach: Reach) { gate.set(reach) }
 
     /// Resets the App Store's world with other settings: fields of the simulator's
-    /// `POST /_sim/reset`. Call it before the first device.
+    /// `POST /_sim/reset`. Call this function before the first device is added.
     public func set(_ fields: [String: any Sendable]) async throws {
         try await routes.post("reset", fields)
     }

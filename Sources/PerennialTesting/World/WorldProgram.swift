@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Runs `perennial dev` on free ports. A shell ends the program when this process ends, even if it
-/// crashes.
+/// Runs `perennial dev` on free ports. A shell ends the program when this process ends, even after
+/// a crash.
 struct WorldProgram: Sendable {
     /// The maximum number of lines that the program may print before it is ready.
     static let linesMax = 50
@@ -33,7 +33,7 @@ struct WorldProgram: Sendable {
     ) async throws -> Self {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return try await withCheckedThrowingContinuation { continuation in
-            // Reading the first lines blocks.
+            // A separate thread, because reading the first lines blocks.
             Thread.detachNewThread {
                 continuation.resume(
                     with: Result {
@@ -106,7 +106,7 @@ struct WorldProgram: Sendable {
         return Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
     }
 
-    /// Reads the output until the line with the keys, which follows the addresses.
+    /// Reads the output up to the line with the keys, which follows the lines with the addresses.
     private static func lines(of output: FileHandle) -> [Substring] {
         var text = ""
         for _ in 0..<linesMax {

@@ -13,7 +13,7 @@
     ///
     /// If a suite has the trait, each of its tests has a separate world.
     public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
-        /// The StoreKit file and the configuration. If nil, those of the example app.
+        /// The StoreKit file and the configuration. If nil, the files of the example app are used.
         let files: Files?
 
         struct Files: Sendable {

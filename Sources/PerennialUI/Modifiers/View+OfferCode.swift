@@ -8,8 +8,8 @@
 
     extension View {
         /// Shows the sheet in which customers redeem a code, and reads the store when the sheet
-        /// closes. Before iOS 16 and macOS 15, SwiftUI has no such sheet; there the modifier opens
-        /// the App Store's page.
+        /// closes. Before iOS 16 and macOS 15, SwiftUI has no such sheet, and the modifier opens
+        /// the App Store's page instead.
         public func perennialOfferCode(isPresented: Binding<Bool>) -> some View {
             modifier(OfferCodeModifier(isPresented: isPresented))
         }
@@ -21,8 +21,8 @@
 
         func body(content: Content) -> some View {
             if #available(iOS 16.0, macOS 15.0, *) {
-                // Refreshes the access whatever the sheet reports, because the customer may have
-                // redeemed a code before the sheet failed.
+                // Refreshes the access whatever result the sheet reports, because the customer may
+                // have redeemed a code before the sheet failed.
                 content.offerCodeRedemption(isPresented: $isPresented) { _ in model.refresh() }
             } else {
                 content.modifier(PageModifier(isPresented: $isPresented, page: StorePage.redeem))
@@ -30,8 +30,8 @@
         }
     }
 
-    /// Apple's web pages that replace sheets on systems without them. A page opens in another app.
-    /// The store is read when the customer returns to this app.
+    /// Apple's web pages for systems that lack a sheet. A page opens in another app. The store is
+    /// read when the customer returns to this app.
     enum StorePage {
         static let subscriptions = URL(string: "https://apps.apple.com/account/subscriptions")
         static let redeem = URL(string: "https://apps.apple.com/redeem")

@@ -38,7 +38,7 @@
                 if isActive { isPresented = false }
             }
             .onChange(of: isPresented) { isPresented in
-                // Otherwise the sheet would appear when the access ends.
+                // Without this reset, the sheet would appear when the access ends.
                 if isPresented, access.wrappedValue.isActive { self.isPresented = false }
             }
         }

@@ -4,8 +4,8 @@
 
     extension View {
         /// Gives all views and modifiers of this module inside this view access to the `Perennial`.
-        /// Use it once, as the last modifier of the app's root view. A view of this module that is
-        /// not inside this view stops the app.
+        /// Use the modifier once, as the last modifier of the app's root view. A view of this
+        /// module outside of that root view stops the app.
         public func perennial(_ perennial: Perennial) -> some View {
             modifier(AccessModifier(perennial))
         }

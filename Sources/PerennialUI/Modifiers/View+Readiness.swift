@@ -8,14 +8,14 @@
 
     extension View {
         /// Sets whether the App Store may interrupt the app. While it may not, its messages wait,
-        /// as do products that the customer chose in the App Store. Use the modifier once, before
-        /// ``perennial(_:)``.
+        /// and so do products that the customer chose in the App Store. Use the modifier once,
+        /// before ``perennial(_:)``.
         public func perennialReady(_ isReady: Bool = true) -> some View {
             modifier(RequestModifier(isReady: isReady)).modifier(MessagesIfAny(isReady: isReady))
         }
     }
 
-    /// Buys what the customer chose in the App Store.
+    /// Buys the product that the customer chose in the App Store.
     private struct RequestModifier: ViewModifier {
         let isReady: Bool
         @EnvironmentObject private var model: AccessModel
@@ -50,7 +50,7 @@
         }
     }
 
-    /// Shows the App Store's messages, on systems that let an app choose the moment.
+    /// Shows the App Store's messages, on systems where an app can choose when they are shown.
     private struct MessagesIfAny: ViewModifier {
         let isReady: Bool
 
@@ -68,8 +68,8 @@
     }
 
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
-        /// Shows the App Store's messages. An app that reads them must show them itself, so they
-        /// are collected from the start.
+        /// Shows the App Store's messages. An app that reads the messages must show them itself, so
+        /// they are collected from the start.
         @available(iOS 16.0, *)
         private struct MessageModifier: ViewModifier {
             /// The maximum number of waiting messages. The App Store has four kinds of messages.
@@ -103,8 +103,8 @@
                     do {
                         try display(message)
                     } catch {
-                        // The App Store could not show the message now. It waits for the next
-                        // opportunity.
+                        // The App Store could not show the message now. The message waits for the
+                        // next opportunity.
                         waiting.append(message)
                     }
                 }

@@ -19,7 +19,8 @@
             }
         }
 
-        /// Buys with the payment sheet over a view controller, or in its scene before iOS 18.2.
+        /// Buys with the payment sheet over a view controller. Before iOS 18.2, buys with the
+        /// payment sheet in the view controller's scene.
         @discardableResult
         @MainActor
         public func purchase(

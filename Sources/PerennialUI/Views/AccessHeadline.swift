@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// One line about the customer's access, such as "Subscribed: 12 days left". Empty until
-        /// something is known.
+        /// One line about the customer's access, such as "Subscribed: 12 days left". The line is
+        /// empty until something is known.
         public struct AccessHeadline: View {
             private let placement: PlacementID?
             @EnvironmentObject private var model: AccessModel
@@ -28,7 +28,7 @@
                 let paywall = model.paywallContent(placement, locale: locale, calendar: calendar)
                 if let paywall { return paywall.headline }
                 guard model.offerings[placement]?.failure != nil else { return nil }
-                // Without the offering, all open access counts.
+                // Without the offering, all open access is considered.
                 let empty = Offering(id: "", products: [])
                 return PaywallContent(
                     empty, model.perennial.snapshot, at: model.perennial.now, locale: locale,

@@ -7,8 +7,8 @@
         import _StoreKit_SwiftUI
     #endif
 
-    /// A button that shows the App Store's sheet for invitations. Empty on systems without such a
-    /// sheet.
+    /// A button that shows the App Store's sheet for invitations. On systems without such a sheet,
+    /// the view is empty.
     struct AppleInvitation: View {
         let product: Perennial.ProductID
         @EnvironmentObject private var model: AccessModel

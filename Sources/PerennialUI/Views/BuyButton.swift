@@ -7,8 +7,8 @@
     #endif
 
     extension Perennial {
-        /// A button that buys a row's product, or a checkmark if the customer has it. Shows a
-        /// spinner during a purchase. Only one of these buttons buys at a time.
+        /// A button that buys a row's product, or a checkmark if the customer has the product.
+        /// During a purchase, the button shows a spinner. Only one of these buttons buys at a time.
         public struct BuyButton: View {
             private let row: PaywallContent.Row
             private let options: PurchaseOptions
@@ -60,7 +60,7 @@
         @State private var notice: String?
 
         var body: some View {
-            // The stack, and with it the alert, stays when its content changes.
+            // The stack stays when its content changes, and so does its alert.
             HStack { button }.notice($notice, wording)
         }
 
@@ -99,7 +99,7 @@
     }
 
     extension View {
-        /// Lets only the button react to a tap in a row of a list, not the whole row.
+        /// In a row of a list, makes only the button react to a tap, not the whole row.
         @ViewBuilder fileprivate func tapsAlone() -> some View {
             #if canImport(UIKit)
                 buttonStyle(.borderless)

@@ -3,11 +3,11 @@
     public import SwiftUI
 
     extension Perennial {
-        /// The access to one entitlement. When it changes, the view is drawn again.
+        /// The access to one entitlement. When the access changes, the view is drawn again.
         ///
         ///     @Perennial.Entitled("pro") private var pro
         ///
-        /// Needs the modifier ``SwiftUI/View/perennial(_:)`` on a view that contains this view.
+        /// The property works only inside a view with the modifier ``SwiftUI/View/perennial(_:)``.
         @MainActor
         @propertyWrapper
         public struct Entitled: DynamicProperty {

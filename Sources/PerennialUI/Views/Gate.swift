@@ -3,9 +3,9 @@
     public import SwiftUI
 
     extension Perennial {
-        /// A view that shows its content while an entitlement is open, and the locked view while it
-        /// is shut. Until something is known, it shows a third view, so that a customer who has
-        /// paid never sees a paywall.
+        /// A view that shows its content while an entitlement is open, and the locked view while
+        /// the entitlement is shut. Until something is known, it shows a third view, so that a
+        /// customer who has paid never sees a paywall.
         public struct Gate<Content: View, Locked: View, Waiting: View>: View {
             private let access: Entitled
             private let content: Content

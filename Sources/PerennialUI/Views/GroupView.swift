@@ -8,8 +8,8 @@
         /// of seats, the members who have joined, and a button that invites. Members join in your
         /// app with the token of an invitation: see ``Perennial/claimSeat(_:)``.
         ///
-        /// If the App Store invites the members, the button shows the App Store's sheet, since iOS
-        /// 27.3 and macOS 27.3.
+        /// If the App Store invites the members, the button shows the App Store's sheet. This sheet
+        /// exists since iOS 27.3 and macOS 27.3.
         public struct GroupView: View {
             private let subscription: Subscription
             private let link: (String) -> URL?
@@ -21,8 +21,8 @@
 
             /// - Parameters:
             ///   - subscription: one of ``Snapshot/groups``.
-            ///   - link: returns the link that an invited person opens in your app, for an
-            ///     invitation's token.
+            ///   - link: returns the link for an invitation's token. An invited person opens the
+            ///     link in your app.
             public init(_ subscription: Subscription, link: @escaping (String) -> URL?) {
                 self.subscription = subscription
                 self.link = link
@@ -105,7 +105,7 @@
         }
     }
 
-    /// One member, with a button that removes the member after a confirmation.
+    /// The row of one member, with a button that removes the member after a confirmation.
     private struct MemberRow: View {
         let row: SeatScreen.MemberRow
         let remove: () -> Void

@@ -8,7 +8,8 @@
 
     extension Perennial {
         /// A button that shows the system's sheet for subscriptions, and reads the store when the
-        /// sheet closes. On a Mac, which has no such sheet, it opens the page of the Apple account.
+        /// sheet closes. A Mac has no such sheet. There the button opens the page of the Apple
+        /// account.
         public struct ManageButton: View {
             @Environment(\.locale) private var locale
             @State private var isPresented = false

@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// A seat for which another person pays: its end and, if your app invited the customer, a
-        /// button that gives the seat up.
+        /// A view about a seat for which another person pays. The view shows the end and, if your
+        /// app invited the customer, a button that gives the seat up.
         public struct MembershipView: View {
             private let membership: Subscription
             @EnvironmentObject private var model: AccessModel

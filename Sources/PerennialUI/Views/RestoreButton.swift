@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// A button that restores purchases. If a restore would take something from another
-        /// customer, it first shows what would be taken, and asks.
+        /// A button that restores purchases. If a restore would take purchases from another
+        /// customer, the button first shows these purchases, and asks.
         public struct RestoreButton: View {
             @EnvironmentObject private var model: AccessModel
             @Environment(\.locale) private var locale
@@ -40,7 +40,7 @@
 
             private var wording: Wording { Wording(locale: locale) }
 
-            /// The explanations of the preview. Each sentence occurs once, even if it is about
+            /// The explanations of the preview. Each sentence occurs only once, even if it is about
             /// several purchases.
             private var explanations: String {
                 var sentences: [String] = []

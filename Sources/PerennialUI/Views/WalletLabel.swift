@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// The balance of a wallet, such as "Times remaining: 3". A spinner until the balance is
-        /// known.
+        /// The balance of a wallet, such as "Times remaining: 3". Until the balance is known, the
+        /// view shows a spinner.
         public struct WalletLabel: View {
             private let wallet: WalletID
             @EnvironmentObject private var model: AccessModel
