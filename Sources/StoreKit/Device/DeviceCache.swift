@@ -1,8 +1,9 @@
-/// A device's cache of the store's answers: small files in `$XDG_CACHE_HOME`. Used only if the
-/// simulator cannot be reached at all. A running simulator answers for a device that it treats as
-/// offline.
+/// A device's cache of the store's answers: small files in `$XDG_CACHE_HOME`. The cache is used
+/// only if the simulator cannot be reached at all: a running simulator itself answers for a device
+/// that it treats as offline.
 struct DeviceCache: Sendable {
-    /// The maximum number of devices whose answers are stored. The oldest are removed first.
+    /// The maximum number of devices whose answers are stored. The oldest devices are removed
+    /// first.
     static let devicesMax = 200
     /// The maximum size of an answer that is stored.
     static let bytesMax = 16_777_216
@@ -19,7 +20,7 @@ struct DeviceCache: Sendable {
         try? Data(contentsOf: file(path, query))
     }
 
-    /// Stores an answer. A cache that cannot be written is not an error: a later read without a
+    /// Stores an answer. It is no error if the cache cannot be written: a later read without a
     /// simulator then returns nothing.
     func write(_ body: Data, as path: String, _ query: [String: String]) {
         guard body.count <= Self.bytesMax else { return }

@@ -2,8 +2,9 @@
 
 /// The phone on which StoreKit's calls take place: a device of the App Store simulator.
 ///
-/// Apple's calls are static, so the device is not an argument. It is the ``current`` device of the
-/// task. A `Task { }` inherits it, a `Task.detached` does not. So one test can have two phones:
+/// Apple's calls are static, so the device is not an argument. A call uses the ``current`` device
+/// of its task. A `Task { }` inherits the device, a `Task.detached` does not. So one test can have
+/// two phones:
 ///
 /// ```swift
 /// try await SimulatedDevice.$current.withValue(ipad) {
@@ -12,7 +13,8 @@
 /// ```
 ///
 /// Outside of such a block, environment variables name the device: `PERENNIAL_SIMULATOR` is the
-/// simulator's address (`http://127.0.0.1:8090` if absent), `PERENNIAL_DEVICE` the device's id.
+/// simulator's address (`http://127.0.0.1:8090` if it is not set), `PERENNIAL_DEVICE` the device's
+/// id.
 ///
 /// This type does not exist in Apple's StoreKit.
 public struct SimulatedDevice: Hashable, Sendable {
@@ -26,7 +28,7 @@ public struct SimulatedDevice: Hashable, Sendable {
     /// Whether ``Transaction/all`` and ``Transaction/latest(for:)`` include finished consumables,
     /// as with `SKIncludeConsumableInAppPurchaseHistory` in an app's Info.plist.
     public var includesFinishedConsumables = false
-    /// Distinguishes the processes of one device, each of which has its own stream of updates.
+    /// Distinguishes the processes of one device. Each process has its own stream of updates.
     private(set) var launch = 0
 
     public init(simulator: URL, id: String) {
@@ -59,7 +61,7 @@ extension SimulatedDevice {
         public let now: Date
         /// The time since the device was started, which no setting changes.
         public let sinceBoot: Duration
-        /// Identifies the period since the device was started: changes with each start.
+        /// Identifies the period since the device was started. The value changes with each start.
         public let bootID: String
     }
 
@@ -91,7 +93,7 @@ extension SimulatedDevice {
 // MARK: - Process
 
 extension SimulatedDevice {
-    /// The same device after a new launch of the app, so that its stream of updates begins with the
+    /// The same device after a new launch of the app. Its stream of updates begins with the
     /// unfinished transactions. Sequences of the earlier launch continue until their readers
     /// release them.
     public func relaunched() async throws -> Self {
@@ -102,8 +104,8 @@ extension SimulatedDevice {
     }
 
     /// Returns when the stream of updates is open, so that every later event reaches the sequences
-    /// that are being iterated. Throws ``StoreKitError`` if that takes too long, for example
-    /// because no sequence is being iterated.
+    /// that are being iterated. Throws ``StoreKitError`` if the stream does not open in time, for
+    /// example because no sequence is being iterated.
     public func untilListening() async throws { try await DeviceUpdates.of(self).untilOpen() }
 
     private struct LaunchAnswer: Decodable {

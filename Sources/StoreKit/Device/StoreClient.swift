@@ -4,14 +4,14 @@ import Synchronization
 /// Calls the simulator's routes of one device.
 ///
 /// A call continues when its task is cancelled, because a customer's purchase does not end when the
-/// app no longer waits for it.
+/// app stops waiting for it.
 struct StoreClient: Sendable {
     /// The longest wait for an answer, in seconds. A held sheet closes after 60 seconds, and a slow
-    /// network delays by up to 60.
+    /// network delays the answer by up to 60 seconds.
     static let answerSecondsMax = 150.0
     /// The longest wait of a call that blocks its thread, in seconds.
     static let blockingSecondsMax = 5.0
-    /// The maximum number of concurrent calls to one simulator. Each held sheet uses one.
+    /// The maximum number of concurrent calls to one simulator. Each held sheet uses one call.
     static let connectionsMax = 64
 
     let device: SimulatedDevice
@@ -41,7 +41,7 @@ struct StoreClient: Sendable {
     }
 
     /// Reads a value that a device caches. If the simulator cannot be reached, returns the last
-    /// answer, or nil if there is none.
+    /// answer, or nil if no answer is cached.
     func readCached<Answer: Decodable>(
         _ path: String, _ query: [String: String] = [:], as type: Answer.Type
     ) async throws -> Answer? {

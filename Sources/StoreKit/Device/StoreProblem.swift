@@ -5,7 +5,7 @@ struct StoreProblem: Sendable {
     var word: String?
     /// The code of a network error. Nil for other errors.
     var urlError: Int?
-    /// The simulator's refusal, which is thrown if the problem is not an error of StoreKit.
+    /// The simulator's refusal. It is thrown if the problem is not an error of StoreKit.
     var refusal: SimulatorRefusal
 
     private struct Body: Decodable {
@@ -33,7 +33,7 @@ struct StoreProblem: Sendable {
             ?? Self.purchaseErrors[refusal.code] ?? StoreKitError.systemError(refusal)
     }
 
-    /// StoreKit's error for a name of the simulator. Nil if StoreKit has none for it.
+    /// StoreKit's error for a name of the simulator. Nil if StoreKit has no such error.
     static func failure(named word: String, urlError: Int?) -> (any Error)? {
         switch word {
         case "unknown": StoreKitError.unknown
@@ -68,7 +68,7 @@ struct StoreProblem: Sendable {
         "invalid_offer_signature": .invalidOfferSignature,
         "seat_reduction_not_allowed": .seatReductionNotAllowed,
         "multi_seat_purchase_disabled": .multiSeatPurchaseDisabled,
-        // Apple documents only that the total must be higher. It names no separate error.
+        // Apple documents only that the total must be higher, and names no separate error.
         "seats_unchanged": .invalidQuantity,
     ]
 
@@ -77,8 +77,8 @@ struct StoreProblem: Sendable {
     }
 }
 
-/// Why the simulator refuses a call that StoreKit would not refuse: the device or the test is
-/// wrong. The refusal is inside a ``StoreKitError/systemError(_:)``.
+/// Why the simulator refuses a call that StoreKit would not refuse: there is a mistake in the
+/// device's settings or in the test. The refusal is inside a ``StoreKitError/systemError(_:)``.
 public struct SimulatorRefusal: Error, Hashable, Sendable, LocalizedError {
     /// The code, for programs, such as `unknown_device`.
     public let code: String

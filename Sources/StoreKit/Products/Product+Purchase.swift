@@ -2,7 +2,7 @@ extension Product {
     public enum PurchaseResult: Sendable {
         case success(VerificationResult<Transaction>)
         case userCancelled
-        /// A parent or the customer must act first. After that, the transaction arrives in
+        /// A parent or the customer must act first. Then the transaction arrives in
         /// ``Transaction/updates``.
         case pending
     }
@@ -22,7 +22,7 @@ extension Product {
         case multiSeatPurchaseDisabled
     }
 
-    /// Shows the payment sheet. A test sets with the simulator's route `next-sheet` what the
+    /// Shows the payment sheet. With the simulator's route `next-sheet`, a test sets what the
     /// customer does with the sheet.
     ///
     /// - Throws: ``PurchaseError`` or ``StoreKitError``.
@@ -125,7 +125,8 @@ struct PurchaseCall: Sendable {
         [.consumable, .nonRenewable].contains(product.type) ? Self.quantityMax : 1
     }
 
-    /// Asks the app whether to continue if the present storefront is not that of the product.
+    /// Asks the app whether to continue if the product is from another storefront than the present
+    /// one.
     private func checkStorefront() async throws {
         for case .onStorefrontChange(let shouldContinue) in options.map(\.kind) {
             guard let now = await Storefront.read(by: client), now.countryCode != product.country

@@ -12,7 +12,7 @@ public struct Product: Identifiable, Sendable {
         public var localizedDescription: String { rawValue }
     }
 
-    /// The product's JSON as the store sent it.
+    /// The product's JSON, unchanged from the store's answer.
     public var jsonRepresentation: Data { payload }
     public let id: String
     public let type: ProductType

@@ -9,7 +9,7 @@ extension Product {
             case seats(Int)
             case invitationSheetSuppressed(Bool)
             case asksToBuy(Bool)
-            /// An offer that needs no signature. The id is that of a win-back offer, and nil for
+            /// An offer that needs no signature. The id is set for a win-back offer, and nil for
             /// other offers.
             case winBack(id: String?)
             case signedOffer(id: String, jws: String)
@@ -41,8 +41,8 @@ extension Product {
             Self(.custom(key: key, value: value.base64EncodedString()))
         }
 
-        /// Calls the closure if the present storefront is not that of the product. If the closure
-        /// returns false, the purchase fails.
+        /// Calls the closure if the product is from another storefront than the present one. If the
+        /// closure returns false, the purchase fails.
         @preconcurrency public static func onStorefrontChange(
             shouldContinuePurchase: @escaping @Sendable (Storefront) -> Bool
         ) -> Self {
@@ -72,14 +72,14 @@ extension Product {
 
         public static func quantity(_ quantity: Int) -> Self { Self(.quantity(quantity)) }
 
-        /// - Parameter targetSeatQuantity: the total number of seats after the purchase: to add 4
-        ///   seats to 8, pass 12.
+        /// - Parameter targetSeatQuantity: the total number of seats after the purchase. To add 4
+        ///   seats to 8 seats, pass 12.
         public static func seats(_ targetSeatQuantity: Int) -> Self {
             Self(.seats(targetSeatQuantity))
         }
 
         /// Has no effect here. Apple's option suppresses the sheet for invitations after a purchase
-        /// of seats; the simulator has no such sheet.
+        /// of seats, but the simulator has no such sheet.
         public static func multiSeatInvitationSheetSuppressed(_ isSuppressed: Bool) -> Self {
             Self(.invitationSheetSuppressed(isSuppressed))
         }
@@ -109,7 +109,7 @@ extension Product.PurchaseOption: CustomDebugStringConvertible {
 }
 
 /// The app's closure for a changed storefront. All values compare as equal, so that a set contains
-/// only one.
+/// only one of them.
 struct StorefrontQuestion: Equatable, Hashable, Sendable {
     let ask: @Sendable (Storefront) -> Bool
 

@@ -60,7 +60,7 @@ extension Product {
         public let period: SubscriptionPeriod
         public let periodCount: Int
         public let paymentMode: PaymentMode
-        /// The billing plan of the offer. Nil if the offer belongs to none.
+        /// The billing plan of the offer. Nil if the offer belongs to no plan.
         let billingPlan: SubscriptionInfo.BillingPlanType?
 
         /// Creates an offer from the product's JSON. Returns nil if the price or the length cannot

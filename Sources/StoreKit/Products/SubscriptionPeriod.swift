@@ -50,7 +50,7 @@ extension Product {
 extension Product.SubscriptionPeriod: CustomDebugStringConvertible {
     public var debugDescription: String { "\(value) \(unit.debugDescription)" }
 
-    /// Parses a period such as `P1M`. Returns nil if it has no unit, or more than one.
+    /// Parses a period such as `P1M`. Returns nil if the text has no unit, or more than one.
     init?(iso8601 text: String) {
         guard text.first == "P", let value = Int(text.dropFirst().dropLast()), value > 0 else {
             return nil

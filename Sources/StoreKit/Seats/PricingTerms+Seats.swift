@@ -25,8 +25,8 @@ extension Product.SubscriptionInfo.PricingTerms {
 
     /// The prices of seats.
     public struct SeatBasedPricing: Equatable, Hashable, Sendable {
-        /// A range of seats that have the same price. The price of a seat is that of the range that
-        /// contains its number.
+        /// A range of seats that have the same price. A seat costs the price of the range that
+        /// contains the seat's number.
         public struct PriceTier: Equatable, Hashable, Sendable {
             /// The number of the range's first seat, from 1.
             public let minimumSeats: Int

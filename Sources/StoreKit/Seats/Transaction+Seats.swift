@@ -23,7 +23,7 @@ extension Transaction {
         /// The tiers, in no particular order. A member's transaction repeats the tiers that the
         /// purchaser paid.
         public let priceTiers: [PriceTier]
-        /// The number of seats of this transaction that were refunded. Nil if none were refunded.
+        /// The number of seats of this transaction that were refunded. Nil if no seat was refunded.
         public let revokedSeatQuantity: Int?
     }
 
@@ -75,7 +75,7 @@ extension Product.SubscriptionInfo.RenewalInfo.MultiSeatInfo {
 }
 
 extension Transaction.MultiSeatInfo.PriceTier {
-    /// Creates a tier. Returns nil if the document lacks a number.
+    /// Creates a tier. Returns nil if the document lacks one of the numbers.
     fileprivate init?(_ json: MultiSeatPayload.Tier) {
         guard let price = Decimal(milliunits: json.price), let quantity = json.quantity else {
             return nil

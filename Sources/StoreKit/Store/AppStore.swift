@@ -17,7 +17,7 @@ public enum AppStore: Sendable {
     }
 
     /// Asks the customer for the account's password, and fetches the purchases from the store. Call
-    /// it only after an action of the customer.
+    /// this function only after an action of the customer.
     ///
     /// - Throws: ``StoreKitError``, such as ``StoreKitError/userCancelled``.
     public static func sync() async throws {

@@ -30,7 +30,7 @@ public struct AppTransaction: Sendable {
     }
 
     /// Asks the customer for the account's password, and fetches the app transaction from the
-    /// store. Call it only after an action of the customer.
+    /// store. Call this function only after an action of the customer.
     public static func refresh() async throws -> VerificationResult<AppTransaction> {
         try await StoreClient(.current).post("app-transaction/refresh", as: Answer.self).result
     }

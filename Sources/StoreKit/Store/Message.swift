@@ -24,8 +24,7 @@ public struct Message: Equatable, Hashable, Sendable {
     /// The simulator's id of the message.
     let id: String
 
-    /// Shows the message. Apple's function has a scene as its argument, which does not exist on
-    /// Linux.
+    /// Shows the message. Apple's function has a scene as an argument, but Linux has no scenes.
     public func display() async throws {
         struct Answer: Decodable {}
         _ = try await StoreClient(.current).post("messages/\(id)/display", as: Answer.self)
@@ -47,7 +46,7 @@ public struct Message: Equatable, Hashable, Sendable {
         }
     }
 
-    /// The waiting messages. Each occurs once. The sequence does not end.
+    /// The waiting messages. Each message occurs once. The sequence does not end.
     public static var messages: Messages { Messages(feed: .topic(\.messages, of: .current)) }
 }
 

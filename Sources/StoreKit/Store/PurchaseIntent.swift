@@ -22,7 +22,7 @@ public struct PurchaseIntent: Equatable, Sendable {
         }
     }
 
-    /// The intents. Each occurs once. The sequence does not end.
+    /// The intents. Each intent occurs once. The sequence does not end.
     public static var intents: PurchaseIntents {
         PurchaseIntents(feed: .topic(\.intents, of: .current))
     }

@@ -1,4 +1,4 @@
-/// A compact JWS and its parts. Its signature is not verified here.
+/// A compact JWS and its parts. The signature is not verified here.
 struct SignedDocument: Sendable {
     let jws: String
     let header: Data
@@ -31,7 +31,7 @@ struct SignedDocument: Sendable {
 
 /// A value that is decoded from a signed document.
 protocol SignedValue {
-    /// Decodes the payload. Returns nil if it lacks a required member.
+    /// Decodes the payload. Returns nil if the payload lacks a required member.
     init?(_ document: SignedDocument)
 }
 
@@ -45,8 +45,8 @@ extension Data {
 }
 
 extension Date {
-    /// - Parameter milliseconds: milliseconds since 1970. Those of Xcode may have a fraction. Nil
-    ///   gives nil.
+    /// - Parameter milliseconds: milliseconds since 1970. Xcode's times may have a fraction. If
+    ///   nil, the result is nil.
     init?(milliseconds: Double?) {
         guard let milliseconds else { return nil }
         self.init(timeIntervalSince1970: milliseconds / 1000)
@@ -54,7 +54,8 @@ extension Date {
 }
 
 extension Decimal {
-    /// - Parameter milliunits: thousandths of the unit, as in signed prices. Nil gives nil.
+    /// - Parameter milliunits: thousandths of the unit, as in signed prices. If nil, the result is
+    ///   nil.
     init?(milliunits: Int64?) {
         guard let milliunits else { return nil }
         self = Decimal(milliunits) / 1000

@@ -2,12 +2,13 @@ public enum StoreKitError: Error, Sendable {
     case unknown
     case userCancelled
     case networkError(URLError)
-    /// A system error. On Linux, also a refusal of the simulator: a ``SimulatorRefusal``.
+    /// A system error. On Linux, a refusal of the simulator is also such an error: a
+    /// ``SimulatorRefusal``.
     case systemError(any Error)
     case notAvailableInStorefront
     case notEntitled
     case unsupported
-    /// A sheet has no window in which it can be shown. No call on Linux throws this error.
+    /// A sheet cannot be shown, because it has no window. No call on Linux throws this error.
     case invalidPresentationContext
 }
 

@@ -5,7 +5,7 @@ public struct Storefront: Identifiable, Sendable {
     public let id: String
     public let currency: Locale.Currency?
 
-    /// The storefront of the device. Nil if it is unknown.
+    /// The storefront of the device. Nil if the storefront is unknown.
     public static var current: Storefront? {
         get async { await read(by: StoreClient(.current)) }
     }

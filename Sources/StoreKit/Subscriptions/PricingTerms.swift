@@ -27,8 +27,8 @@ extension Product.SubscriptionInfo {
         public let billingPeriod: BillingPeriod
         public let commitmentInfo: CommitmentInfo
         public let subscriptionOffers: [Product.SubscriptionOffer]
-        /// The price model. If the product is sold in seats, the last of its terms are those for
-        /// several seats.
+        /// The price model. If the product is sold in seats, the last of its terms has the prices
+        /// of several seats.
         public let pricingModel: PricingModel
 
         public subscript(
@@ -40,8 +40,8 @@ extension Product.SubscriptionInfo {
 }
 
 extension Product.SubscriptionInfo.PricingTerms {
-    /// All terms of a product: those of its own price, those of each further plan, and those of
-    /// seats.
+    /// All terms of a product: the terms of its own price, then the terms of each further plan,
+    /// then the terms of seats.
     static func all(
         of buy: ProductPayload.Offer, period: Product.SubscriptionPeriod,
         offers: [Product.SubscriptionOffer], seatTiers: [SeatTierPayload]

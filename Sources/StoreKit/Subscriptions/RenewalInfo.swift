@@ -70,7 +70,7 @@ extension Product.SubscriptionInfo {
         public let commitmentInfo: CommitmentInfo?
         /// The number of seats that is planned for the next period.
         public let renewalQuantity: Int?
-        /// The seats of the next period. Nil unless it has several seats.
+        /// The seats of the next period. Nil unless the next period has several seats.
         public let multiSeatInfo: MultiSeatInfo?
 
         let document: SignedDocument

@@ -8,7 +8,8 @@ extension Product {
         /// The terms of each billing plan of the product. If the product is sold in seats, the
         /// terms for several seats follow.
         public let pricingTerms: [PricingTerms]
-        /// The level within the group. 1 is the highest level; 0 if the store did not send it.
+        /// The level within the group. 1 is the highest level. 0 if the store did not send the
+        /// level.
         public let groupLevel: Int
         public let groupDisplayName: String
 
@@ -41,7 +42,7 @@ extension Product {
         }
 
         /// Whether the customer is eligible for an introductory offer of this group. If the store
-        /// cannot be reached, the device decides by the transactions that it has.
+        /// cannot be reached, the device decides by its own transactions.
         public static func isEligibleForIntroOffer(for groupID: String) async -> Bool {
             await IntroductoryEligibility(groupID: groupID).isEligible()
         }
@@ -56,7 +57,8 @@ extension Product {
             try await Status.read(group: groupID)
         }
 
-        /// The status of the subscription to which a transaction belongs. Nil if there is none.
+        /// The status of the subscription to which a transaction belongs. Nil if there is no such
+        /// subscription.
         public static func status(transactionID: UInt64) async throws -> SubscriptionStatus? {
             let statuses = try await Status.read(group: nil)
             let original = await Transaction.read("transactions").map(\.unsafePayloadValue)

@@ -47,7 +47,7 @@ extension Product.SubscriptionInfo {
             Statuses(feed: .topic(\.statuses, of: .current))
         }
 
-        /// The statuses of each group. Each group is returned once.
+        /// The statuses of each group. The sequence has one element for each group.
         public static var all: AsyncStream<(groupID: String, statuses: [Status])> {
             let client = StoreClient(.current)
             let answer = Answer(client: client)

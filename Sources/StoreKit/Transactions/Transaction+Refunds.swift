@@ -9,15 +9,15 @@ extension Transaction {
         case userCancelled
     }
 
-    /// Shows the sheet in which customers ask for a refund. Apple's function has a scene as its
-    /// argument, which does not exist on Linux.
+    /// Shows the sheet in which customers ask for a refund. Apple's function has a scene as an
+    /// argument, but Linux has no scenes.
     ///
     /// - Throws: ``RefundRequestError`` or ``StoreKitError``.
     public func beginRefundRequest() async throws -> RefundRequestStatus {
         try await Self.beginRefundRequest(for: id)
     }
 
-    /// Shows the refund sheet for a transaction; see ``beginRefundRequest()``.
+    /// Shows the refund sheet for a transaction, as ``beginRefundRequest()`` does.
     @MainActor public static func beginRefundRequest(
         for transactionID: UInt64
     ) async throws -> RefundRequestStatus {

@@ -30,8 +30,8 @@ extension Transaction {
     /// The transactions that the app has not finished yet.
     public static var unfinished: Transactions { list("unfinished") }
 
-    /// Transactions that ``Product/purchase(options:)`` does not return: first those that are
-    /// unfinished or new, then each change. The sequence does not end.
+    /// Transactions that ``Product/purchase(options:)`` does not return: first the unfinished and
+    /// the new transactions, then each change. The sequence does not end.
     public static var updates: Transactions {
         Transactions(feed: .topic(\.transactions, of: .current))
     }

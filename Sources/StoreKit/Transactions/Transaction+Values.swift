@@ -26,7 +26,7 @@ extension Transaction {
         public static let fullRefund = Self(rawValue: "REFUND_FULL")
         public static let proratedRefund = Self(rawValue: "REFUND_PRORATED")
         public static let familyRevocation = Self(rawValue: "FAMILY_REVOKE")
-        /// The purchaser or an organization took the seat back, or the member gave it up.
+        /// The purchaser or an organization took the seat back, or the member gave the seat up.
         public static var assignmentRevocation: Self { Self(rawValue: "ASSIGNMENT_REVOKE") }
     }
 
@@ -84,7 +84,7 @@ extension Transaction {
         public let paymentMode: PaymentMode?
         public let period: Product.SubscriptionPeriod?
 
-        /// Reads an offer. Returns nil if the document names none.
+        /// Reads an offer. Returns nil if the document contains no offer.
         init?(id: String?, type: Int?, mode: String?, period: String?) {
             guard let type else { return nil }
             self.id = id

@@ -18,7 +18,8 @@ public struct Transaction: Identifiable, Sendable {
     public let revocationDate: Date?
     public let revocationReason: RevocationReason?
     public let revocationType: RevocationType?
-    /// The refunded part in thousandths of a percent: 50000 is a half. Nil if nothing was refunded.
+    /// The refunded part in thousandths of a percent: 50000 means a half. Nil if nothing was
+    /// refunded.
     public let revocationPercentage: Int?
     public let productType: Product.ProductType
     public let appAccountToken: UUID?
@@ -26,15 +27,15 @@ public struct Transaction: Identifiable, Sendable {
     public let reason: Reason
     public let storefront: Storefront
     /// The price in units of the currency. For several seats, the average price of one seat. Do not
-    /// use it for accounting.
+    /// use this price for accounting.
     public let price: Decimal?
     public let currency: Locale.Currency?
     public let appTransactionID: String
     public let deviceVerification: Data
     public let deviceVerificationNonce: UUID
     public let ownershipType: OwnershipType
-    /// The product of the bundle that contains the subscription. The simulator has no bundles, so
-    /// this is nil unless a document from elsewhere names one.
+    /// The product of the bundle that contains the subscription. The simulator has no bundles. So
+    /// the value is nil, unless a document from elsewhere contains a bundle.
     public let bundleProductID: String?
     public let signedDate: Date
     /// The Advanced Commerce information. Always nil, because the simulator has none.
@@ -43,7 +44,7 @@ public struct Transaction: Identifiable, Sendable {
     public let commitmentInfo: CommitmentInfo?
     /// The seats of the transaction. Nil unless several seats were bought.
     public let multiSeatInfo: MultiSeatInfo?
-    /// Why the period has several transactions. Nil if it has one.
+    /// Why the period has several transactions. Nil if the period has only one transaction.
     public let additionalTransactionReason: AdditionalTransactionReason?
 
     let document: SignedDocument

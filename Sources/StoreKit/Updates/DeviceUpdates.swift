@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Receives all events of a device from the store, for all listeners of this process. Uses one
-/// stream of the simulator, which is open while there is a listener.
+/// Receives all events of a device from the store, for all listeners of this process. The object
+/// uses one stream of the simulator, which is open while there is a listener.
 ///
-/// No event is lost or repeated. The stream begins with the unfinished transactions. After the
-/// connection has broken, or when a listener begins after there was none, the stream continues
+/// Each event is delivered exactly once. The stream begins with the unfinished transactions. After
+/// the connection has broken, or when a listener begins after there was none, the stream continues
 /// after the last event that was published.
 final class DeviceUpdates: Sendable {
-    /// The wait before the first attempt to reconnect, in milliseconds. It doubles with each
+    /// The wait before the first attempt to reconnect, in milliseconds. The wait doubles with each
     /// failure.
     static let retryMillisecondsMin = 20
     /// The longest wait between two attempts, in milliseconds. Attempts continue while there is a
@@ -17,8 +17,8 @@ final class DeviceUpdates: Sendable {
     /// in its stream.
     static let pollMilliseconds = 100
 
-    /// The maximum number of devices that this process remembers. If there are more, devices
-    /// without listeners are forgotten.
+    /// The maximum number of devices that this process remembers. If the maximum is exceeded,
+    /// devices without listeners are forgotten.
     static let devicesMax = 10_000
     /// The longest wait until the stream is open, in seconds.
     static let openSecondsMax = 10
@@ -42,7 +42,7 @@ final class DeviceUpdates: Sendable {
         var polled = Polled()
     }
 
-    /// The results of polling, so that each is published only once.
+    /// The results of polling, so that each result is published only once.
     private struct Polled {
         /// The messages and intents that waited at the last poll.
         var messages: Set<String> = []
@@ -134,7 +134,7 @@ final class DeviceUpdates: Sendable {
         }
     }
 
-    /// Reads one connection until it ends. Returns whether it was ever open.
+    /// Reads one connection until it ends. Returns whether the connection was ever open.
     private func read(_ connection: Int, after last: String?) async -> Bool {
         guard var request = try? StoreClient(device).request("GET", "updates", [:]) else {
             return false
@@ -157,7 +157,7 @@ final class DeviceUpdates: Sendable {
         state.withLock { if $0.connection == connection { $0.isOpen = true } }
     }
 
-    /// Publishes an event, and records it as the last one, in one step.
+    /// Publishes an event, and records it as the last event, in one step.
     private func publish(_ event: EventParser.Event, of connection: Int) {
         state.withLock { state in
             guard state.connection == connection else { return }

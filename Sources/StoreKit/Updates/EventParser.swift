@@ -32,7 +32,7 @@ struct EventParser: Sendable {
         return events
     }
 
-    /// Adds a line to the event. Returns the event if this line is its last one.
+    /// Adds a line to the event. Returns the event if this line is its last line.
     private mutating func interpretLine() -> Event? {
         defer { line = [] }
         guard !line.isEmpty || isTooLarge else { return finishEvent() }

@@ -27,8 +27,8 @@ final class EventStream: Sendable {
 
     private let state = Mutex(State())
 
-    /// The pieces of an answer. There are none if the answer is an error. The stream ends when the
-    /// connection ends, and the connection closes when the stream has no reader any more.
+    /// The pieces of an answer. If the answer is an error, there are no pieces. The stream ends
+    /// when the connection ends. The connection closes when the stream has no reader any more.
     static func pieces(of request: URLRequest) -> AsyncStream<Piece> {
         AsyncStream { continuation in
             let stream = EventStream()

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A queue with one reader.
 final class Mailbox<Element: Sendable>: Sendable {
-    /// The maximum number of elements that wait for a reader. The oldest is dropped first.
+    /// The maximum number of elements that wait for a reader. The oldest element is dropped first.
     static var waitingMax: Int { 10_000 }
 
     private struct State {
@@ -54,7 +54,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
 /// The events of one kind. Events without a listener wait for the first listener.
 final class Topic<Element: Sendable>: Sendable {
-    /// The maximum number of events that wait for a listener. The oldest is dropped first.
+    /// The maximum number of events that wait for a listener. The oldest event is dropped first.
     static var waitingMax: Int { 1000 }
 
     private struct State {

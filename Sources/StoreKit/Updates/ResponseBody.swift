@@ -22,8 +22,8 @@ struct ResponseBody: Sendable {
     /// Whether the body is complete.
     var isOver: Bool { if case .over = place { true } else { false } }
 
-    /// Parses further bytes. Returns the pieces that are complete after them; none for an answer
-    /// other than 200.
+    /// Parses further bytes. Returns the pieces that are complete after these bytes. For an answer
+    /// other than 200, returns no pieces.
     mutating func pieces(in bytes: ArraySlice<UInt8>) -> [EventStream.Piece] {
         var (pieces, rest): ([EventStream.Piece], ArraySlice<UInt8>) = ([], bytes)
         while !rest.isEmpty {
