@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `if a decision says open, it also says that this is known`() {
+    @Test func `a decision that says open is always known`() {
         forEvidence("known") { _, evidence in
             let decision = decide(evidence)
             if decision.isActive { #expect(decision.isKnown) }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `access is not known to be closed before the server has answered`() {
+    @Test func `before the server has answered, no access is reported as closed`() {
         forEvidence("silent server") { _, evidence in
             var first = evidence
             first.server = nil
@@ -88,7 +88,8 @@ import Testing
             silent.store = StoreEvidence()
             let decided = decide(untrusted)
             #expect(decided.isActive == decide(silent).isActive)
-            // A purchase may still need a verdict, whoever recorded it.
+            // A purchase of untrusted evidence may still wait for a verdict. Then the decision is
+            // unknown.
             if decided.isKnown { #expect(decided.answer == decide(silent).answer) }
         }
     }
@@ -111,7 +112,7 @@ import Testing
     }
 
     @Test
-    func `if a purchase was first seen for another customer, it opens nothing without a verdict`() {
+    func `a purchase first seen for another customer gives no access without a verdict`() {
         forEvidence("first seen") { _, evidence in
             var evidence = evidence
             evidence.person = "cleo"
@@ -184,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `a newer open answer opens access, unless a refund is missing from it`() {
+    @Test func `a newer answer opens access, if the server knows all documents`() {
         forEvidence("answer") { _, evidence in
             var evidence = evidence
             for id in evidence.store.transactions.keys {
@@ -198,7 +199,8 @@ import Testing
                         mayRenew: true, originalTransactionID: "000")
                 ], verdicts: [:])
             #expect(decide(evidence).isActive)
-            // After the answer's end, access is held, whatever the evidence was before.
+            // After the end that the answer names, access is held, whatever the evidence was
+            // before.
             #expect(decide(evidence, at: Timestamp(milliseconds: 200)).isActive)
         }
     }

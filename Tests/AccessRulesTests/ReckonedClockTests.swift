@@ -9,7 +9,8 @@ import Testing
 
     private func at(_ hours: Int64) -> Timestamp { Timestamp(milliseconds: hours * Self.hour) }
 
-    /// A month that ends in ten hours and does not renew, and a clock that a contact set at 0.
+    /// Whether access is open at a time, by a stored answer of the time 0: a month that ends in ten
+    /// hours and does not renew.
     private func isOpen(at now: Timestamp) -> Bool {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,
@@ -64,13 +65,13 @@ import Testing
         #expect(clock.now(deviceClock: at(50), monotonic: 0, bootID: "a") == at(3))
     }
 
-    /// A clock's anchor in the past, from a file that somebody has edited.
+    /// A clock whose anchor is in the past, from a file that somebody has edited.
     private func forged() -> ReckonedClock {
         ReckonedClock(
             anchor: .init(signed: at(0), monotonic: 11 * Self.hour, bootID: "a"), isProven: false)
     }
 
-    @Test func `a forged anchor of the clock opens nothing, before and after it is detected`() {
+    @Test func `a forged anchor of the clock gives no access, before and after it is detected`() {
         var clock = forged()
         for _ in 1...2 {
             let now = clock.now(deviceClock: at(11), monotonic: 11 * Self.hour, bootID: "a")

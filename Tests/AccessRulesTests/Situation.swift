@@ -38,7 +38,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
             }
     }
 
-    /// The evidence of the row. Its present moment is 0.
+    /// The evidence of the row. The present time is 0.
     func evidence() throws -> Evidence {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Self.meanings,
@@ -122,7 +122,7 @@ struct Words {
         return Timestamp(milliseconds: count * unit)
     }
 
-    /// Returns nil if the next word differs.
+    /// Reads a word and the time after it. Returns nil if the next word is another word.
     mutating func time(after word: String) throws -> Timestamp? {
         skip(word) ? try time() : nil
     }

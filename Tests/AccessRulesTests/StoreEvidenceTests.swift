@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a document changes nothing if a later one about the same transaction is known`() {
+    @Test func `a document changes nothing if a later one of the same transaction is recorded`() {
         var dice = Dice(announcedBy: "older")
         for _ in 0..<500 {
             let store = dice.evidence().store
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a refund closes access under the same id, until a later document lacks it`() {
+    @Test func `a refund closes access, until a later document of the transaction lacks it`() {
         var dice = Dice(announcedBy: "refund")
         for _ in 0..<500 {
             var document = dice.transaction("1", in: "1", dice.pick(["month", "guide"]))
@@ -91,7 +91,8 @@ import Testing
             #expect(isActive(store, at: now))
             var refund = document
             refund.revokedAt = document.signedAt
-            // At the same time the refund wins, in either order.
+            // If a refund and another document were signed at the same time, the refund counts, in
+            // either order.
             for step in [0, Int64.random(in: 1...9, using: &dice)] {
                 var refunded = store
                 refund.signedAt = Timestamp(
@@ -150,7 +151,7 @@ import Testing
         #expect(store.statuses["1"]?.isConfirmed == false)
     }
 
-    @Test func `renewal info changes nothing if later renewal info is known`() {
+    @Test func `renewal info changes nothing if later renewal info is recorded`() {
         var store = StoreEvidence()
         store.record(status(.subscribed, signed: 10), at: second(10), launch: 1)
         let before = store

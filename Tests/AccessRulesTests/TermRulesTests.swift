@@ -3,7 +3,8 @@ import Foundation
 import PerennialContract
 import Testing
 
-/// Uses the server's table of terms. If a device computed other ends, it would show other days.
+/// Uses the server's table of terms. If a device computed other ends than the server, the app would
+/// show wrong days.
 @Suite struct TermRulesTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var claim: String
@@ -44,7 +45,8 @@ import Testing
                 quantity: match.2.flatMap { Int($0) } ?? 1, signedAt: from)
         }
 
-        /// Uses a formatter, so that rows are not read with the code that they test.
+        /// Reads a time of a row. Uses a formatter, so that rows are not read with the code that
+        /// they test.
         func moment(_ text: String) throws -> Timestamp {
             let isUTC = text.hasSuffix("Z")
             let format = DateFormatter()

@@ -2,7 +2,7 @@ import Foundation
 import PerennialTesting
 import Testing
 
-/// The first section of the guide: an app that sells.
+/// Tests the first section of the guide, which makes an app that sells.
 @Suite(.timeLimit(.minutes(2)))
 struct FirstPurchaseTests {
     private static func text(_ path: String) throws -> String {
@@ -29,7 +29,7 @@ struct FirstPurchaseTests {
     }
 
     @Test(.enabled(if: World.isAvailable, "skipped: no program"))
-    func `the guide's commands sell, renew and agree with the server`() async throws {
+    func `the guide's commands buy and renew, and show what the server shows`() async throws {
         let world = try await World.start()
         let app = Toolchain.modules.deletingLastPathComponent()
             .appendingPathComponent("FirstPurchase").path
@@ -50,7 +50,7 @@ struct FirstPurchaseTests {
         let answers = output.text.components(separatedBy: "\n=\n")
         try #require(output.status == 0 && answers.count == 7, "\(output.text)")
         #expect(answers[2].contains("\npurchase: bought\n"), "\(answers[2])")
-        // A month later there is no purchase, and access is still open.
+        // A month later the app buys nothing, and access is still open.
         #expect(!answers[4].contains("purchase:"), "\(answers[4])")
         #expect(answers[4].contains("open"), "\(answers[4])")
         #expect(answers[5].contains("\"active\": true"), "\(answers[5])")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An example in Swift on a page, and how it becomes a file that compiles.
+/// An example in Swift on a page. The example can be written as a file that compiles.
 struct Snippet: Sendable, CustomStringConvertible {
     /// The page's path from the repository's root.
     var page: String
@@ -11,7 +11,7 @@ struct Snippet: Sendable, CustomStringConvertible {
 
     var description: String { "\(page):\(line)" }
 
-    /// The examples of a page. A manifest is not one: another tool reads it.
+    /// The examples of a page. Manifests are left out, because another tool reads them.
     static func all(in text: String, of page: String) -> [Snippet] {
         var found: [Snippet] = []
         var open: (line: Int, indentation: Int, lines: [String])?
@@ -70,14 +70,14 @@ struct Snippet: Sendable, CustomStringConvertible {
         return all(in: try String(contentsOf: file, encoding: .utf8), of: page)
     }
 
-    /// Whether the code contains views, which exist on Apple's systems only and are checked
+    /// Whether the code contains views. Views exist only on Apple's systems, and are checked
     /// against stubs.
     var hasViews: Bool {
         lines.contains { $0 == "import SwiftUI" || $0 == "import PerennialUI" }
     }
 
     /// The example as a file. Statements are put into a function, declarations are not. The
-    /// compiler names the lines of the page.
+    /// compiler's messages have the line numbers of the page.
     func source(number: Int) -> String {
         let imports = lines.filter { $0.hasPrefix("import ") || $0.hasPrefix("@testable ") }
         let body = lines.map { imports.contains($0) ? "" : $0 }.joined(separator: "\n")

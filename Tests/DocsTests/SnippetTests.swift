@@ -22,8 +22,8 @@ import Testing
 
     @Test(arguments: try Snippet.steps())
     func `every step of a tutorial compiles`(step: Snippet) throws {
-        // In the snippet's file, statements are inside a function, so their names hide those of the
-        // stage.
+        // In the snippet's file, statements are inside a function. So the names that they declare
+        // hide the names of the stage.
         guard !step.hasViews || Toolchain.hasStubs else { return }
         let output = try Snippet.compile(
             [step], modules: step.hasViews ? Toolchain.stubs : Toolchain.modules)
@@ -33,13 +33,14 @@ import Testing
     @Test(arguments: try Snippet.pages().flatMap { try Snippet.all(of: $0) } + Snippet.steps())
     func `no modifier that needs Perennial follows the modifier that provides it`(snippet: Snippet)
     {
-        // `perennial(_:)` provides it to the views inside, so no modifier that needs it may follow.
+        // The modifier `perennial(_:)` provides `Perennial` to the views inside, so no modifier
+        // that needs `Perennial` may follow.
         let wrong = snippet.lines.joined(separator: "\n").firstMatch(
             of: #/\.perennial\([^)]*\)\s*\.(perennial|paywall)/#)
         #expect(wrong == nil, "\(snippet.page):\(snippet.line)")
     }
 
-    @Test func `SDK and server have the same version, and the API's page names it`() throws {
+    @Test func `SDK and server have the same version, and the API's page states it`() throws {
         func versions(in path: String, _ pattern: Regex<(Substring, Substring)>) throws -> [String]
         {
             let file = Toolchain.root.appendingPathComponent(path)
@@ -55,7 +56,7 @@ import Testing
         #expect(try versions(in: page, #/"server_version": "([0-9.]+)"/#) == sdk)
     }
 
-    @Test func `an example with a mistake fails, and the message names its line of the page`()
+    @Test func `an example with a mistake fails, and the message has its line number on the page`()
         throws
     {
         let page = """

@@ -4,14 +4,15 @@ import Foundation
 struct Surface: Equatable {
     var lines: [String]
 
-    /// Conformances that every type has, or that follow from others.
+    /// Conformances that are left out, because every type has them, or because they follow from
+    /// others.
     private static let unsaid: Set<String> = [
         "Swift.Copyable", "Swift.Escapable", "Swift.SendableMetatype", "Swift.Equatable",
     ]
 
     init(lines: [String]) { self.lines = lines }
 
-    /// What the compiler reports about a module that it has built.
+    /// Reads the declarations that the compiler reports for a module.
     init(of module: String, modules: URL) throws {
         let graphs = try Toolchain.symbolGraphs(of: module, modules: modules)
             .map { try JSONDecoder().decode(Graph.self, from: $0) }
@@ -54,7 +55,7 @@ struct Surface: Equatable {
         folder.appendingPathComponent("\(module).txt")
     }
 
-    /// The removed and the added declarations, as a person reads them. Nil if there are none.
+    /// The removed and the added declarations, as text for people. Nil if the surfaces are equal.
     func difference(to other: Surface) -> String? {
         let gone = Set(lines).subtracting(other.lines).map { "- \($0)" }
         let new = Set(other.lines).subtracting(lines).map { "+ \($0)" }

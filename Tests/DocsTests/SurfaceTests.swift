@@ -8,7 +8,7 @@ import Testing
 
     private func check(_ module: String, modules: URL) throws {
         let now = try Surface(of: module, modules: modules)
-        // A tool that prints nothing must not count as a module without declarations.
+        // A tool that prints nothing must not count as a module that has no declarations.
         try #require(now.lines.count > 10)
         if Self.isUpdating { try now.write(as: module) }
         let written = try Surface(fileOf: module)
@@ -23,14 +23,14 @@ import Testing
     }
 
     @Test(arguments: ["Perennial", "PerennialTesting", "StoreKit", "PerennialContract"])
-    func `a public declaration of a module changes only together with the module's file`(
+    func `a module's public declarations are those in the module's recorded file`(
         module: String
     ) throws {
         try check(module, modules: Toolchain.modules)
     }
 
     @Test(.enabled(if: Toolchain.hasStubs, "skipped: no stubs; run bin/check-apple"))
-    func `a public declaration of the views changes only together with its file`() throws {
+    func `the views' public declarations are those in the recorded file`() throws {
         try check("PerennialUI", modules: Toolchain.stubs)
     }
 

@@ -39,7 +39,8 @@ enum Toolchain {
             ] + files.map(\.path))
     }
 
-    /// The public symbols of a module, as JSON: first its own, then those that it adds to others.
+    /// The public symbols of a module, as JSON: first the module's own symbols, then the symbols
+    /// that it adds to other modules.
     static func symbolGraphs(of module: String, modules: URL) throws -> [Data] {
         try withFolder { folder in
             let output = try run(
@@ -55,7 +56,7 @@ enum Toolchain {
         }
     }
 
-    /// A folder that is deleted afterwards.
+    /// Runs a closure with a new folder, and deletes the folder afterwards.
     static func withFolder<Value>(_ body: (URL) throws -> Value) throws -> Value {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("docs-\(UUID().uuidString)", isDirectory: true)

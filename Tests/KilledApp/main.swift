@@ -6,13 +6,14 @@ import PerennialTesting
 //
 //     KilledApp SIMULATOR SERVER KEY DEVICE ACCOUNT FOLDER CUSTOMER [PRODUCT]
 //
-// With a product it buys that, and prints `tap` before and `finished` after. Without one it
-// finishes what an earlier process has left, and prints `done`.
+// With PRODUCT, the app buys this product, and prints `tap` before and `finished` after the
+// purchase. Without PRODUCT, the app finishes the transactions of an earlier process, and prints
+// `done`.
 
-/// The number of times that the app comes to the foreground until no transaction is unfinished.
+/// The maximum number of times that the app comes to the foreground to finish its transactions.
 let foregroundsMax = 100
 
-/// Writes a line. Does not use `print`, whose buffer would be lost in a kill.
+/// Writes a line. Does not use `print`, because a killed process loses the buffer of `print`.
 func say(_ word: String) {
     FileHandle.standardOutput.write(Data("\(word)\n".utf8))
 }

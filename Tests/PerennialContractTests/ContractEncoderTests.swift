@@ -45,7 +45,7 @@ import Testing
                 + #""born":"1970-01-01T00:00:00.000Z"}"#)
     }
 
-    @Test func `indented text has the same content, and an empty list stays on its line`() throws {
+    @Test func `indented text has the same content, and an empty list stays on one line`() throws {
         let expected = """
             {
               "name": "Tom",
@@ -111,7 +111,7 @@ import Testing
         func encode(to encoder: any Encoder) {}
     }
 
-    @Test func `encoding a value without content is refused`() {
+    @Test func `a value that encodes nothing is refused`() {
         #expect(throws: EncodingError.self) { try ContractEncoder().encode([Silent()]) }
     }
 

@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func `the requests are encoded as in the golden files`() throws {
-        // Requests are in the form in which apps write them: missing values are absent.
+        // As apps do, the requests leave out missing values.
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         func check<Value: Codable & Equatable>(_ value: Value, against name: String) throws {
@@ -193,7 +193,7 @@ import Testing
         #expect(entitlement.willRenew == nil)
     }
 
-    /// Programs that were written for earlier files can also read the present ones.
+    /// Programs that were written for earlier files can also read the present files.
     @Test(arguments: ["customer", "customer-empty", "problem", "events", "forwards"])
     func `golden files differ from earlier ones only by added members`(name: String) throws {
         let before = try Self.json(of: "before/\(name)")
@@ -229,7 +229,8 @@ import Testing
         try JSONSerialization.jsonObject(with: try Data(contentsOf: file(name)))
     }
 
-    /// The members that are missing or have another value.
+    /// The paths of the members of the old value that the new value lacks, or that have another
+    /// value there.
     private static func lost(from old: Any, in new: Any?, at path: String) -> [String] {
         if let members = old as? [String: Any] {
             let now = new as? [String: Any] ?? [:]

@@ -22,7 +22,7 @@ import Testing
         arguments: [
             (.max, "292278994-08-17T07:12:55.807Z"), (.min, "-292275055-05-16T16:47:04.192Z"),
         ] as [(Int64, String)])
-    func `a time beyond all calendars can also be written`(milliseconds: Int64, text: String) {
+    func `a time that is beyond all calendars can be written`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).description == text)
     }
 
@@ -65,7 +65,7 @@ import Testing
             ("BHD", 10, "0.010"), ("OMR", -1_000, "-1.000"), ("EUR", 59_204, "59.204"),
             ("EUR", 59_200, "59.20"), ("HUF", 990_000, "990.00"), ("", 990, "0.99"),
         ] as [(String, Int64, String)])
-    func `each currency has its number of decimal places`(
+    func `each currency has the number of decimal places of ISO 4217`(
         currency: String, milliunits: Int64, amount: String
     ) {
         #expect(Money(milliunits: milliunits, currency: currency).amount == amount)
@@ -94,7 +94,7 @@ import Testing
     }
 }
 
-/// Values that only the app understands.
+/// Values that only the app interprets.
 @Suite struct MetadataValueTests {
     @Test func `metadata of any kind is read and written unchanged`() throws {
         let text = """

@@ -60,7 +60,7 @@ struct ScriptedStoreTests {
         #expect(try await perennial.offers(for: "pro.monthly").map(\.isEligible) == [false])
         #expect(try await perennial.paywallContent().rows.first?.trial == nil)
         #expect(perennial.now == ScriptedStore.firstNoon.addingTimeInterval(48 * 86_400))
-        // A customer who had a trial gets no second one.
+        // A customer who had a trial gets no second trial.
         try await perennial.purchase("pro.monthly")
         #expect(perennial["pro"].state == .paid)
     }
@@ -68,7 +68,7 @@ struct ScriptedStoreTests {
     @Test(arguments: [
         Perennial.Purchase.Outcome.cancelled, .alreadyHad, .belongsToAnother, .pending,
     ])
-    func `a purchase with another outcome than bought opens nothing`(
+    func `a purchase with another outcome than bought gives no access`(
         outcome: Perennial.Purchase.Outcome
     ) async throws {
         let perennial = store.perennial()
@@ -92,7 +92,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].isActive && !perennial["season"].isActive)
     }
 
-    @Test func `if a test sets a failure, it is thrown once`() async throws {
+    @Test func `a failure that the test sets is thrown once`() async throws {
         let perennial = store.perennial()
         let failure = Perennial.Failure(.storeFailed, remedy: "Try again.", charged: .unclear)
         store.fails(failure)
@@ -147,7 +147,7 @@ struct ScriptedStoreTests {
         let perennial = store.perennial()
         try await perennial.purchase("season")
         try await perennial.purchase("season")
-        // From June 2 to December 2, and two days more.
+        // The term runs from June 2 to December 2, and for two bonus days.
         #expect(perennial["season"].daysRemaining(at: perennial.now, calendar: .utc) == 185)
         store.advance(days: 185)
         #expect(perennial["season"].state == .expired)
@@ -168,7 +168,7 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].isActive && perennial["pro"].product == "pro.monthly")
     }
 
-    /// A year that can be paid at once or by the month, with a free week.
+    /// A subscription for a year that can be paid at once or by the month, with a free week.
     private static let promise: Perennial.Product = {
         let week = Perennial.Offer(
             id: nil, kind: .introductory, isEligible: true, paymentMode: .freeTrial, price: 0,
@@ -218,7 +218,7 @@ struct ScriptedStoreTests {
         #expect(perennial["promise"].state == .expired)
     }
 
-    @Test func `a commitment starts again if not cancelled; a purchase that waited keeps its plan`()
+    @Test func `a commitment restarts unless cancelled; a purchase that waited keeps its plan`()
         async throws
     {
         let store = ScriptedStore(products: [Self.promise])
@@ -283,7 +283,7 @@ struct ScriptedStoreTests {
         #expect(try await perennial.spend(51, from: "seeds", for: "another tree").balance == 0)
     }
 
-    @Test func `after a log-in as another customer, none of the purchases is shown`() async throws {
+    @Test func `after a log-in, no purchase of the previous customer is shown`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("guide")
         try await perennial.purchase("seeds.100")

@@ -24,7 +24,7 @@ import Testing
         return TermRules(offerings).ends(of: bought)
     }
 
-    @Test func `a term lasts as the offerings say, with its bonus days, in their time zone`() throws
+    @Test func `a term has the length, the bonus days and the time zone from the offerings`() throws
     {
         let end = try #require(Timestamp("2026-05-17T07:00:00Z"))
         #expect(try ends(timeZone: "Europe/Vienna") == ["0": end])

@@ -24,7 +24,7 @@ struct RageStories {
         return "Subscribed: \(days) days left"
     }
 
-    @Test func `all nine products can be bought, from no subscription to a plan`() async throws {
+    @Test func `all nine products can be bought, and the screen shows each one`() async throws {
         try await play { program in
             let phone = try await RagePhone(program, account: "anna")
             #expect(try await phone.screen() == [])

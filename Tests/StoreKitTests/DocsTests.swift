@@ -27,7 +27,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
             .filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
-    @Test func `the code on the page compiles, and tests run it`() throws {
+    @Test func `the code on the page about StoreKit on Linux compiles, and tests run it`() throws {
         let sources = try [
             "Examples/StoreKitOnLinux/main.swift", "Tests/StoreKitTests/DocsTests.swift",
         ]
@@ -39,7 +39,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
         }
     }
 
-    @Test func `the package manifest on the page is valid`() throws {
+    @Test func `the package manifest on the page about StoreKit on Linux is valid`() throws {
         let manifest = try #require(snippets().first { $0.contains("PackageDescription") })
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("manifest-\(UUID().uuidString)", isDirectory: true)
@@ -79,7 +79,7 @@ extension StoreTests {
 
 extension StoreTests {
     @Suite struct SeatsOfThePage {
-        @Test func `seats are bought, and their tiers are named`() async throws {
+        @Test func `seats are bought, and the transaction names their price tiers`() async throws {
             let world = try await World()
             let later: [String: any Sendable] = ["from": 6, "price": "7.99"]
             try await world.post("reset", ["multi_seat": ["pro.monthly": ["tiers": [later]]]])

@@ -63,7 +63,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `the app transaction is that of the installed app`() async throws {
+        @Test func `the app transaction is about the installed app`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await world.post(

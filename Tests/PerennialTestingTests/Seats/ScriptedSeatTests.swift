@@ -83,7 +83,8 @@ struct ScriptedSeatTests {
         let perennial = store.perennial()
         try await perennial.purchase("pro.monthly", .init(seats: 5))
         try await perennial.purchase("pro.monthly", .init(seats: 8))
-        // Two of the three added seats are refunded, then all added ones and one of the first.
+        // Three seats were added. First two of these are refunded, then the third and one of the
+        // first five seats.
         store.refunds("pro.monthly", seats: 2)
         #expect(perennial["pro"].isActive && seats(perennial)?.count == 6)
         store.refunds("pro.monthly", seats: 2)
@@ -122,7 +123,7 @@ struct ScriptedSeatTests {
         group = try await perennial.seats(of: id)
         #expect(group.members.map(\.customer) == ["ben", "cleo"] && group.available == 0)
         #expect(seats(perennial)?.members == 2)
-        // The member who joined last is the first to wait.
+        // If there are too few seats, the member who joined last is the first to wait.
         store.plans(2, seatsOf: "pro.monthly")
         store.advance(days: 31)
         #expect(try await perennial.seats(of: id).members.map(\.standing) == [.held, .waiting])
@@ -174,7 +175,7 @@ struct ScriptedSeatTests {
             await code { _ = try await perennial.claimSeat("token") } == .serverUnreachable)
     }
 
-    @Test func `a seat assigned by the App Store gives access and makes no group`() async throws {
+    @Test func `a seat assigned by the App Store gives access without a group`() async throws {
         let perennial = store.perennial()
         store.assigns("pro.monthly")
         #expect(perennial["pro"].isActive)

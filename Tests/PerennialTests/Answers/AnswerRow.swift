@@ -3,8 +3,8 @@ import Testing
 
 @testable import Perennial
 
-/// A customer on a new installation, and what the app shows of `pro` before and after the server
-/// has answered.
+/// A customer on a new installation, and what the app shows about the right `pro` before and after
+/// the server has answered.
 struct AnswerRow: Sendable, CustomTestStringConvertible {
     enum Answer: String, Sendable {
         case open, shut, unknown
@@ -15,14 +15,14 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
     }
 
     var claim: String
-    /// The customer who has signed in; nil if nobody has.
+    /// The customer who has signed in. Nil if nobody has signed in.
     var person: String?
     /// The transactions that the App Store on the device lists.
     var listed: [Sale]
     /// The purchases that the customer made elsewhere and that the server knows.
     var elsewhere: [Sale] = []
     var granted: [String] = []
-    /// The offerings in the app's bundle; nil if the bundle has none.
+    /// The offerings in the app's bundle. Nil if the bundle has none.
     var bundled: [String: [String]]?
     /// The offerings of the server.
     var gives: [String: [String]]
@@ -122,7 +122,7 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
             elsewhere: [basic], before: .unknown, after: .open),
     ]
 
-    /// The delay of the server's answers, in milliseconds; nil if the server never answers.
+    /// The delay of the server's answers, in milliseconds. Nil if the server never answers.
     static let delays: [Int64?] = [0, 50, 3_000, nil]
 
     var books: LateServer.Books {

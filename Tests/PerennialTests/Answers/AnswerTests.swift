@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: AnswerRow.all, AnswerRow.delays)
-    func `a new installation shows what is known about each customer`(
+    func `a new installation shows what the store and the server prove about the customer`(
         row: AnswerRow, delay: Int64?
     ) async throws {
         try await play(row, after: delay, signed: false)

@@ -108,9 +108,9 @@ import Testing
         }
     }
 
-    /// The number of checks after which an app that has not sent anything is considered to wait,
-    /// and the largest number of checks. A loop without a pause sends much more than the budget in
-    /// that time.
+    /// The number of checks without a request after which an app is considered to wait, and the
+    /// largest number of checks. In so many checks, a loop without a pause sends much more than the
+    /// budget.
     private static let (calmLooks, looksMax) = (10, 200)
 
     /// The largest number of requests in any minute.
@@ -155,7 +155,7 @@ import Testing
         #expect(times.count >= 3)
     }
 
-    @Test func `if somebody waits for a request, it is not delayed, but uses up the budget`() {
+    @Test func `a request that a caller waits for is never delayed, but uses up the budget`() {
         var budget = RequestBudget()
         let now = RequestBudget.Moment(device: 0, machine: 0)
         for _ in 0..<RequestBudget.perMinute - RequestBudget.keptFree {
@@ -213,8 +213,8 @@ import Testing
 }
 
 extension Engine {
-    /// Runs a closure if no request is pending, and returns whether it did. Nothing is sent
-    /// meanwhile.
+    /// Runs a closure if no request is pending, and returns whether the closure ran. No request is
+    /// sent while it runs.
     fileprivate func whenAllHasArrived(
         at server: LateServer, _ body: @Sendable () -> Void
     ) -> Bool {

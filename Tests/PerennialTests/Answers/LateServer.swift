@@ -7,7 +7,7 @@ import PerennialContract
     import FoundationNetworking
 #endif
 
-/// A server in memory that answers after a time, by a test's clock, or never.
+/// A server in memory. It answers after a delay, by a test's clock, or never.
 final class LateServer: Sendable {
     /// The data of the server.
     struct Books: Sendable {
@@ -57,7 +57,7 @@ final class LateServer: Sendable {
     var answers: Int { state.withLock { $0.answers } }
 
     func isDown(_ down: Bool) { state.withLock { $0.isDown = down } }
-    /// Whether requests about customers fail, and only those.
+    /// Sets whether requests about customers fail. Other requests are answered.
     func isCustomerDown(_ down: Bool) { state.withLock { $0.isCustomerDown = down } }
     func answersAfter(_ delay: Int64?) { state.withLock { $0.delay = delay } }
     func change(_ body: (inout Books) -> Void) { state.withLock { body(&$0.books) } }

@@ -24,7 +24,7 @@ final class ListedStore: DeviceStore {
         state.withLock { $0.listed = listed }
     }
 
-    /// From now on, reading a list does not return until its task is cancelled.
+    /// Sets whether reading a list returns only when its task is cancelled.
     func isSilent(_ silent: Bool) { state.withLock { $0.isSilent = silent } }
 
     func documents(_ list: StoreList) async -> [StoreDocument]? {

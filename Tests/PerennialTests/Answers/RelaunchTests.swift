@@ -127,7 +127,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `if a product is new, the offerings of an earlier launch do not decide about it`()
+    @Test func `the offerings of an earlier launch do not decide about a new product`()
         async throws
     {
         let store = ListedStore()
@@ -162,7 +162,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `if the offerings lack a product, its purchase closes no access before the verdict`()
+    @Test func `a purchase that the offerings do not explain makes access unknown until a verdict`()
         async throws
     {
         let store = ListedStore()
@@ -208,7 +208,7 @@ import Testing
         #expect(!app.answers[before...].contains(.shut), "\(app.answers)")
     }
 
-    @Test func `no customer sees access as closed for certain while their receipt waits`()
+    @Test func `while a customer's receipt waits, no access is reported as closed for certain`()
         async throws
     {
         let server = server(

@@ -26,7 +26,7 @@ final class VirtualClock: DeviceClock {
 
     func now() -> Timestamp { Timestamp(milliseconds: Self.start.milliseconds + elapsed) }
     func monotonic() -> Int64 { Self.startMonotonic + elapsed }
-    /// This time stands still, so that the speed of the machine changes nothing.
+    /// Always 0, so that the speed of the machine does not matter.
     func machine() -> Int64 { 0 }
     func bootID() -> String { "boot" }
 
@@ -59,7 +59,7 @@ final class VirtualClock: DeviceClock {
     /// The number of sleeps so far.
     var sleepersMade: Int { state.withLock { $0.sleepersMade } }
 
-    /// Milliseconds until the next sleep ends; nil if no task sleeps.
+    /// The milliseconds until the next sleep ends. Nil if no task sleeps.
     var nextWake: Int64? {
         state.withLock { state in
             state.sleepers.values.map(\.until).min().map { $0 - state.elapsed }

@@ -1,7 +1,7 @@
 @testable import Perennial
 
 extension Perennial {
-    /// The engine; nil for a scripted store.
+    /// The engine. Nil for a scripted store.
     var engine: Engine? {
         switch part {
         case .engine(let engine): engine

@@ -56,7 +56,7 @@ import Testing
         let claims = ["iat": "1798086420", "exp": "1798090000", "seq": "1798086420123"]
         await answer(signer.token(claims), after: 86_430_000)
         #expect(await engine.now.milliseconds == next.milliseconds + 10_000)
-        // A token from before, sent again later, changes nothing.
+        // An older token that arrives again later changes nothing.
         await answer(signer.token(), after: 86_440_000)
         #expect(await engine.now.milliseconds == next.milliseconds + 10_000)
         await perennial.stop()

@@ -109,8 +109,8 @@ import Testing
         #expect(try shown([]).offer == nil)
         let both = try shown([bought])
         #expect(both.offer == Self.spring && both.bundle == "all" && both.state == .offer)
-        // An earlier period, another purchase, and evidence that is not proven yet do not change
-        // it.
+        // Documents of an earlier period or of another purchase, and unproven evidence, do not
+        // change the subscription.
         var earlier = bought
         (earlier.purchasedAt, earlier.expiresAt) = (Timestamp(milliseconds: 1), noon)
         #expect(try shown([earlier]).offer == nil)
@@ -144,7 +144,7 @@ import Testing
         #expect(try alone(renewal: #""autoRenewStatus": 1"#).renewsTo == nil)
         let off = try alone(renewal: #""autoRenewStatus": 0, "autoRenewProductId": "pro.yearly""#)
         #expect(off.renewsTo == nil && off.willRenew == false)
-        // This document was signed before the period began, so it describes the time before.
+        // This document was signed before the period began. So it describes the previous period.
         let old = try alone(renewal: yearly, later: -1)
         #expect(old.renewsTo == nil && old.willRenew == nil)
     }

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `an engine lives until its last instance is gone, and then a new one is made`()
+    @Test func `an engine lives until its last instance is released, and the next one is new`()
         throws
     {
         let folder = try TemporaryFolder()

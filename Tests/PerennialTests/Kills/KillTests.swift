@@ -33,7 +33,7 @@ struct KillTests {
     private static let calibrations = 3
 
     @Test(arguments: Mixture.allCases)
-    func `a killed purchase is not lost, finished too soon, or credited twice`(
+    func `a purchase whose process is killed is credited once, and finished after it is recorded`(
         mixture: Mixture
     ) async throws {
         print("Kills, \(mixture.rawValue): PERENNIAL_SEED=\(Self.seed)")
@@ -92,7 +92,8 @@ struct KillTests {
         var seconds: Double
     }
 
-    /// Returns the stage that the purchase had reached.
+    /// Buys in a process that is killed, and recovers. Returns the stage that the purchase had
+    /// reached.
     private func play(_ kill: Kill, in world: World) async throws -> KillTally.Stage {
         let phone = try await world.device(of: "anna\(kill.number)")
         await world.serverIs(kill.reach)
@@ -133,9 +134,9 @@ struct KillTests {
             : server.isOpen(String(product.prefix { $0 != "." }))
     }
 
-    /// Launches of the app after a kill. A purchase that was on its way to the App Store when the
-    /// process ended can arrive after the first launch has read the store, so that launch is also
-    /// ended.
+    /// The maximum number of launches of the app after a kill. A purchase that was on its way to
+    /// the App Store when the process ended can arrive after the first launch has read the store.
+    /// So that launch is also ended.
     private static let recoveriesMax = 5
 
     private func recover(_ phone: Device, _ kill: Kill, in world: World) async throws {

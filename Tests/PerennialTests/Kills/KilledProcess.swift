@@ -59,7 +59,7 @@ final class KilledProcess: Sendable {
         }
     }
 
-    /// Waits for a line. Returns false if the process has ended without the line.
+    /// Waits for a line. Returns false if the process ended without writing the line.
     func says(_ line: String) async -> Bool {
         for await said in lines where said == line { return true }
         return false

@@ -96,6 +96,6 @@ struct LifeShop: Sendable {
         ]
     }
 
-    /// The offerings of the app's bundle; nil if it has none.
+    /// The offerings of the app's bundle. Nil if the bundle has none.
     func bundle(_ name: String) -> URL? { bundles[name] }
 }

@@ -7,14 +7,14 @@ import Testing
 /// The life of one customer. Nobody else uses this customer's Apple account.
 ///
 /// An app may not report a right as closed for certain if the right was open in the books before
-/// and after the act in which it was reported. It is excused if it could not know: see
-/// ``LifePhone/isExcused(_:in:)``.
+/// and after the act in which the app reported it. A report is excused if the app could not know
+/// that the right was open: see ``LifePhone/isExcused(_:in:)``.
 struct Life {
     let seed: UInt64
     private let world: World
     private let shop: LifeShop
     private let account: String
-    /// The customer who signs in at first; nil if nobody does.
+    /// The customer who signs in at first. Nil if nobody signs in.
     private var person: String?
     private var dice: SeededDice
     private var phones: [LifePhone] = []
@@ -147,7 +147,7 @@ struct Life {
         await app.known("pro", withinSeconds: 0.3)
     }
 
-    /// A customer who was anonymous on all phones is a person from now on.
+    /// Signs the customer in. A customer who was anonymous on all phones is a person from now on.
     private mutating func signIn() async {
         guard person == nil else { return }
         let name = "person\(seed)"
@@ -162,8 +162,8 @@ struct Life {
         open = Dictionary(
             uniqueKeysWithValues: Self.rights.map { ($0, truth.isOpen($0)) })
         for phone in phones {
-            // The app's knowledge is read before the snapshots. So whatever arrives in between
-            // counts as not known yet.
+            // The app's knowledge is read before the snapshots. So an answer that arrives in
+            // between counts as not known yet.
             let knowledge = try await phone.knowledge(in: world)
             for shown in try await phone.shown() { check(shown, of: phone, since: before) }
             phone.note(

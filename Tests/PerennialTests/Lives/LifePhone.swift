@@ -27,13 +27,13 @@ final class LifePhone: Sendable {
     /// One snapshot that the app has shown, and whether the store had listed everything by then.
     struct ShownSnapshot: Sendable {
         var snapshot: Perennial.Snapshot
-        /// The value of `isListed` in the state at that moment.
+        /// The value of `isListed` in the state when the snapshot was shown.
         var isListed: Bool
     }
 
     /// What the app could know when the test last looked.
     struct Knowledge: Sendable {
-        /// The time when the server last answered about the customer; nil if it never did.
+        /// The time when the server last answered about the customer. Nil if it never answered.
         var answeredAt: Date?
         /// The rights of the transactions that the app has read.
         var read: Set<String> = []
@@ -43,7 +43,7 @@ final class LifePhone: Sendable {
 
     init(_ device: Device) { self.device = device }
 
-    /// The app; nil if it does not run.
+    /// The app. Nil if it does not run.
     var perennial: Perennial? { state.withLock { $0.perennial } }
 
     /// Whether the device reaches the App Store.
@@ -98,7 +98,7 @@ final class LifePhone: Sendable {
         await watching?.value
     }
 
-    /// A new installation knows nothing.
+    /// Forgets what the app knew, because a new installation knows nothing.
     func forget() { state.withLock { $0.knowledge = Knowledge() } }
 
     /// The number of the store's lists that are empty after each launch.
@@ -139,7 +139,7 @@ final class LifePhone: Sendable {
         }
     }
 
-    /// What the app knows now; nil if the app does not run.
+    /// What the app knows now. Nil if the app does not run.
     func knowledge(in world: World) async throws -> Knowledge? {
         guard let app = perennial, let state = await app.engine?.state else { return nil }
         let id = app.snapshot.customer.id
@@ -154,7 +154,7 @@ final class LifePhone: Sendable {
             served: Set(Life.rights.filter { server?.isOpen($0) == true }))
     }
 
-    /// Records what is known, and what is open in the books at this moment.
+    /// Records what the app knows, and which rights are open in the books now.
     func note(_ knowledge: Knowledge?, open: Set<String>, at now: Date) {
         state.withLock { state in
             for right in Life.rights {

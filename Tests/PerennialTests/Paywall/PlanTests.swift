@@ -60,7 +60,7 @@ import Testing
         #expect(try row(RageShop.snapshot(isKnown: false)).plans == [])
         let held = RageShop.plan { $0.product = "yearly" }
         #expect(try row(held).action == .owned && row(held).plans == [])
-        // A customer who buys without a plan sees what they saw before.
+        // The row itself has the price and the texts of the plan that is paid at once.
         let plain = try row()
         #expect(plain.terms == "19,99 € a year" && plain.disclosure != nil)
     }

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a locale gets its language, or English with its own order of dates`() {
+    @Test func `a locale gets its language, or English with the locale's order of dates`() {
         let rows: [(String, Language, String)] = [
             ("en_US", .english, "en_US"), ("de_AT", .german, "de_AT"), ("fr", .french, "fr"),
             ("es-419", .spanish, "es-419"), ("ja_JP@calendar=japanese", .japanese, "ja_JP"),

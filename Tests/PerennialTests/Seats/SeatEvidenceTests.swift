@@ -5,7 +5,7 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// Seats as an app sees them, by the device's documents and by the server's answer.
+/// Seats as an app sees them, based on the device's documents and on the server's answer.
 @Suite struct SeatEvidenceTests {
     private static let noon: Int64 = 1_798_000_000_000
     private static let later: Int64 = 1_800_000_000_000

@@ -6,7 +6,7 @@ import PerennialContract
 /// An App Store on a device that sells `pro.monthly` in seats, and records its requests.
 final class SeatStore: DeviceStore {
     struct Books: Sendable {
-        /// The price tiers of the seats; empty if the product is not sold in seats.
+        /// The price tiers of the seats. Empty if the product is not sold in seats.
         var tiers = [
             Perennial.SeatTier(from: 1, through: 5, price: 9.99, displayPrice: "$9.99"),
             Perennial.SeatTier(from: 6, price: 7.99, displayPrice: "$7.99"),

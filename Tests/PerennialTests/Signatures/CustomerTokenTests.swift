@@ -35,7 +35,7 @@ struct CustomerTokenTests {
             ])
     }
 
-    @Test func `whether a right may renew is read, and is false if the member is missing`() throws {
+    @Test func `a token says whether a right may renew; without this member, it may not`() throws {
         let claim =
             #"{"pro":{"state":"paid","until":1798286400,"renews":true},"#
             + #""gift":{"state":"granted","until":null}}"#

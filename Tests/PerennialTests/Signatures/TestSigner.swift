@@ -24,7 +24,7 @@ struct TestSigner {
 
     var signingKey: SigningKey { SigningKey(published)! }
 
-    /// - Parameter header: replaces the whole header.
+    /// - Parameter header: the whole header as JSON. If nil, the usual header.
     func jws(_ payload: String, type: String = "JWT", header: String? = nil) -> String {
         let header = header ?? #"{"alg":"ES256","kid":"\#(id)","typ":"\#(type)"}"#
         let text = Base64URL.encode(header.utf8) + "." + Base64URL.encode(payload.utf8)

@@ -85,7 +85,7 @@ struct OutboxTests {
         #expect(await outbox.entries.first?.content == .document(kept))
     }
 
-    @Test func `an entry is set apart until the process ends, even if that cannot be written`()
+    @Test func `an entry is set apart until the process ends, even if the file is not writable`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)

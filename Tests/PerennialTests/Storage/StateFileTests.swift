@@ -253,7 +253,7 @@ struct StateFileTests {
         #expect(stored.closed == [:])
         #expect(stored.storeEvidence.transactions == [:])
         #expect(stored.storeEvidence.statuses == [:])
-        // A purchase that was first seen for anna, without a verdict, stays hers.
+        // A purchase that was first seen for anna, without a verdict, stays with anna.
         let hers = KeptVerdict.person("anna", salt: state().salt)
         #expect(
             stored.verdicts == state().verdicts.merging(["2000000000001": hers]) { old, _ in old })
@@ -317,7 +317,7 @@ struct StateFileTests {
         #expect(!FileManager.default.fileExists(atPath: file.morePath))
     }
 
-    @Test func `if a device state reaches all limits, it is written`() throws {
+    @Test func `a device state that reaches all limits can be written`() throws {
         var state = state(transactions: 600)
         var signers = [signer]
         for number in 0..<30 {

@@ -103,7 +103,7 @@ extension Stories {
                 try await world.faults(["notifications": ["drop": 1]])
                 for _ in 0..<count { try await phone.buyElsewhere("seeds.100") }
                 let perennial = phone.perennial()
-                // A customer who taps a button does not wait for all of that.
+                // A purchase of the customer does not wait for these batches.
                 #expect(try await perennial.purchase("guide").outcome == .bought)
                 try await perennial.until(withinSeconds: StoryScale.isWhole ? 600 : 100) {
                     $0.wallets["seeds"]?.balance == 100 * count
@@ -116,7 +116,7 @@ extension Stories {
             }
         }
 
-        @Test func `68: a widget reads what the app knew last, and sends no request`()
+        @Test func `68: a widget reads the app's last snapshot, and sends no request`()
             async throws
         {
             try await Stories.play { world in
@@ -146,7 +146,7 @@ extension Stories {
                 let posted = world.posts
                 let widget = phone.perennial()
                 try await widget.until { $0["pro"].isActive }
-                // A purchase made there waits for the app, which posts and finishes it.
+                // A purchase made in the widget waits for the app, which posts and finishes it.
                 let purchase = try await widget.purchase("guide")
                 #expect(purchase.outcome == .bought && !purchase.isKeptByServer)
                 #expect(purchase.snapshot["guide"].isActive)

@@ -7,7 +7,7 @@ extension Stories {
         /// A number of points in a purchase that is larger than any purchase has.
         static let pointsMax = 200
 
-        @Test func `15: a purchase that is killed at any point is credited once`() async throws {
+        @Test func `15: after a kill at any point, the purchase is credited once`() async throws {
             try await Stories.play { world in
                 var points = 0
                 for point in 1...Self.pointsMax {
@@ -31,7 +31,7 @@ extension Stories {
         }
 
         @Test
-        func `16: if a purchase is killed before finish, it is posted, finished and credited once`()
+        func `16: after a kill before finish, the purchase is posted, finished and credited once`()
             async throws
         {
             try await Stories.play { world in
@@ -57,8 +57,8 @@ extension Stories {
             }
         }
 
-        /// Buys, and ends the process at a point. Returns false if the purchase was over before
-        /// that point.
+        /// Buys, and ends the process at a point. Returns false if the purchase ended before that
+        /// point.
         private func kill(
             _ perennial: Perennial, on phone: Device, at point: Int
         ) async throws -> Bool {
@@ -89,7 +89,7 @@ extension Stories {
                 await world.serverIs(.down)
                 let second = try await phone.launch()
                 try await second.until { $0["pro"].isActive }
-                // Only the process that writes the folder can spend.
+                // Only the process that may write the folder can spend.
                 await #expect(throws: Never.self) { try await second.purchase("seeds.100") }
             }
         }

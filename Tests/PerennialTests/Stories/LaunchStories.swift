@@ -4,7 +4,7 @@ import Testing
 
 extension Stories {
     @Suite struct Launch {
-        @Test func `1: the first launch goes from unknown to closed in one step`() async throws {
+        @Test func `1: at first launch, access goes from unknown directly to shut`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -15,7 +15,7 @@ extension Stories {
             }
         }
 
-        @Test func `1: the first launch of a buyer goes from unknown to open in one step`()
+        @Test func `1: at a buyer's first launch, access goes from unknown directly to open`()
             async throws
         {
             try await Stories.play { world in
@@ -27,7 +27,7 @@ extension Stories {
             }
         }
 
-        @Test func `4: an offline launch is open from the first line, because of the stored token`()
+        @Test func `4: an offline launch has access immediately, by the stored token`()
             async throws
         {
             try await Stories.play { world in
@@ -43,7 +43,7 @@ extension Stories {
             }
         }
 
-        @Test func `5: an offline launch after days is open because of the stored token`()
+        @Test func `5: an offline launch days later has access by the stored token`()
             async throws
         {
             try await Stories.play { world in
@@ -76,7 +76,7 @@ extension Stories {
             }
         }
 
-        @Test func `9: access from the server is open although StoreKit never lists it`()
+        @Test func `9: access from the server is open although StoreKit never lists the purchase`()
             async throws
         {
             try await Stories.play { world in

@@ -5,7 +5,7 @@ import Testing
 extension Stories {
     @Suite struct Offline {
         @Test
-        func `2: a buyer's first offline launch is open because of the store, and nothing is lost`()
+        func `2: a buyer's first offline launch has access, and posts the purchase later`()
             async throws
         {
             try await Stories.play { world in
@@ -17,7 +17,7 @@ extension Stories {
                 #expect(!perennial["pro"].isKnown)
                 let known = try await perennial.until { $0["pro"].isKnown }
                 #expect(known["pro"].isActive && known["pro"].basis == .store)
-                // Only the server knows whether there is more, such as a grant.
+                // Only the server knows whether there is further access, such as a grant.
                 #expect(!known.isKnown)
                 #expect(world.postings.isEmpty)
                 #expect(try await phone.unfinished() == 1)
@@ -224,7 +224,7 @@ extension Stories {
             }
         }
 
-        @Test func `33: a refund while offline closes access at the first contact`() async throws {
+        @Test func `33: a refund closes offline access at the first contact`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

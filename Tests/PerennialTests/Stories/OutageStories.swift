@@ -47,7 +47,7 @@ extension Stories {
                 #expect(failure?.isTemporary == true)
                 await world.serverIs(.answering(429, retryAfter: 3600))
                 await #expect(throws: Perennial.Failure.self) { try await perennial.refresh() }
-                // A request from before the answer may still arrive.
+                // A request that was sent before the answer may still arrive.
                 try await world.advance(.seconds(60))
                 let asked = world.requests.count
                 try await world.advance(.seconds(3000))

@@ -50,7 +50,7 @@ extension Stories {
             }
         }
 
-        @Test func `46: if an Apple account pays for another customer, it gets no payment sheet`()
+        @Test func `46: if the Apple account pays for another customer, no payment sheet is shown`()
             async throws
         {
             try await Stories.play { world in

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Perennial
 
-/// Unlucky and dishonest customers: nobody gets what they did not buy, and nobody loses what they
-/// bought.
+/// Stories about unlucky and dishonest customers. No customer gets what they did not buy, or loses
+/// what they bought.
 extension Stories {
     @Suite struct Protection {
         @Test func `a customer named at the launch is a person, whoever used the app before`()
@@ -100,7 +100,7 @@ extension Stories {
             return nil
         }
 
-        @Test func `a server with a key that the app does not know opens no access`() async throws {
+        @Test func `a server with a key that the app does not know gives no access`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 var keys = try await world.trustedKeys()
@@ -176,7 +176,7 @@ extension Stories {
                 let second = phone.perennial()
                 try await second.until { $0.wallets["seeds"]?.balance == 100 }
                 await world.serverIs(.down)
-                // To erase a customer who is not anonymous, the server wants a proof.
+                // To erase a customer who is not anonymous, the server requires a proof.
                 let id = DeviceSecrets.anonymousPrefix + UUID().uuidString.lowercased()
                 try await second.identify(id)
                 let engine = try #require(second.engine)
@@ -217,7 +217,7 @@ extension Stories {
                     try await engine.receive(StorePurchaseResult.unknown, for: "guide")
                 }
                 #expect(failure?.code == .purchaseResultUnknown && failure?.charged == .unclear)
-                // If the purchase was paid, it arrives by itself.
+                // If the purchase was paid, it arrives later without another call.
                 try await phone.buyElsewhere("guide")
                 await perennial.enterForeground()
                 try await perennial.until { $0["guide"].isActive }

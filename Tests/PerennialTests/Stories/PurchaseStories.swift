@@ -174,7 +174,7 @@ extension Stories {
             }
         }
 
-        @Test func `65: an offline debit with one key is booked once, even after a kill`()
+        @Test func `65: an offline debit is booked once for its key, even if the app is killed`()
             async throws
         {
             try await Stories.play { world in

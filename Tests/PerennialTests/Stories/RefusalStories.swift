@@ -4,7 +4,7 @@ import Testing
 @testable import Perennial
 @testable import PerennialTesting
 
-/// Refusals of the server, and entries that could not be written.
+/// Stories about refusals of the server, and about entries that could not be written.
 extension Stories {
     @Suite struct Refusals {
         @Test
@@ -89,7 +89,7 @@ extension Stories {
         }
 
         @Test(arguments: ["", String(repeating: "a", count: 256), "null"])
-        func `if a purchase is made after a customer id was refused, it is not lost`(id: String)
+        func `a purchase after the refusal of a customer id goes to the next customer`(id: String)
             async throws
         {
             try await Stories.play { world in
@@ -133,7 +133,7 @@ extension Stories {
                 #expect(perennial.snapshot.customer.id == before)
                 await perennial.enterForeground()
                 #expect(perennial.wallet("seeds").balance == 100)
-                // The next customer who signs in gets them.
+                // The next customer who signs in gets the coins.
                 try await perennial.identify("ann")
                 try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
             }
@@ -217,7 +217,8 @@ extension Stories {
                     await outbox.hurry()
                     await engine.post()
                 }
-                // Until then, the app did not know whether the purchase was its own.
+                // Before the offerings were known, the app did not know whether the purchase was
+                // its own.
                 #expect(try await phone.finishesAll(perennial))
                 #expect(await outbox.entries == [])
             }
@@ -248,7 +249,7 @@ extension Stories {
             }
         }
 
-        @Test func `the balance is the server's, even if it repeats an earlier value`()
+        @Test func `the app shows the server's balance, even if it equals an earlier balance`()
             async throws
         {
             try await Stories.play { world in

@@ -4,7 +4,7 @@ import PerennialTesting
 import Testing
 
 extension Stories {
-    /// Subscriptions for several people, with the whole path: StoreKit, SDK, server.
+    /// Subscriptions for several people, from StoreKit through the SDK to the server.
     @Suite struct Seats {
         private static let later: [String: any Sendable] = ["from": 6, "price": "7.99"]
         private static let tiers: [String: any Sendable] = ["tiers": [later]]
@@ -29,7 +29,7 @@ extension Stories {
                 await #expect(throws: Perennial.Failure.self) {
                     try await first.purchase("pro.monthly", .init(seats: 4))
                 }
-                // All added seats are refunded, and one of the first.
+                // All added seats and one of the first seats are refunded.
                 try await phone.change("pro.monthly", "refund", ["type": "full", "seats": 4])
                 #expect(try await phone.finishesAll(first))
                 #expect(first["pro"].isActive)

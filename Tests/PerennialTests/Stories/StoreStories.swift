@@ -37,7 +37,7 @@ extension Stories {
             }
         }
 
-        @Test func `25: an unverified transaction opens nothing, and is not finished by itself`()
+        @Test func `25: an unverified transaction gives no access, and the SDK does not finish it`()
             async throws
         {
             try await Stories.play { world in
@@ -221,7 +221,7 @@ extension Stories {
             }
         }
 
-        @Test func `66: a cancelled commitment for a year stays open to its end`() async throws {
+        @Test func `66: a cancelled commitment for a year gives access to its end`() async throws {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -12,8 +12,8 @@ enum StoryScale {
         ProcessInfo.processInfo.environment["PERENNIAL_STORIES"] == "whole"
 }
 
-/// Situations between an app, the App Store and the server. Each is a row of `Tables/rows.txt`,
-/// identified by its number, and has a separate world.
+/// Situations between an app, the App Store and the server. Each situation is a row of
+/// `Tables/rows.txt`, identified by its number, and has a separate world.
 @Suite(
     .serialized, .timeLimit(.minutes(StoryScale.isWhole ? 20 : 2)),
     .enabled(if: World.isAvailable, "skipped: no program"))
@@ -24,7 +24,7 @@ enum Stories {
     /// Plays a story in a new world. The world ends with the story, even if the story fails. At the
     /// end, the app must not have requested a password, except after an action of the customer.
     ///
-    /// - Parameter passwords: the number of passwords that the story asks for by restoring.
+    /// - Parameter passwords: the number of password prompts that the story's restores cause.
     static func play(
         storekit: URL? = nil, configuration: URL? = nil, passwords: Int = 0,
         _ story: (World) async throws -> Void
@@ -45,12 +45,13 @@ enum Stories {
         try await StoryDatabases.shared.drop(database)
     }
 
-    /// Plays in a club, which has codes, a win-back offer, and a plan with a commitment for a year.
+    /// Plays a story in a club, which has codes, a win-back offer, and a plan with a commitment for
+    /// a year.
     static func playClub(_ story: (World) async throws -> Void) async throws {
         try await play(configuration: table("club.yaml"), story)
     }
 
-    /// Plays in the shop of In-App Rage.
+    /// Plays a story in the shop of In-App Rage.
     static func playRage(_ story: (World) async throws -> Void) async throws {
         try await play(configuration: rage.appendingPathComponent("perennial.yaml"), story)
     }

@@ -4,10 +4,11 @@ import Testing
 
 @testable import Perennial
 
-/// Files that cannot be read or written for a while, and the process that may write them.
+/// Stories about files that cannot be read or written for a while, and about the process that may
+/// write them.
 extension Stories {
     @Suite struct Unlocking {
-        @Test func `7: a launch before the first unlock reads everything afterwards`()
+        @Test func `7: an app launched before the first unlock reads its files after the unlock`()
             async throws
         {
             try await Stories.play { world in

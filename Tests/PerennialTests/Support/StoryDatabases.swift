@@ -38,7 +38,7 @@ actor StoryDatabases {
     private var shell: (folder: String, input: FileHandle, output: FileHandle)?
     private var made = 0
 
-    /// The address of a new database; nil for a file of SQLite.
+    /// The address of a new database. Nil for a file of SQLite.
     func make() throws -> String? {
         guard Self.isPostgres else { return nil }
         made += 1
@@ -84,7 +84,7 @@ actor StoryDatabases {
         return made
     }
 
-    /// The next line of the output; empty at the end.
+    /// The next line of the output. Empty at the end of the output.
     private static func line(of output: FileHandle) -> String {
         var text = ""
         while !text.hasSuffix("\n") {

@@ -13,7 +13,7 @@ struct RagePhone: Sendable {
         let device = SimulatedDevice(simulator: program.simulator, id: id)
         self.device = device
         // Perennial listens to the App Store as soon as it is initialised. The task that creates
-        // it decides which phone it listens to.
+        // the instance decides which phone the instance listens to.
         rage = SimulatedDevice.$current.withValue(device) {
             RageShop(
                 server: program.server, key: RageProgram.key,

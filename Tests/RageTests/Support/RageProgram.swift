@@ -18,7 +18,7 @@ struct RageProgram: Sendable {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     /// The path of the program: `PERENNIAL_PROGRAM`, or the debug build of this repository. Nil if
-    /// neither exists.
+    /// there is no program.
     static let path: String? = {
         let built = package.appendingPathComponent("Server/.build/debug/perennial").path
         let named = ProcessInfo.processInfo.environment["PERENNIAL_PROGRAM"]
@@ -28,7 +28,7 @@ struct RageProgram: Sendable {
 
     static var isThere: Bool { path != nil }
 
-    /// Starts the program. A shell ends it when this process has ended, however that happened.
+    /// Starts the program. A shell ends the program when this process ends, even after a crash.
     init() throws {
         let program = try #require(Self.path, "skipped: no program")
         folder = FileManager.default.temporaryDirectory
@@ -61,7 +61,7 @@ struct RageProgram: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Reads until the line with the keys, which follows the addresses.
+    /// Reads the output up to the line with the keys, which follows the lines with the addresses.
     private static func lines(of output: FileHandle) throws -> [Substring] {
         var text = ""
         for _ in 0..<linesMax {
@@ -98,7 +98,7 @@ extension RageProgram {
         ).nonRenewing
     }
 
-    /// - Parameter account: the store account, which is not the customer.
+    /// - Parameter account: the Apple account. The customer's id is another name.
     func makeDevice(account: String) async throws -> String {
         try await answer(
             simulator.appendingPathComponent("_sim/devices"), body: #"{"account": "\#(account)"}"#,

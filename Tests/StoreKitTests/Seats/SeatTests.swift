@@ -74,7 +74,7 @@ extension StoreTests {
             #expect(isSeatBased == false)
         }
 
-        @Test func `a purchase of seats names their number, tiers and invitation management`()
+        @Test func `a transaction of seats has their number, tiers and invitation management`()
             async throws
         {
             let phone = try await world(invitations: "developer").device()
@@ -92,7 +92,7 @@ extension StoreTests {
             #expect(next.reduce(0) { $0 + $1.quantity } == 7)
         }
 
-        @Test func `seats are added by their total, as a transaction of the same period`()
+        @Test func `seats are added by the new total, in a transaction of the same period`()
             async throws
         {
             let world = try await world()
@@ -132,7 +132,7 @@ extension StoreTests {
             #expect(StoreKitError.invalidPresentationContext.errorDescription?.isEmpty == false)
         }
 
-        @Test func `a refund of some seats names their number, and no date of revocation`()
+        @Test func `a refund of some seats has their number, but no date of revocation`()
             async throws
         {
             let world = try await world()

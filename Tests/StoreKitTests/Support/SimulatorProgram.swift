@@ -15,7 +15,7 @@ struct SimulatorProgram: Sendable {
     private let process: ProcessEnd
 
     /// The path of the program: `PERENNIAL_PROGRAM`, or the debug build of this repository. Nil if
-    /// neither exists.
+    /// there is no program.
     static let path: String? = {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -30,7 +30,7 @@ struct SimulatorProgram: Sendable {
     /// One program for all tests of this process.
     static let shared = Task { try await SimulatorProgram() }
 
-    /// Starts a program. A shell ends it when this process has ended, however that happened.
+    /// Starts a program. A shell ends the program when this process ends, even after a crash.
     init() async throws {
         let program = try #require(Self.path, "skipped: no program")
         let folder = FileManager.default.temporaryDirectory

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKit
 
-/// A new world of the simulator, and the acts of a test in it.
+/// A new world of the simulator, and what a test does in it.
 struct World: Sendable {
     let url: URL
     private static let accounts = Mutex(0)

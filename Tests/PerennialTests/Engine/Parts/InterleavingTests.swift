@@ -7,8 +7,8 @@ import Testing
 /// Random interleavings of the events of an app: purchases, restores, log-ins and log-outs,
 /// launches, late answers, and lost requests.
 ///
-/// At any moment, the state of each part agrees with the running tasks and with the other parts.
-/// Once everything has answered, all parts are at rest, and nothing waits.
+/// At any time, the state of each part agrees with the running tasks and with the other parts. Once
+/// everything has answered, all parts are at rest, and nothing waits.
 @Suite struct InterleavingTests {
     private static let acts = 24
 

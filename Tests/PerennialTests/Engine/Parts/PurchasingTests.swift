@@ -30,7 +30,7 @@ import Testing
     ]
 
     @Test(arguments: starts)
-    func `a purchase joins an equal one that is running, or waits for another one to end`(
+    func `a purchase joins a running purchase with the same key, or waits for another one`(
         before: [PurchaseKey], key: PurchaseKey, start: Purchasing.Start, after: [PurchaseKey]
     ) {
         var purchasing = purchasing(before)
@@ -73,14 +73,15 @@ import Testing
 
     // MARK: - Outcomes
 
-    /// Each row: what the store returned, and the outcome. A sheet for `month` was shown at 100.
+    /// One row of the table: what the store returned, and the expected outcome. The sheet for
+    /// `month` was shown at the time 100.
     struct Row: Sendable {
         var product = "month"
         var type = "Auto-Renewable Subscription"
         var expires: Int64? = 101
         var id = "2"
         var verdict: Verdict?
-        /// The expected outcome; nil if the purchase failed.
+        /// The expected outcome. Nil if the purchase failed.
         var outcome: Perennial.Purchase.Outcome?
     }
 

@@ -77,7 +77,7 @@ import Testing
         #expect(session.state == after)
     }
 
-    @Test func `of several waits that the server asks for, the last one counts`() {
+    @Test func `if the server requests several waits, the last one counts`() {
         var session = ServerSession()
         session.recordFailure(isTemporary: true, retryAfter: 60, at: 1_000)
         session.recordFailure(isTemporary: true, retryAfter: 2, at: 5_000)
