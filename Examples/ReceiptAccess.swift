@@ -1,5 +1,5 @@
 // How an app that has only a receipt knows what its customer may use. The app uploads the receipt,
-// stores the end of access from the response, and asks again later. Copy this file; it needs no
+// stores the end of access from the response, and asks again later. Copy this file: it needs no
 // package.
 import Foundation
 
@@ -15,8 +15,8 @@ struct ReceiptAccess {
     /// The end of access in the last response. Nil before the first response.
     var openUntil: Date? { UserDefaults.standard.object(forKey: "open until") as? Date }
 
-    /// Uploads the receipt. Call it at start, after a purchase, and to restore. Without a receipt
-    /// or a response, the last response stays valid until its end.
+    /// Uploads the receipt. Call this function at start, after a purchase, and to restore. If there
+    /// is no receipt or no response, the last response stays valid until its end.
     func refresh(_ entitlement: String, now: Date = Date()) async -> Bool {
         if let file = Bundle.main.appStoreReceiptURL, let receipt = try? Data(contentsOf: file),
             let until = try? await upload(receipt, entitlement)

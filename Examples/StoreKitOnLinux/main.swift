@@ -8,7 +8,7 @@ func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
 
-/// Receives what happens outside a purchase: renewals, refunds, purchases on other devices.
+/// Receives events outside of a purchase: renewals, refunds, purchases on other devices.
 let listener = Task {
     for await result in Transaction.updates {
         guard case .verified(let transaction) = result else { continue }

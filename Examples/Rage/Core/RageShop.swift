@@ -5,7 +5,7 @@ public import Perennial
 /// and iOS show these values.
 public struct RageShop: Sendable {
     public static let placement: Perennial.PlacementID = "rage"
-    /// Gives all comics, and faces without limit.
+    /// The entitlement that gives all comics, and faces without limit.
     public static let everything: Perennial.EntitlementID = "everything"
     public static let faces: Perennial.WalletID = "faces"
 
@@ -13,7 +13,7 @@ public struct RageShop: Sendable {
 
     public init(_ perennial: Perennial) { self.perennial = perennial }
 
-    /// - Parameter folder: the folder for the app's files. If nil, the usual one.
+    /// - Parameter folder: the folder for the app's files. If nil, the usual folder.
     public init(server: URL, key: String, folder: URL? = nil) {
         var configuration = Perennial.Configuration(server: server, key: key)
         // As in the original app, customers log in before anything is shown.
@@ -29,7 +29,7 @@ public struct RageShop: Sendable {
 // MARK: - The account
 
 extension RageShop {
-    /// The id of the customer who is logged in. Nil if none is.
+    /// The id of the customer who is logged in. Nil if no customer is logged in.
     public var account: String? {
         let customer = perennial.snapshot.customer
         return customer.isAnonymous || customer.id.isEmpty ? nil : customer.id

@@ -1,8 +1,8 @@
 import Perennial
 import SwiftUI
 
-/// The log-in, for which a name is enough here. A real app uses its own log-in, and passes the id
-/// of the account.
+/// The log-in of the example, for which a name is enough. A real app uses its own log-in, and
+/// passes the id of the account.
 struct LogInScreen: View {
     let rage: RageShop
     @Binding var account: String?
