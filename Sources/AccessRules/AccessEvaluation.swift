@@ -90,14 +90,15 @@ struct AccessEvaluation {
             asOf: best.asOf, rule: best.rule)
     }
 
-    /// Whether an entitlement that nothing opens can be shut. Only the server knows grants,
-    /// purchases of another store account, and purchases on the web. The App Store on a device
-    /// knows only one store account.
+    /// Whether an entitlement without evidence that opens it can be shut. Only the server knows
+    /// grants, purchases of another store account, and purchases on the web. The App Store on a
+    /// device knows only one store account.
     private func mayShut(at now: Timestamp) -> Bool {
         reason(notToShutAt: now) == nil
     }
 
-    /// Why an entitlement that nothing opens may still be open. Nil if the entitlement can be shut.
+    /// Why an entitlement without evidence that opens it may still be open. Nil if the entitlement
+    /// can be shut.
     private func reason(notToShutAt now: Timestamp) -> String? {
         if evidence.server == nil, !evidence.isStoreAlone {
             return "The server has not said anything about this customer yet."

@@ -1,10 +1,10 @@
 /// The rules by which a device decides which entitlements are open, from the evidence of the server
 /// and of the App Store on the device. The rules are a pure function of evidence and time.
 ///
-/// 1. *Known.* An entitlement that evidence opens is open. An entitlement that nothing opens is
-///    shut only if the server has reported about the customer, in an answer or a stored token, and
-///    has decided about every purchase. Otherwise the entitlement is neither open nor shut, because
-///    the App Store on a device knows only one store account, and no grants.
+/// 1. *Known.* An entitlement is open if there is evidence that opens it. Without such evidence, an
+///    entitlement is shut only if the server has reported about the customer, in an answer or a
+///    stored token, and has decided about every purchase. Otherwise the entitlement is unknown,
+///    because the App Store on a device knows only one store account, and no grants.
 /// 2. *Evidence is per purchase.* One valid source is enough. If several apply, the latest end
 ///    counts.
 /// 3. *Owner.* A purchase of another person gives no access here. A purchase that this device first

@@ -60,8 +60,8 @@ package struct ServerEvidence: Hashable, Sendable {
 package enum Verdict: Hashable, Sendable {
     /// The purchase belongs to the customer, alone or with others.
     case theirs
-    /// The purchase belongs to an anonymous customer. So it can count here without taking anything
-    /// from a person.
+    /// The purchase belongs to an anonymous customer. So the purchase can count here without being
+    /// taken from a person.
     case anonymous
     /// The purchase belongs to another person.
     case anotherPerson

@@ -15,10 +15,10 @@ package struct StoreTransaction: Hashable, Sendable {
     package var isRevokedByFamily: Bool
     package var isUpgraded: Bool
     package var isFamilyShared: Bool
-    /// The number of units that were bought at once.
+    /// The number of units that the transaction bought.
     package var quantity: Int
     /// The seats of the transaction. Nil unless the customer bought several seats. Also nil for a
-    /// member's transaction, because that only repeats the purchaser's numbers.
+    /// member's transaction, because such a transaction only repeats the purchaser's numbers.
     package var seats: Seats?
     package var offer: Offer
     /// When the App Store signed this document.

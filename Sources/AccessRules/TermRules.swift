@@ -39,7 +39,7 @@ package struct TermRules: Sendable {
         package var from: Timestamp
         /// When the term ends. A refunded term ends at its refund.
         package var until: Timestamp
-        /// Whether the term follows the previous one of its chain without a gap.
+        /// Whether the term follows the previous term of its chain without a gap.
         package var continues: Bool
         package var chain: String
     }
@@ -48,7 +48,7 @@ package struct TermRules: Sendable {
 extension TermRules {
     /// The maximum number of terms of a chain. Further, older terms are ignored.
     private static let termsMax = 1_000
-    /// The maximum number of units bought at once. The App Store allows only ten.
+    /// The maximum number of units in one transaction. The App Store allows only ten.
     private static let quantityMax = 100
 
     /// All terms of a customer, sorted by start. Transactions of other kinds, and terms of products

@@ -35,10 +35,10 @@ extension Perennial {
         /// The time limit in seconds of one request that a caller waits for. One call may send
         /// several requests. The default is 10.
         public var patience: TimeInterval
-        /// Whether the SDK keeps one request open while the app runs. It then learns of a grant, a
-        /// refund or a purchase on the web within a second. If false, the SDK learns of such
-        /// changes when the app comes to the foreground. A server holds at most 1,000 such requests
-        /// at a time.
+        /// Whether the SDK keeps one request open while the app runs. With this request, the SDK
+        /// learns of a grant, a refund or a purchase on the web within a second. If false, the SDK
+        /// learns of such changes when the app comes to the foreground. A server holds at most
+        /// 1,000 such requests at a time.
         public var waitsForChanges: Bool
         /// The folder for the files, instead of the usual one.
         public var folder: URL?
@@ -80,7 +80,8 @@ extension Perennial {
         }
     }
 
-    /// Receives the SDK's log lines. They never contain documents, tokens, or ids of customers.
+    /// Receives the SDK's log lines. The lines never contain documents, tokens, or ids of
+    /// customers.
     public struct LogHandler: Sendable {
         public var level: Level
         public var write: @Sendable (_ level: Level, _ category: String, _ message: String) -> Void

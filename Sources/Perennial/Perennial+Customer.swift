@@ -15,8 +15,8 @@ extension Perennial {
         }
     }
 
-    /// Signs out, and begins a new anonymous customer. Signing out never fails. From now on,
-    /// nothing of the old customer is shown or sent.
+    /// Signs out, and begins a new anonymous customer. Signing out never fails. From then on, no
+    /// data of the old customer is shown or sent.
     @discardableResult
     public func signOut() async -> Snapshot {
         switch part {

@@ -92,8 +92,8 @@ extension Perennial {
     }
 
     /// Restores the purchases of this Apple account. Asks for the account's password only if the
-    /// first attempt found nothing. If another customer would lose something, the function changes
-    /// nothing and returns `Restoration.Outcome.needsConsent`.
+    /// first attempt found no purchase. If another customer would lose a purchase, the function
+    /// changes nothing and returns `Restoration.Outcome.needsConsent`.
     ///
     /// - Throws: `Failure` if the store or the server cannot be asked. Documents that the server
     ///   has not confirmed are sent again later.

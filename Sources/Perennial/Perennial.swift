@@ -30,8 +30,8 @@ public final class Perennial: Sendable {
     }
 
     /// Begins to listen to the store. A second instance for the same server and key, in the same
-    /// process, shares the engine of the first. The second shows and does the same as the first,
-    /// and its configuration is ignored.
+    /// process, shares the engine of the first. Both instances show the same snapshots, and the
+    /// configuration of the second is ignored.
     public convenience init(_ configuration: Configuration) {
         self.init(RunningEngine.shared(configuration))
     }
@@ -76,8 +76,8 @@ public final class Perennial: Sendable {
     /// foreground.
     package func enterForeground() async { await running?.engine.enterForeground() }
 
-    /// Stops everything at once, as the end of the process would: nothing more is written, sent or
-    /// finished. Unfinished work continues at the next launch.
+    /// Stops the instance at once, as the end of the process would: from then on, it writes, sends
+    /// and finishes nothing. Unfinished work continues at the next launch.
     package func stop() async { await running?.stop() }
 
     /// Whether an entitlement is open now. The value is read from memory, on any thread. The read

@@ -24,7 +24,7 @@ public struct ContractEncoder: Sendable {
     }
 }
 
-/// The encoder for one value. It writes the bytes at once, without building a tree.
+/// The encoder for one value. The encoder writes the bytes at once, without building a tree.
 ///
 /// `codingPath` is always empty, because maintaining it would take longer than writing.
 private struct ValueEncoder: Encoder {

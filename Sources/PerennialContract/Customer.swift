@@ -24,8 +24,8 @@ public struct Customer: Hashable, Sendable, Codable {
     /// The result for each document that the request posted. Nil if the request posted no document,
     /// or had no `intent`.
     public var outcomes: [DocumentOutcome]?
-    /// The UUID to set as `appAccountToken` when the customer buys. Nil if the customer has none:
-    /// see `POST /v1/customers/{id}/account_token`.
+    /// The UUID to set as `appAccountToken` when the customer buys. Nil if the customer has no such
+    /// UUID: see `POST /v1/customers/{id}/account_token`.
     public var accountToken: String?
     /// A signed (ES256) token with the customer's entitlements, for checks without the server. Nil
     /// if the app has no tokens configured.

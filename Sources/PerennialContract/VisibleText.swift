@@ -45,7 +45,7 @@ public struct VisibleText: Sendable {
         return String(decoded)
     }
 
-    /// Whether a character cannot be seen, or is a space that looks like another one.
+    /// Whether a character cannot be seen, or is a space that looks like another space.
     public static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         if (0x21...0x7E).contains(scalar.value) { return false }
         if scalar == " " { return false }

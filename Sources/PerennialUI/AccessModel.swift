@@ -100,7 +100,7 @@
             let placement = basis.placement
             do throws(Perennial.Failure) {
                 if offerings[placement]?.offering == nil {
-                    // Offers depend on the server's answer. Prices do not, so they are shown first.
+                    // Prices are shown first, because only offers depend on the server's answer.
                     offerings[placement] = Offered(
                         offering: try await perennial.offering(placement))
                 }

@@ -73,7 +73,7 @@ extension Engine {
     }
 
     /// Reads this device's secrets and its state. Throws if the secrets or the state cannot be read
-    /// now. Until both are read, nothing may be written.
+    /// now. Until both are read, the engine must not write.
     private func readState() throws {
         let values = try files.secrets.values(random: Self.randomBytes)
         if stored == nil {

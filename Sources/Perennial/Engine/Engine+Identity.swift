@@ -5,7 +5,7 @@ internal import PerennialContract
 // MARK: - Who it is
 
 extension Engine {
-    /// Switches to a customer. Shuts all access of the previous customer before anything is sent.
+    /// Switches to a customer. Shuts all access of the previous customer before it sends a request.
     func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot {
         guard Self.mayIdentify(customer) else { throw Self.meaninglessID }
         await open()
@@ -96,7 +96,7 @@ extension Engine {
         }
     }
 
-    /// Signs out, and begins a new anonymous customer. From now on, nothing of the old customer is
+    /// Signs out, and begins a new anonymous customer. From then on, no data of the old customer is
     /// shown or sent.
     func signOut() async -> Perennial.Snapshot {
         await open()
@@ -152,7 +152,8 @@ extension Engine {
         await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
     }
 
-    /// Whether the anonymous customer has something that the person who signs in should get.
+    /// Whether the anonymous customer has purchases, wallets or grants that the person who signs in
+    /// should get.
     private var hasAnything: Bool {
         !state.device.storeEvidence.transactions.isEmpty || !(state.answer?.wallets.isEmpty ?? true)
             || !(state.answer?.purchases.isEmpty ?? true)
@@ -177,8 +178,8 @@ extension Engine {
     }
 
     /// Merges an anonymous customer with the person who has signed in on the same device. Does
-    /// nothing if the person already has something, because a merge cannot be undone. In that case
-    /// a restore asks the user.
+    /// nothing if the person already has purchases, grants or balances, because a merge cannot be
+    /// undone. In that case a restore asks the user.
     func join(
         _ anonymous: String, with person: String, within timeout: TimeInterval, isAwaited: Bool
     ) async throws(ServerError) {
@@ -226,7 +227,7 @@ extension Engine {
 }
 
 extension PerennialContract.Customer {
-    /// Whether nothing was ever known about this customer.
+    /// Whether the server knows no purchase, entitlement or balance of this customer.
     fileprivate var isFresh: Bool {
         entitlements.isEmpty && purchases.isEmpty && subscriptions.isEmpty && oneTime.isEmpty
             && nonRenewing.isEmpty && wallets.allSatisfy { $0.value.balance == 0 }

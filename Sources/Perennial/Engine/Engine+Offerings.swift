@@ -255,8 +255,8 @@ extension Engine {
 // MARK: - Conversions
 
 extension Perennial.Product {
-    /// The offers of a plan. If the plan is nil, those of the plan that pays the whole period at
-    /// once.
+    /// The offers of a plan. If the plan is nil, the offers of the plan that pays the whole period
+    /// at once.
     func offers(of plan: Perennial.Plan?) -> [Perennial.Offer] {
         guard let plan else { return offers }
         return plans.first { $0.kind == plan.kind }?.offers ?? []

@@ -122,7 +122,7 @@ extension Engine {
     }
 
     /// The store's renewal infos of the documents' subscriptions, as many as fit into one request.
-    /// Nil if the store has none.
+    /// Nil if the store has no renewal info of them.
     private func renewalInfos(of documents: [OutboxEntry.Document]) -> [String]? {
         let ids = Set(
             documents.compactMap {

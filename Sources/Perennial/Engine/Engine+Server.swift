@@ -180,7 +180,7 @@ extension Engine {
         return true
     }
 
-    /// The token of an answer, if its signature is valid. Otherwise nil, and no token is stored.
+    /// The token of an answer. Nil if its signature is not valid: then no token is stored.
     private func readToken(
         of customer: PerennialContract.Customer, for id: String
     ) async -> CustomerToken? {
@@ -243,7 +243,7 @@ struct AnswerOrder: Comparable, Sendable {
 
 extension EngineState {
     /// Stores the owners of purchases, so that the next person on this device does not get the
-    /// purchases of the previous one.
+    /// purchases of the previous person.
     mutating func recordOwners(_ verdicts: [PurchaseVerdict]) {
         for verdict in verdicts {
             let id = verdict.originalTransactionID

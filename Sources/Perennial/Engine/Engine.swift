@@ -156,8 +156,8 @@ extension Engine {
     }
 
     private func logChanges(to after: Perennial.Snapshot) {
-        // Not taken from the publisher: the passing of time may have changed the publisher's
-        // snapshot since it was published.
+        // The last snapshot is not taken from the publisher, because the passing of time may have
+        // changed the publisher's snapshot.
         let before = logged
         logged = after
         for (name, access) in after.access.sorted(by: { $0.key.rawValue < $1.key.rawValue })

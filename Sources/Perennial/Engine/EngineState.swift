@@ -137,7 +137,8 @@ extension EngineState {
         }
     }
 
-    /// The App Store's document of the period that the server reports. Nil if this device has none.
+    /// The App Store's document of the period that the server reports. Nil if this device has no
+    /// such document.
     private func transaction(of subscription: PerennialContract.Subscription) -> StoreTransaction? {
         guard device.storeEvidence.isTrusted else { return nil }
         let period = subscription.period

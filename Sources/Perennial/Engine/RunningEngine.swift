@@ -35,7 +35,7 @@ final class RunningEngine: Sendable {
         Self.ending.withLock { $0.append(Ending(path: path, task: task)) }
     }
 
-    /// Stops everything at once. See ``Perennial/stop()``.
+    /// Stops the engine at once. See ``Perennial/stop()``.
     func stop() async {
         Self.all.withLock { all in all.removeAll { $0.value === self } }
         running.cancel()

@@ -2,7 +2,8 @@
     internal import os
 #endif
 
-/// An interval that Instruments shows under the subsystem `perennial`. It has a name and no values.
+/// An interval that Instruments shows under the subsystem `perennial`. The interval has a name and
+/// no values.
 ///
 /// On systems without `os`, such as Linux, the type is empty and does nothing.
 struct SignpostInterval {

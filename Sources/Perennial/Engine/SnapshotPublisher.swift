@@ -139,8 +139,8 @@ final class SnapshotPublisher: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Perennial.Snapshot.self, bufferingPolicy: buffering)
         let id: Int? = shown.withLock { shown in
-            // Done under the lock, so that a snapshot that is published at the same time comes
-            // later.
+            // The yield is under the lock, so that a snapshot that is published at the same time
+            // comes later.
             continuation.yield(upToDate(shown).snapshot)
             guard shown.followers.count < Self.followersMax else { return nil }
             shown.followersMade += 1

@@ -92,7 +92,7 @@ extension Perennial {
             /// bought to keep.
             public var terms: String?
             /// What the customer has of this product, such as "Renews on 24 May 2027", or what a
-            /// purchase waits for. Nil if there is nothing to say.
+            /// purchase waits for. Nil if neither applies.
             public var status: String?
             public var hasPaymentProblem: Bool
             /// The introductory offer. Nil unless the customer may take the offer.
@@ -168,7 +168,7 @@ extension Perennial {
 
             public static let buy = Self(rawValue: "buy")
             public static let subscribe = Self(rawValue: "subscribe")
-            /// Buys another term, which begins when the present one ends.
+            /// Buys another term, which begins when the present term ends.
             public static let renew = Self(rawValue: "renew")
             /// Changes to another plan of the same subscription group.
             public static let switchPlan = Self(rawValue: "switch_plan")

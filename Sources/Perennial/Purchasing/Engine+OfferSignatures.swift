@@ -44,7 +44,8 @@ extension Engine {
         return .introductory(compactJWS: jws)
     }
 
-    /// The id of the newest transaction that the customer has posted. Nil if there is none.
+    /// The id of the newest transaction that the customer has posted. Nil if the customer has
+    /// posted no transaction.
     private var newestTransaction: String? {
         state.device.storeEvidence.transactions.values.filter(\.isAcknowledged)
             .max { ($0.signedAt, $0.id) < ($1.signedAt, $1.id) }?.id

@@ -233,7 +233,8 @@ extension Engine {
     func makePurchase(
         _ outcome: Perennial.Purchase.Outcome, _ product: Perennial.ProductID
     ) async -> Perennial.Purchase {
-        // Needed, because a call of `post` publishes nothing if another call of `post` is running.
+        // The call is needed, because `post` publishes nothing if another call of `post` is
+        // running.
         await recordWaiting()
         return Perennial.Purchase(
             outcome: outcome, product: product, snapshot: await publish())

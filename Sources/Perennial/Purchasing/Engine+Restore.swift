@@ -4,9 +4,9 @@ internal import PerennialContract
 // MARK: - Restoring
 
 extension Engine {
-    /// Restores purchases. Asks for the account's password only if the first attempt found nothing,
-    /// or if the server needs newer documents of the purchases that it found. Changes nothing if
-    /// another customer would lose something.
+    /// Restores purchases. Asks for the account's password only if the first attempt found no
+    /// purchase, or if the server needs newer documents of the purchases that were found. Changes
+    /// nothing if another customer would lose a purchase.
     func restore() async throws(Perennial.Failure) -> Perennial.Restoration {
         let interval = SignpostInterval("restore")
         defer { interval.close() }

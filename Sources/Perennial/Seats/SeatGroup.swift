@@ -90,7 +90,7 @@ extension Perennial {
         }
     }
 
-    /// An invitation to a group. One person can use it to join.
+    /// An invitation with which one person can join a group.
     public struct SeatInvitation: Hashable, Sendable, Identifiable {
         public var id: String
         /// The secret that the invited person needs, for example in a link. Nil unless

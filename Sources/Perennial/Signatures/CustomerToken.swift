@@ -30,7 +30,7 @@ struct CustomerToken: Hashable, Sendable {
 
     struct Entitlement: Hashable, Sendable {
         var state: AccessState
-        /// When the entitlement ends. Nil if it never ends.
+        /// When the entitlement ends. Nil if the entitlement never ends.
         var until: Timestamp?
         /// Whether the entitlement may renew at ``until``.
         var mayRenew: Bool

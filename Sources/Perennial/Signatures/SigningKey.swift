@@ -29,14 +29,14 @@ struct SigningKey: Hashable, Sendable {
         self.point = point
     }
 
-    /// Creates the key of a key set. Returns nil unless it is a P-256 key.
+    /// Creates the key of a key set. Returns nil unless the key is a P-256 key.
     init?(_ key: TokenKeySet.Key) {
         guard key.keyType == "EC", key.curve == "P-256", key.algorithm == CompactJWS.algorithm
         else { return nil }
         self.init(id: key.id, x: key.x, y: key.y)
     }
 
-    /// Reads the member `key` of an introduction. Returns nil unless it is a P-256 key.
+    /// Reads the member `key` of an introduction. Returns nil unless the key is a P-256 key.
     init?(introduced key: SignedJSON) {
         guard key["kty"]?.string == "EC", key["crv"]?.string == "P-256",
             let id = key["kid"]?.string, let x = key["x"]?.string, let y = key["y"]?.string

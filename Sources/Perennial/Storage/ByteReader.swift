@@ -1,5 +1,5 @@
-/// Reads the values that ``ByteWriter`` wrote. Every method throws ``Damaged`` if the bytes contain
-/// something else.
+/// Reads the values that ``ByteWriter`` wrote. Every method throws ``Damaged`` if the bytes do not
+/// contain the expected value.
 struct ByteReader {
     struct Damaged: Error {}
 

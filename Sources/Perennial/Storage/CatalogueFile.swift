@@ -22,7 +22,8 @@ struct CatalogueFile: Sendable {
         var products: [Product] = []
     }
 
-    /// The App Store's description of one product. It is only shown, and proves nothing.
+    /// The App Store's description of one product. The description is only shown, and proves
+    /// nothing.
     struct Product: Hashable, Sendable, Codable {
         var id: String
         var kind: String
@@ -42,8 +43,8 @@ struct CatalogueFile: Sendable {
         var count: Int
     }
 
-    /// Reads the file. Returns nil if it is absent, too large or damaged, because the server and
-    /// the store can provide its content again.
+    /// Reads the file. Returns nil if the file is absent, too large or damaged, because the server
+    /// and the store can provide its content again.
     func read() -> Catalogue? {
         guard let bytes = try? FileBytes.read(path, bytesMax: Self.bytesMax) else { return nil }
         return try? JSONDecoder().decode(Catalogue.self, from: Data(bytes))

@@ -76,8 +76,8 @@ struct DeviceSecrets: Sendable {
         if let kept = try load(), let values = Values(kept) { return values }
         let values = Values(random: random)
         try save(values.bytes)
-        // Another process may have saved other values at the same time. In that case the stored
-        // values count.
+        // Another process may have saved other values at the same time. Then the values of the
+        // other process count.
         return try load().flatMap(Values.init) ?? values
     }
 

@@ -43,7 +43,8 @@ enum FileBytes {
         return bytes
     }
 
-    /// Replaces a file in one step: after a crash it contains either the old bytes or the new ones.
+    /// Replaces a file in one step: after a crash the file contains either the old bytes or the new
+    /// bytes.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileFailure) {
         let temporary = path + temporarySuffix
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, fileMode)

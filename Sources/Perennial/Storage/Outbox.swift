@@ -1,9 +1,9 @@
 internal import Foundation
 internal import PerennialContract
 
-/// All entries that the server has not acknowledged yet: documents, debits and aliases. They are in
-/// a file to which lines are appended. A call that writes a line returns when the line is on the
-/// disk, so an entry is saved before it is sent.
+/// All entries that the server has not acknowledged yet: documents, debits and aliases. The entries
+/// are in a file to which lines are appended. A call that writes a line returns when the line is on
+/// the disk, so an entry is saved before it is sent.
 ///
 /// One process is the writer: the first process that opens the file, until that process ends. Other
 /// processes only read the entries that existed when they opened the file. To become the writer

@@ -1,18 +1,19 @@
 internal import Foundation
 
-/// The file with the state that the first snapshot after a launch needs. One `open` and one `read`
-/// read the file.
+/// The file with the state that the first snapshot after a launch needs. Reading the file takes one
+/// `open` and one `read`.
 ///
 /// Layout: the four bytes `PRNL`, a byte for the version, eight bytes of a SHA-256 checksum over
 /// all other bytes, the content, and its seal: an HMAC-SHA256 with the device's key. The checksum
 /// detects accidental damage, the seal detects manipulation. Content that does not fit is in a
 /// second file of the same layout. Both names contain the version, so that an SDK never touches the
 /// files of a newer SDK. If there are no files of this version, the SDK reads the files of the
-/// previous version. It deletes them once there are files of this version.
+/// previous version. The SDK deletes the files of the previous version once there are files of this
+/// version.
 struct StateFile: Sendable {
     static let version: UInt8 = 5
-    /// The previous version of the files, which is the oldest version that is read. It does not
-    /// contain seats.
+    /// The previous version of the files, which is the oldest version that is read. Files of the
+    /// previous version do not contain seats.
     static let earlierVersion: UInt8 = 4
     /// The first version that contains the seats of transactions and of renewals.
     static let versionWithSeats: UInt8 = 5
@@ -60,7 +61,8 @@ struct StateFile: Sendable {
     /// - Parameters:
     ///   - pinned: the keys that the app was built with.
     ///   - customer: the customer who is logged in, if the app says so. If the file belongs to
-    ///     another person, only the part of the device is returned, not that of the person.
+    ///     another person, only the device's part of the state is returned, without the person's
+    ///     part.
     func read(pinned: [SigningKey], customer: String? = nil) -> Reading {
         let reading = read(path, version: Self.version, pinned: pinned, customer: customer)
         guard case .absent = reading else { return reading }
@@ -127,8 +129,8 @@ struct StateFile: Sendable {
         throw .tooLarge
     }
 
-    /// Writes the second file. Call this before writing the first file, so that content that moves
-    /// to the second file is always in one of the two.
+    /// Writes the second file. Call this function before the first file is written, so that content
+    /// that moves to the second file is always in one of the two files.
     private func writeMore(
         _ parts: Set<DeviceState.Part>, of state: DeviceState, code: MessageCode?
     ) throws(FileFailure) {
@@ -139,7 +141,7 @@ struct StateFile: Sendable {
         try FileBytes.replace(morePath, with: file)
     }
 
-    /// Deletes both files of this version, and both of the previous version. Idempotent.
+    /// Deletes both files of this version and both files of the previous version. Idempotent.
     func delete() throws(FileFailure) {
         try FileBytes.delete(path)
         try FileBytes.delete(morePath)

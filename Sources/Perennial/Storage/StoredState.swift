@@ -1,8 +1,8 @@
 /// A state, as read from a file.
 struct StoredState: Hashable, Sendable {
-    /// The state that may be used at once. The token is proven by its signature. The App Store's
-    /// evidence, the anchor, the closed entitlements and the verdicts may have been edited, so they
-    /// must open nothing. Without pinned keys the ring is empty.
+    /// The state that may be used before the seal is verified. The token is proven by its
+    /// signature. The App Store's evidence, the anchor, the closed entitlements and the verdicts
+    /// may have been edited, so they must not give access. Without pinned keys the ring is empty.
     private(set) var state: DeviceState
     /// The keys in the file. If the app has pinned keys, the list contains the pinned keys and the
     /// keys that they introduce. Otherwise the keys are not proven until the seal is verified.

@@ -21,8 +21,8 @@ package protocol DeviceStore: Sendable {
     func finish(_ documents: [StoreDocument]) async
     /// Asks the customer for the account's password, and fetches all transactions again.
     func sync() async throws(StoreError)
-    /// The app transaction. Nil if the store has none. The call never asks for the account's
-    /// password.
+    /// The app transaction. Nil if the store has no app transaction. The call never asks for the
+    /// account's password.
     func appTransaction() async -> StoreDocument?
     /// Events of the store from now on, beginning with the unfinished transactions. A process has
     /// only one such stream.
@@ -82,7 +82,7 @@ package enum StorePurchaseResult: Sendable {
 }
 
 package struct StorePurchaseOptions: Hashable, Sendable {
-    /// The account token, in lower case. Nil if the purchase has none.
+    /// The account token, in lower case. Nil if the purchase has no account token.
     package var accountToken: String?
     package var quantity = 1
     /// The total number of seats after the purchase. Nil if the purchase is for one person.

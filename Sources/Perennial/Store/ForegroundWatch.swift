@@ -3,8 +3,8 @@ internal import Foundation
 /// Reports when the app comes to the foreground, and when the device is unlocked, because files
 /// that could not be read before can then be read. `Engine.enterForeground` decides what follows.
 enum ForegroundWatch {
-    /// The names of the notifications. They are texts, because extensions must not link the
-    /// frameworks that declare them.
+    /// The names of the notifications. The names are texts, because extensions must not link the
+    /// frameworks that declare the constants.
     private static let notifications = [
         "UIApplicationWillEnterForegroundNotification",
         "UIApplicationProtectedDataDidBecomeAvailable",

@@ -33,7 +33,8 @@ package struct StoreKitStore: DeviceStore {
     }
 
     package func documents(_ list: StoreList) async -> [StoreDocument]? {
-        // Done in a separate task, because StoreKit answers a cancelled task with an empty list.
+        // The list is read in a separate task, because StoreKit answers a cancelled task with an
+        // empty list.
         let reading = Task {
             var documents: [StoreDocument] = []
             switch list {

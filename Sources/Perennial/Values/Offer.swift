@@ -3,7 +3,7 @@ public import Foundation
 extension Perennial {
     /// A reduced price for a limited time.
     public struct Offer: Hashable, Sendable {
-        /// The offer's id. Nil for an introductory offer, which has none.
+        /// The offer's id. Nil for an introductory offer, which has no id.
         public var id: String?
         public var kind: Kind
         public var isEligible: Bool

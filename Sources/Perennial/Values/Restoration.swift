@@ -20,8 +20,8 @@ extension Perennial {
             public static let nothingNew = Self(rawValue: "nothing_new")
             /// The store account has bought nothing.
             public static let nothingFound = Self(rawValue: "nothing_found")
-            /// The restore would take something from another customer, so nothing was changed. Show
-            /// ``Restoration/preview``, then call `restore` with it.
+            /// The restore would take a purchase from another customer, so nothing was changed.
+            /// Show ``Restoration/preview``, then call `restore` with it.
             public static let needsConsent = Self(rawValue: "needs_consent")
             /// All purchases belong to another customer, and stay with that customer.
             public static let refused = Self(rawValue: "refused")

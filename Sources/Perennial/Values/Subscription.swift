@@ -71,7 +71,7 @@ extension Perennial {
 
         /// An offer with which a period was bought.
         public struct AppliedOffer: Hashable, Sendable {
-            /// The offer's id. Nil for an introductory offer, which has none.
+            /// The offer's id. Nil for an introductory offer, which has no id.
             public var id: String?
             public var kind: Offer.Kind
             /// How the offer is paid. Nil if the App Store has not said.
@@ -127,7 +127,7 @@ extension Perennial {
     public struct OwnedProduct: Hashable, Sendable {
         public var product: ProductID
         public var purchased: Date
-        /// When the product was refunded or revoked. Nil if that has not happened.
+        /// When the product was refunded or revoked. Nil if it was neither refunded nor revoked.
         public var revoked: Date?
 
         public init(product: ProductID, purchased: Date, revoked: Date? = nil) {

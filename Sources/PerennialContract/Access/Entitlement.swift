@@ -10,8 +10,8 @@ public struct Entitlement: Hashable, Sendable, Codable {
     /// Whether the entitlement stays active after ``until`` if the payment succeeds. False if the
     /// subscription renews as a product that does not give it. Nil if the App Store has not said.
     public var willRenew: Bool?
-    /// The product that gives the entitlement. Nil if it was granted manually; ``purchaseID`` is
-    /// nil, too, then.
+    /// The product that gives the entitlement. Nil if the entitlement was granted manually. Then
+    /// ``purchaseID`` is nil, too.
     public var productID: String?
     public var purchaseID: String?
     /// The grant that gives the entitlement. Nil if a purchase gives it.

@@ -3,7 +3,8 @@
 public struct Explanation: Hashable, Sendable, Codable {
     public var customerID: String
     public var environment: StoreEnvironment
-    /// Text for people, in monospaced type. Its form is not fixed, so programs read other routes.
+    /// Text for people, in monospaced type. The form of the text may change, so programs read other
+    /// routes.
     public var lines: [String]
     public var serverTime: Timestamp
 

@@ -55,7 +55,7 @@ public struct ConsumptionOverview: Hashable, Sendable, Codable {
     /// Whether the customer consented, according to the last report. Nil if consent was never
     /// reported.
     public var consented: Bool?
-    /// When consent was last reported. Nil if that never happened.
+    /// When consent was last reported. Nil if consent was never reported.
     public var consentedAt: Timestamp?
     public var sampleContentProvided: Bool?
     public var purchases: [PurchaseUse]
@@ -99,7 +99,7 @@ public struct ConsumptionQuestion: Hashable, Sendable, Codable {
     public var endedAt: Timestamp?
     /// Why no response was sent yet, or why none will be sent. Nil if there is no such reason.
     public var trouble: String?
-    /// The response that was sent to Apple. Nil if none was sent.
+    /// The response that was sent to Apple. Nil if no response was sent.
     public var answer: ConsumptionAnswer?
 
     public init(

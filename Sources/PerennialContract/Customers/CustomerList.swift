@@ -26,7 +26,8 @@ public struct CustomerList: Hashable, Sendable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// This server found something, or the text is not a number that the App Store uses.
+        /// This server found a customer or a purchase, or the text is not a number that the App
+        /// Store uses.
         public static let notAsked = Self(rawValue: "not_asked")
         public static let answered = Self(rawValue: "answered")
         /// The app has no key for the App Store Server API.

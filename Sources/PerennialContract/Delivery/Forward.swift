@@ -31,7 +31,7 @@ public struct Forward: Hashable, Sendable, Codable {
     public var lastAttemptAt: Timestamp?
     /// The HTTP status of the last response. Nil if no response arrived.
     public var lastStatus: Int?
-    /// Why no response arrived. Nil if one arrived.
+    /// Why no response arrived. Nil if a response arrived.
     public var lastTrouble: String?
     /// When the next attempt is due. Nil if there is no further attempt.
     public var nextAttemptAt: Timestamp?

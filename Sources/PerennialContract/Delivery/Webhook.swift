@@ -38,8 +38,8 @@ public struct Webhook: Hashable, Sendable, Codable {
     public var createdAt: Timestamp
     /// When the first failure since the last success occurred. Nil if the last attempt succeeded.
     public var failingSince: Timestamp?
-    /// The secret. It is shown only once: in the response that adds the webhook or rotates its
-    /// secret.
+    /// The secret. The secret is shown only once: in the response that adds the webhook or rotates
+    /// its secret.
     public var secret: String?
 
     /// The form of the body.

@@ -31,7 +31,7 @@ public struct WebhookDelivery: Hashable, Sendable, Codable {
     public var lastAttemptAt: Timestamp?
     /// The HTTP status of the last answer. Nil if no answer arrived.
     public var lastStatus: Int?
-    /// Why no answer arrived. Nil if one arrived.
+    /// Why no answer to the last attempt arrived. Nil if an answer arrived.
     public var lastTrouble: String?
     /// When the next attempt is due. Nil if there will be no further attempt, or if the delivery
     /// waits for an earlier delivery of the same customer.
@@ -97,7 +97,7 @@ public struct WebhookAttempt: Hashable, Sendable, Codable {
     public var milliseconds: Int64
     /// The HTTP status of the answer. Nil if no answer arrived.
     public var status: Int?
-    /// Why no answer arrived. Nil if one arrived.
+    /// Why no answer arrived. Nil if an answer arrived.
     public var trouble: String?
     /// The first 4 KiB of the answer. Any secret of the webhook in them is left out.
     public var answer: String?

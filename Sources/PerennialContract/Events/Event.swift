@@ -30,7 +30,7 @@ public struct Event: Hashable, Sendable, Codable {
     public var productID: String?
     public var transactionID: String?
     public var ownership: Ownership?
-    /// The purchase's state as reported before the event. Nil if nothing was reported.
+    /// The purchase's state as reported before the event. Nil if no state was reported.
     public var before: PurchaseCondition?
     /// The purchase's state after the event.
     public var after: PurchaseCondition?
@@ -238,7 +238,7 @@ public struct RedeemedOffer: Hashable, Sendable, Codable {
     /// The kind of the offer: `introductory`, `promotional`, `code`, `win_back`, `retention` or
     /// `unknown`.
     public var kind: String
-    /// The app's id for the offer. Nil for an introductory offer, which has none.
+    /// The app's id for the offer. Nil for an introductory offer, which has no id.
     public var id: String?
 
     public init(kind: String, id: String? = nil) {

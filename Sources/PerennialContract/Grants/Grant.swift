@@ -21,7 +21,7 @@ public struct Grant: Hashable, Sendable, Codable {
     public var from: Timestamp
     public var until: Timestamp?
     public var reason: String
-    /// When the grant was withdrawn. Nil if that has not happened.
+    /// When the grant was withdrawn. Nil if it was not withdrawn.
     public var withdrawnAt: Timestamp?
 
     public init(

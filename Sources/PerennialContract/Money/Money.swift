@@ -1,9 +1,9 @@
 /// An amount as exact decimal text, with its currency. Amounts of different currencies are never
 /// added.
 public struct Money: Hashable, Sendable, Codable {
-    /// The amount as decimal text, such as `9.99`. It has as many decimal places as the currency,
-    /// such as none for yen and two for euros. It has more, up to three, only if these digits are
-    /// not zero.
+    /// The amount as decimal text, such as `9.99`. The text has as many decimal places as the
+    /// currency, such as none for yen and two for euros. It has up to three decimal places if the
+    /// further digits are not zero.
     public var amount: String
     /// The currency code according to ISO 4217.
     public var currency: String

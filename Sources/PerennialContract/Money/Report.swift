@@ -23,7 +23,8 @@ public struct Report: Hashable, Sendable, Codable {
     public var segment: String?
     /// The currency to which amounts are converted. Nil if each currency is shown separately.
     public var currency: String?
-    /// The days of the first and the last exchange rate that was used. Nil if none was used.
+    /// The day of the first exchange rate that was used. ``ratesTo`` has the day of the last rate.
+    /// Nil if no rate was used.
     public var ratesFrom: String?
     public var ratesTo: String?
     /// Currencies without a rate. Their rows are not converted.
@@ -34,8 +35,8 @@ public struct Report: Hashable, Sendable, Codable {
     /// Whether refunds that were reversed are left out, as if they had never been given. Nil in
     /// responses of earlier versions.
     public var isRestated: Bool?
-    /// Whether rows of earlier purchases are still being derived. While they are, the numbers are
-    /// too small.
+    /// Whether rows of earlier purchases are still being derived. If true, the numbers are too
+    /// small.
     public var isFilling: Bool
     public var columns: [Column]
     public var rows: [Row]

@@ -16,7 +16,7 @@ public struct OfferList: Hashable, Sendable, Codable {
         public var productID: String
         /// The kind of the offer: `introductory`, `promotional`, `win_back` or `code`.
         public var kind: String
-        /// The offer's id. Nil for an introductory offer, which has none.
+        /// The offer's id. Nil for an introductory offer, which has no id.
         public var offerID: String?
         public var eligible: Bool
         /// Why the customer is eligible or not, in one word for programs.

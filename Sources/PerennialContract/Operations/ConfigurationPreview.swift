@@ -16,7 +16,7 @@ public struct ConfigurationPreview: Hashable, Sendable, Codable {
     public var differences: [String]
     /// The number of customers that were examined.
     public var customers: Int
-    /// Whether all customers were examined. False if the time was too short: then only the
+    /// Whether all customers were examined. False if the time was too short. In that case only the
     /// customers with the first ids were examined.
     public var complete: Bool
     /// How many customers would lose or gain each entitlement. Entitlements that no customer would

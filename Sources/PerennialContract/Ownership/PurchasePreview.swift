@@ -189,7 +189,7 @@ public struct Transfer: Hashable, Sendable, Codable {
     public var evidence: String?
     public var reason: String?
     public var at: Timestamp?
-    /// When the transfer was undone. Nil if that has not happened.
+    /// When the transfer was undone. Nil if it was not undone.
     public var undoneAt: Timestamp?
 
     public init(

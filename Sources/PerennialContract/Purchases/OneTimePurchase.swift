@@ -2,7 +2,7 @@
 public struct OneTimePurchase: Hashable, Sendable, Codable {
     public var productID: String
     public var purchasedAt: Timestamp
-    /// When the purchase was revoked, for example by a refund. Nil if that has not happened.
+    /// When the purchase was revoked, for example by a refund. Nil if the purchase was not revoked.
     public var revokedAt: Timestamp?
 
     public init(productID: String, purchasedAt: Timestamp, revokedAt: Timestamp?) {

@@ -45,7 +45,8 @@ public struct PurchaseVerdict: Hashable, Sendable, Codable {
         public static let moved = Self(rawValue: "moved")
         /// The purchase belongs to another customer, and is shared with this one.
         public static let shared = Self(rawValue: "shared")
-        /// The purchase belongs to another customer. This customer gets no access from it.
+        /// The purchase belongs to another customer. This customer gets no access from the
+        /// purchase.
         public static let another = Self(rawValue: "another")
         /// The purchase has no owner yet, and this customer does not become its owner.
         public static let refused = Self(rawValue: "refused")

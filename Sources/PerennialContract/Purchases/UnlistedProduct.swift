@@ -1,5 +1,6 @@
 /// A product that was bought but that the server's configuration does not list. The product gives
-/// no access until the configuration lists it. Then earlier purchases of it give access, too.
+/// no access until the configuration lists it. From then on, earlier purchases of the product give
+/// access, too.
 public struct UnlistedProduct: Hashable, Sendable, Codable {
     public var productID: String
     /// The line to add under `products` of the app in the configuration, such as `guide: [pro]`,

@@ -16,7 +16,7 @@ public struct SeatInvitationRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// An invitation to a group. One person can use it to join.
+/// An invitation with which one person can join a group.
 public struct SeatInvitation: Hashable, Sendable, Codable {
     public var invitationID: String
     /// The secret that the invited person sends. Only the response that creates the invitation
@@ -26,9 +26,9 @@ public struct SeatInvitation: Hashable, Sendable, Codable {
     public var customerID: String?
     public var createdAt: Timestamp
     public var expiresAt: Timestamp
-    /// When the invitation was used. Nil if that has not happened.
+    /// When the invitation was used. Nil if it was not used.
     public var usedAt: Timestamp?
-    /// When the invitation was withdrawn. Nil if that has not happened.
+    /// When the invitation was withdrawn. Nil if it was not withdrawn.
     public var withdrawnAt: Timestamp?
 
     public init(

@@ -76,8 +76,8 @@ extension ScriptedBooks {
         renewals[part.originalID]?.signedAt = now
     }
 
-    /// Refunds single seats: first those of the newest payment for the period, then those of
-    /// earlier payments.
+    /// Refunds single seats: first the seats of the newest payment for the period, then the seats
+    /// of earlier payments.
     mutating func refundSeats(_ count: Int, of id: Perennial.ProductID) {
         guard let running = running(id) else { return }
         var wanted = count

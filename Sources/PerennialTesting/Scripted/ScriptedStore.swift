@@ -81,8 +81,8 @@ public final class ScriptedStore: Sendable {
             let value = try body(&state)
             if state.reach == .up { state.heard = state.books.snapshot() }
             clock.set(state.books.now)
-            // Done under the lock, so that no older snapshot follows a newer one. `show` runs no
-            // code of this store.
+            // The snapshot is shown under the lock, so that no older snapshot follows a newer one.
+            // `show` runs no code of this store.
             state.perennial?.show(state.heard)
             return value
         }
@@ -106,7 +106,7 @@ public final class ScriptedStore: Sendable {
     public func fails(_ failure: Perennial.Failure) { change { $0.failures.append(failure) } }
 
     /// Sets the outcome of the next restore. Without a call, the outcome is `nothingNew` if the
-    /// customer has something, `refused` if it belongs to another customer, and otherwise
+    /// customer has purchases, `refused` if the purchases belong to another customer, and otherwise
     /// `nothingFound`.
     ///
     /// - Parameters:

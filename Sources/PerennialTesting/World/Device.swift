@@ -101,7 +101,7 @@ public final class Device: Sendable {
     }
 
     /// The folder with the state of the present installation. Nil until this installation was
-    /// launched and has written something.
+    /// launched and has written a file.
     private var stateFolder: URL? {
         let names = try? FileManager.default.contentsOfDirectory(atPath: installation.path)
         return names?.first { $0 != Self.cachesName }.map(installation.appendingPathComponent)
@@ -135,7 +135,7 @@ public final class Device: Sendable {
         return made
     }
 
-    /// Ends the app's process at once, whatever it is doing.
+    /// Ends the app's process at once, even in the middle of a call.
     public func stop(_ perennial: Perennial) async {
         let life = state.withLock(\.life)
         await perennial.stop()

@@ -9,9 +9,9 @@ internal import Perennial
 ///     try await perennial.purchase("pro.monthly")
 ///     try await world.advance(.seconds(31 * 86_400))
 ///
-/// The world's time stands still until ``advance(_:)``. The world runs `perennial dev`. It uses the
-/// program that `PERENNIAL_PROGRAM` names; otherwise this repository's debug build; otherwise the
-/// program in `PATH`.
+/// The world's time stands still until ``advance(_:)``. The world runs `perennial dev`. The program
+/// is the one that `PERENNIAL_PROGRAM` names; otherwise this repository's debug build; otherwise
+/// the program in `PATH`.
 public actor World {
     /// The address of the simulated App Store.
     public nonisolated let simulator: URL

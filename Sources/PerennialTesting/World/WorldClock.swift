@@ -2,7 +2,7 @@ internal import Perennial
 internal import PerennialContract
 internal import Synchronization
 
-/// The clocks of a simulated device. They stand still until the world's time moves.
+/// The clocks of a simulated device. The clocks stand still until the world's time moves.
 final class WorldClock: DeviceClock {
     private struct State {
         var now = Timestamp(milliseconds: 0)

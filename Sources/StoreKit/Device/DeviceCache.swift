@@ -20,8 +20,8 @@ struct DeviceCache: Sendable {
         try? Data(contentsOf: file(path, query))
     }
 
-    /// Stores an answer. It is no error if the cache cannot be written: a later read without a
-    /// simulator then returns nothing.
+    /// Stores an answer. A cache that cannot be written is no error: a later read without a
+    /// simulator returns nothing.
     func write(_ body: Data, as path: String, _ query: [String: String]) {
         guard body.count <= Self.bytesMax else { return }
         let files = FileManager.default

@@ -5,7 +5,7 @@ struct StoreProblem: Sendable {
     var word: String?
     /// The code of a network error. Nil for other errors.
     var urlError: Int?
-    /// The simulator's refusal. It is thrown if the problem is not an error of StoreKit.
+    /// The simulator's refusal. The refusal is thrown if the problem is not an error of StoreKit.
     var refusal: SimulatorRefusal
 
     private struct Body: Decodable {

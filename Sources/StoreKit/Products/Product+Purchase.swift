@@ -2,7 +2,7 @@ extension Product {
     public enum PurchaseResult: Sendable {
         case success(VerificationResult<Transaction>)
         case userCancelled
-        /// A parent or the customer must act first. Then the transaction arrives in
+        /// A parent or the customer must act first. After that, the transaction arrives in
         /// ``Transaction/updates``.
         case pending
     }

@@ -63,7 +63,8 @@ extension Product.SubscriptionInfo {
         public let deviceVerification: Data
         public let deviceVerificationNonce: UUID
         public let signedDate: Date
-        /// The Advanced Commerce information. Always nil, because the simulator has none.
+        /// The Advanced Commerce information. Always nil, because the simulator has no such
+        /// information.
         public let advancedCommerceInfo: AdvancedCommerceInfo?
         public let appAccountToken: UUID?
         public let appTransactionID: String

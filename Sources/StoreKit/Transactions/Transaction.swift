@@ -38,7 +38,8 @@ public struct Transaction: Identifiable, Sendable {
     /// the value is nil, unless a document from elsewhere contains a bundle.
     public let bundleProductID: String?
     public let signedDate: Date
-    /// The Advanced Commerce information. Always nil, because the simulator has none.
+    /// The Advanced Commerce information. Always nil, because the simulator has no such
+    /// information.
     public let advancedCommerceInfo: AdvancedCommerceInfo?
     public let billingPlanType: SubscriptionInfo.BillingPlanType?
     public let commitmentInfo: CommitmentInfo?

@@ -95,7 +95,7 @@ final class DeviceUpdates: Sendable {
     private var hasListeners: Bool { state.withLock { $0.listeners > 0 } }
 
     /// Returns when the stream is open and its listeners know the present storefront. Throws
-    /// ``StoreKitError`` if that takes too long.
+    /// ``StoreKitError`` if the stream does not open in time.
     func untilOpen() async throws {
         let end = ContinuousClock.now + .seconds(Self.openSecondsMax)
         while !isReady {

@@ -2,8 +2,8 @@
 /// the files, and changes the customer.
 struct Identity: Sendable {
     enum State: Hashable, Sendable {
-        /// The files were not read yet. The present customer is the one whom the app named at the
-        /// launch or, without a name, the last customer of this device.
+        /// The files were not read yet. The present customer is the customer whom the app named at
+        /// the launch or, without a name, the last customer of this device.
         case unread
         /// The customer was changed before the files could be read. The new customer counts instead
         /// of the stored customer.

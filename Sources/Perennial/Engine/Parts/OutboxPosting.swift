@@ -120,8 +120,8 @@ extension OutboxPosting {
 extension OutboxPosting {
     mutating func recordFull() { isFull = true }
 
-    /// Records that something was sent, so that the outbox has room again. Returns whether
-    /// documents were left out before, because the outbox was full.
+    /// Records that an entry was sent, so that the outbox has room again. Returns whether documents
+    /// were left out before, because the outbox was full.
     mutating func makeRoom() -> Bool {
         defer { isFull = false }
         return isFull
@@ -143,7 +143,7 @@ extension OutboxPosting {
         return unwritten
     }
 
-    /// Adds back log-ins that could not be saved. They come before log-ins that were added
+    /// Adds back log-ins that could not be saved. These log-ins come before log-ins that were added
     /// meanwhile.
     mutating func restore(_ logins: [OutboxEntry]) { unwritten = logins + unwritten }
 

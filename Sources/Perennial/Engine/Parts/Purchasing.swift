@@ -20,8 +20,8 @@ struct Purchasing: Sendable {
     }
 
     private(set) var state = State.idle
-    /// The transactions that purchases of this process returned. They are finished even if the
-    /// offerings do not contain their products.
+    /// The transactions that purchases of this process returned. The transactions are finished even
+    /// if the offerings do not contain their products.
     private(set) var ownTransactions: Set<String> = []
 
     mutating func start(_ key: PurchaseKey) -> Start {

@@ -14,8 +14,8 @@ struct StoreReader: Sendable {
     static let secondLookWait: Int64 = 31_000
 
     private(set) var state = State.idle
-    /// When the store is read again, in monotonic milliseconds, because it reported something that
-    /// counts only if it is reported twice. Nil if no second look is planned.
+    /// When the store is read again, in monotonic milliseconds, because it reported a state that
+    /// counts only if the store reports it twice. Nil if no second look is planned.
     private(set) var secondLookAt: Int64?
     /// The announced documents that are not recorded yet.
     private var announced: [StoreDocument] = []
