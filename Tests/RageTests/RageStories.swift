@@ -18,7 +18,8 @@ struct RageStories {
         try await story(program)
     }
 
-    /// The headline while terms run. It lists the server's days of each term, one after the other.
+    /// The headline while terms run. The headline lists the server's days of each term, one after
+    /// the other.
     private func daysLeft(_ program: RageProgram) async throws -> String {
         let days = try await program.terms(of: "rager").compactMap(\.daysRemaining).reduce(0, +)
         return "Subscribed: \(days) days left"

@@ -4,7 +4,8 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// An app with a store, a server and a clock in memory. It records everything that it ever showed.
+/// An app with a store, a server and a clock in memory. The object records everything that the app
+/// ever showed.
 final class AnsweredApp: Sendable {
     let clock: VirtualClock
     let store: ListedStore

@@ -7,7 +7,7 @@ import PerennialContract
     import FoundationNetworking
 #endif
 
-/// A server in memory. It answers after a delay, by a test's clock, or never.
+/// A server in memory that answers after a delay, which a test's clock measures, or never.
 final class LateServer: Sendable {
     /// The data of the server.
     struct Books: Sendable {

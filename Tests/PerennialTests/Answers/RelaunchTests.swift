@@ -94,7 +94,7 @@ import Testing
         let server = server(shop)
         let app = try AnsweredApp(ListedStore(), server)
         try await app.untilAnswered(0)
-        // This subscription was bought with another store account. It ends in a day.
+        // The subscription was bought with another store account, and ends in a day.
         server.change {
             $0.add([Sale("8", "month") { ($0.until, $0.renews) = (1, true) }], to: "ann")
         }

@@ -2,7 +2,7 @@ import Perennial
 import StoreKit
 import Synchronization
 
-/// A device's store that still has outdated documents, until the customer lets it fetch everything
+/// A device's store that has outdated documents until the customer lets it fetch all documents
 /// again.
 final class StaleStore: DeviceStore {
     private let device: SimulatedDevice

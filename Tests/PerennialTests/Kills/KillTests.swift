@@ -4,7 +4,8 @@ import PerennialTesting
 import Testing
 
 /// An app, which is a separate process, is killed by SIGKILL at random moments between the tap on
-/// "buy" and the finish of the transaction. Then it is launched again with the same files.
+/// "buy" and the finish of the transaction. After the kill, the app is launched again with the same
+/// files.
 ///
 /// `PERENNIAL_KILLS` sets the number of kills for each mixture of faults. `PERENNIAL_SEED` repeats
 /// the choices of an earlier run. The moments also depend on how busy the machine is.
@@ -29,7 +30,7 @@ struct KillTests {
     static let kills = environment["PERENNIAL_KILLS"].flatMap { Int($0) } ?? 3
     static let seed =
         environment["PERENNIAL_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999)
-    /// The number of purchases that are not killed. They show how long a purchase takes.
+    /// The number of purchases that are not killed. These purchases show how long a purchase takes.
     private static let calibrations = 3
 
     @Test(arguments: Mixture.allCases)

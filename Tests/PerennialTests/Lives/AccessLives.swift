@@ -9,8 +9,8 @@ import Testing
 /// shows is compared with the App Store's books: a customer who has paid never sees access reported
 /// as closed for certain.
 ///
-/// `PERENNIAL_LIVES` sets the number of lives. `PERENNIAL_SEED` repeats those of an earlier run, as
-/// far as the machine's timing allows.
+/// `PERENNIAL_LIVES` sets the number of lives. `PERENNIAL_SEED` repeats the lives of an earlier
+/// run, as far as the machine's timing allows.
 @Suite(
     .serialized, .timeLimit(.minutes(60)),
     .enabled(if: World.isAvailable, "skipped: no program"))

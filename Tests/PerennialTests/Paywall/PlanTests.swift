@@ -3,7 +3,8 @@ import Testing
 
 @testable import Perennial
 
-/// A year that is paid at once, or by the month with a commitment to pay all of it.
+/// A subscription for a year, paid at once, or by the month with a commitment to pay the whole
+/// year.
 @Suite struct PlanTests {
     private static let atOnce = Perennial.Plan(
         kind: .upFront, billingPrice: 99.99, displayPrice: "99,99 €",

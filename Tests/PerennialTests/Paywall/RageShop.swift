@@ -3,7 +3,7 @@ import Foundation
 @testable import Perennial
 
 /// An app for comics with every kind of product: faces to use up, comics to keep, terms, and plans.
-/// Terms and plans open everything.
+/// Terms and plans give access to everything.
 enum RageShop {
     static let faces = product("faces", .consumable, "Random faces", price: "0.99")
     static let drummer = product("drummer", .nonConsumable, "Drummer", gives: ["drummer"])
@@ -77,7 +77,7 @@ enum RageShop {
             terms: [.init(product: "3months", from: now.addingTimeInterval(-86_400), until: end)])
     }
 
-    /// A customer with the monthly plan, which opens everything.
+    /// A customer with the monthly plan, which gives access to everything.
     static func plan(
         _ change: (inout Perennial.Subscription) -> Void = { _ in }
     ) -> Perennial.Snapshot {

@@ -5,7 +5,7 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// Files of the previous version: `Tables/EarlierState`. They were written manually, in that
+/// Files of the previous version: `Tables/EarlierState`. The files were written manually, in that
 /// version's layout.
 @Suite struct EarlierStateTests {
     private let folder: TemporaryFolder

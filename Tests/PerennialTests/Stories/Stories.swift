@@ -6,8 +6,8 @@ import Testing
 
 /// The part of each story that is played.
 enum StoryScale {
-    /// Whether every story is played completely, by `PERENNIAL_STORIES=whole`. That takes longer
-    /// than a test's time limit.
+    /// Whether every story is played completely, by `PERENNIAL_STORIES=whole`. A complete run takes
+    /// longer than a test's time limit.
     static let isWhole =
         ProcessInfo.processInfo.environment["PERENNIAL_STORIES"] == "whole"
 }
@@ -84,7 +84,7 @@ extension Duration {
     static func days(_ days: Int) -> Self { .seconds(days * Stories.day) }
 }
 
-/// The lines that the SDK has logged. They include every opening and closing of a right.
+/// The lines that the SDK has logged. The lines include every opening and closing of a right.
 final class Journal: Sendable {
     private let entries = Mutex<[String]>([])
 

@@ -87,7 +87,8 @@ extension SimulatedDevice {
     }
 }
 
-/// All tests that move the simulator's clock. They run one after the other, each in its own world.
+/// All tests that move the simulator's clock. The tests run one after the other, each in its own
+/// world.
 @Suite(
     .serialized, .timeLimit(.minutes(2)),
     .enabled(if: SimulatorProgram.isThere, "skipped: no program"))

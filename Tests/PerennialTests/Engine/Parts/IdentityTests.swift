@@ -7,7 +7,7 @@ import Testing
     enum Event: CaseIterable, Sendable {
         case known, change, beginLeaving, finishLeaving
 
-        /// Returns what the transition returns; true for a transition that returns nothing.
+        /// Returns the result of the transition, or true if the transition has no result.
         func happen(to identity: inout Identity) -> Bool {
             switch self {
             case .known: identity.recordKnown()
