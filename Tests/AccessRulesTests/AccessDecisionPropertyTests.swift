@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `access does not open when only time passes`() {
+    @Test func `access never opens only because time passes`() {
         forEvidence("time", times: 2000) { dice, evidence in
             let later = dice.time(1...2000)
             if decide(evidence, at: later).isActive { #expect(decide(evidence).isActive) }
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `access is held open at most for the maximum time of a hold`() {
+    @Test func `after an end, access is held open at most for the maximum time of a hold`() {
         forEvidence("hold") { _, evidence in
             let decision = decide(evidence)
             guard decision.rule == 6, let until = decision.until else { return }
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `access is held open no longer than one hold after the last known end`() {
+    @Test func `access ends at most one hold after the last known end`() {
         forEvidence("last hold") { _, evidence in
             var evidence = evidence
             evidence.store.transactions = evidence.store.transactions.filter {

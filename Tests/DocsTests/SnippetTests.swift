@@ -96,7 +96,7 @@ import Testing
         #expect(output.status != 0)
     }
 
-    @Test func `manifests and code in other languages are not examples`() {
+    @Test func `manifests and code in other languages do not count as examples`() {
         let page = """
             ```swift
             import PackageDescription

@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `a nested container ends when its parent is used again`() throws {
+    @Test func `a nested JSON container ends when its parent container is used again`() throws {
         #expect(
             try text([Nested()]) == #"[{"list":[1,{"last":null},"two"],"object":{"last":true},"#
                 + #""last":3}]"#)

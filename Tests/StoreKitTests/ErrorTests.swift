@@ -124,7 +124,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `an unknown device is refused with a remedy`() async throws {
+        @Test func `a request for an unknown device is refused with a remedy`() async throws {
             let world = try await World()
             let nobody = SimulatedDevice(simulator: world.url, id: "nobody-1")
             await nobody.use {

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7, 1000])
-    func `a body does not depend on how its bytes are split`(size: Int) {
+    func `the parsed body of an answer does not depend on how its bytes are split`(size: Int) {
         let chunks = "5\r\nhello\r\nc;x=1\r\n, cruel\nworl\r\n1\r\nd\r\n0\r\n\r\n"
         #expect(bodyText(of: Self.head + chunks, by: size) == "hello, cruel\nworld")
         #expect(bodyText(of: "HTTP/1.1 200 OK\r\n\r\na\r\nb", by: size) == "a\r\nb")

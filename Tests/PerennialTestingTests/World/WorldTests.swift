@@ -78,7 +78,7 @@ struct WorldTests {
         #expect(try await buying.value.outcome == .bought)
     }
 
-    @Test(.world) func `a slow store returns every result later`()
+    @Test(.world) func `if the store answers slowly, a purchase succeeds later`()
         async throws
     {
         let phone = try await World.current.device(of: "anna")

@@ -93,7 +93,7 @@ import Testing
         #expect(assigned.bundle == "all")
     }
 
-    @Test func `the end of a seat's assignment is not a refund`() throws {
+    @Test func `the end of a seat's assignment does not count as a refund`() throws {
         func isRefund(_ ownership: String) throws -> Bool {
             try !payload(#", "inAppOwnershipType": "\#(ownership)""#)
                 .makeTransaction(isHeld: false, firstSeenFor: nil).isRevokedByFamily

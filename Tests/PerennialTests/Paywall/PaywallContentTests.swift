@@ -80,7 +80,7 @@ import Testing
             "included included included renew renew included included")
     }
 
-    @Test func `a purchased comic has a separate checkmark while a term runs`() throws {
+    @Test func `while a term runs, a purchased comic is shown as owned, not as included`() throws {
         var snapshot = RageShop.term(until: .distantFuture)
         snapshot.owned = [.init(product: "drummer", purchased: RageShop.now)]
         #expect(try row("drummer", snapshot).action == .owned)
@@ -103,7 +103,7 @@ import Testing
         #expect(RageShop.paywallContent(snapshot).headline.kind == .unlocked)
     }
 
-    @Test func `a row with a checkmark has no title, and a row with a button has one`() {
+    @Test func `a paywall row with a button has a title, and a row with a checkmark has none`() {
         for snapshot in [RageShop.snapshot(), RageShop.plan(), RageShop.snapshot(isKnown: false)] {
             for row in RageShop.paywallContent(snapshot).rows {
                 let isCheckmark = [.owned, .included].contains(row.action)

@@ -35,7 +35,7 @@ import Testing
         #expect(text("19.99", "USD", .init(1, .year), per: .week, in: "en_US") == "$0.38")
     }
 
-    @Test func `twelve times the monthly price is never above the yearly price`() {
+    @Test func `twelve times the price per month is never above the yearly price`() {
         for cents in 1...3_000 {
             let yearly = product("\(Decimal(cents) / 100)", "EUR", .init(1, .year))
             let monthly = yearly.price(per: .month, digits: 2) ?? -1

@@ -110,7 +110,7 @@ import Testing
         #expect(try shown([try part("1", 5)], try renewal("")).seats?.atRenewal == nil)
     }
 
-    @Test func `the end of a seat's assignment is not a refund`() throws {
+    @Test func `the end of a seat's assignment does not count as a refund`() throws {
         let taken = try part("1", 5, refunded: Self.noon + 1, ownership: "ASSIGNED")
         let shown = try shown([taken])
         #expect(shown.state == .revoked && shown.ownership == .assigned)

@@ -173,7 +173,7 @@ import Testing
 
     // MARK: - A member
 
-    @Test func `a member joins, goes offline, and leaves the group`() async throws {
+    @Test func `a member joins, has access offline, and leaves the group`() async throws {
         let first = try app("ben")
         #expect(!first["pro"].isActive)
         let joined = try await first.claimSeat("secret")

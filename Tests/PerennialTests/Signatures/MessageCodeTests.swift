@@ -14,7 +14,7 @@ struct MessageCodeTests {
         #expect(!code.isCode([], of: [1]))
     }
 
-    @Test func `a key of another length is refused`() {
+    @Test func `a key for message codes is refused if it does not have 32 bytes`() {
         #expect(MessageCode(key: []) == nil)
         #expect(MessageCode(key: [UInt8](repeating: 0, count: 31)) == nil)
     }

@@ -14,7 +14,7 @@ struct SignedJSONTests {
                 .object(["a": .array([.integer(1), .object(["b": .null])])])
             ),
         ] as [(String, SignedJSON)])
-    func `a valid JSON value is read`(text: String, value: SignedJSON) {
+    func `a valid JSON value in a signed text is read`(text: String, value: SignedJSON) {
         #expect(SignedJSON(Array(text.utf8)) == value)
     }
 
@@ -23,11 +23,11 @@ struct SignedJSONTests {
         "1e3", "9223372036854775808", "nul", "truex", "\"a", "\"\\x\"", "\"\\ud83d\"", "\"\\u12\"",
         "\"\n\"", "1 1", "\u{feff}1", String(repeating: "[", count: 20_000),
     ])
-    func `a text that is not valid JSON is refused`(text: String) {
+    func `a signed text that is not valid JSON is refused`(text: String) {
         #expect(SignedJSON(Array(text.utf8)) == nil)
     }
 
-    @Test func `bytes that are not UTF-8 are refused`() {
+    @Test func `signed JSON that is not UTF-8 is refused`() {
         #expect(SignedJSON([0x22, 0xC3, 0x22]) == nil)
         #expect(SignedJSON([0x22, 0xFF, 0x22]) == nil)
     }

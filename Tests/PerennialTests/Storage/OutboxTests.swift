@@ -257,7 +257,7 @@ struct OutboxTests {
         #expect(throws: FileFailure.self) { try Outbox(folder: folder.device) }
     }
 
-    @Test func `the amounts of waiting debits are added up`() async throws {
+    @Test func `the waiting debits from a wallet are added up by customer`() async throws {
         let outbox = try Outbox(folder: folder.device)
         _ = try await outbox.add([debit("1", amount: 2), debit("2", amount: 3), debit("1")])
         #expect(await outbox.waitingDebits(from: "seeds", of: "anna") == 5)

@@ -32,7 +32,7 @@ extension Stories {
             }
         }
 
-        @Test func `a promoted purchase is still there after the app has ended`() async throws {
+        @Test func `a promoted purchase is delivered after a new launch, too`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let first = phone.perennial()

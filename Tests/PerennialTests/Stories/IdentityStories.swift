@@ -4,7 +4,7 @@ import Testing
 
 extension Stories {
     @Suite struct Identity {
-        @Test func `40: a log-in keeps earlier purchases open, without a gap`() async throws {
+        @Test func `40: during a log-in, earlier purchases stay open without a gap`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -74,7 +74,7 @@ extension Stories {
             return wasKilled
         }
 
-        @Test func `15: releasing the last instance ends its engine and frees the folder`()
+        @Test func `15: when the last instance is released, the engine ends and frees the folder`()
             async throws
         {
             try await Stories.play { world in

@@ -139,7 +139,7 @@ extension Stories {
             }
         }
 
-        @Test func `after a refused customer id, the customer is anonymous and new`() async throws {
+        @Test func `after a refused customer id, there is a new anonymous customer`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -288,7 +288,7 @@ extension Stories {
             }
         }
 
-        @Test func `if an approval arrives while the app runs, the wait ends`() async throws {
+        @Test func `an approval that arrives while the app runs ends the wait`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna", ["ask_to_buy": true])
                 let perennial = phone.perennial()

@@ -7,7 +7,7 @@ import Testing
 extension Stories {
     /// Unexpected results of StoreKit.
     @Suite struct Store {
-        @Test func `21: if a parent declines a purchase, it does not wait forever`() async throws {
+        @Test func `21: a purchase that a parent declines stops waiting`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna", ["ask_to_buy": true])
                 let perennial = phone.perennial()
@@ -163,7 +163,7 @@ extension Stories {
         }
 
         @Test
-        func `56: sandbox purchases work, are shown as such, and are separate from production`()
+        func `56: a sandbox purchase gives access in the sandbox, and none in production`()
             async throws
         {
             try await Stories.play { world in

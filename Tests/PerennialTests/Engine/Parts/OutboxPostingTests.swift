@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: runs)
-    func `only one run posts the outbox at a time, and it continues if a caller waits`(
+    func `only one run posts the outbox at a time, and a waiting caller joins this run`(
         before: OutboxPosting.State, isAwaited: Bool, begins: Bool, after: OutboxPosting.State
     ) {
         var posting = posting(in: before)
@@ -112,7 +112,7 @@ import Testing
             OutboxPosting().batch(of: [Self.document("b"), apart]) == [Self.document("b")])
     }
 
-    @Test func `the document of a running purchase is left for that purchase to post`() {
+    @Test func `the outbox does not post the document of a running purchase`() {
         var posting = OutboxPosting()
         var later = Self.document("b")
         later.nextTry = Self.now

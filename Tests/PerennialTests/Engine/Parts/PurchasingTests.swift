@@ -101,7 +101,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `the returned transaction is compared with the requested product`(row: Row) throws {
+    func `the outcome of a purchase depends on the returned transaction`(row: Row) throws {
         var members: [String: Any] = [
             "transactionId": row.id, "originalTransactionId": "1", "productId": row.product,
             "type": row.type, "purchaseDate": 1, "signedDate": 1,

@@ -85,7 +85,7 @@ import Testing
         #expect(reader.secondLookAt == 71_000)
     }
 
-    @Test func `a renewal info is posted once`() {
+    @Test func `each renewal info is posted once`() {
         var reader = StoreReader()
         #expect(reader.post("a") && reader.post("b"))
         #expect(reader.post("a") == false)
