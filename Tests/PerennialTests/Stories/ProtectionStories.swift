@@ -129,7 +129,7 @@ extension Stories {
             }
         }
 
-        @Test func `after the server has refused the app key, the app waits before the next request`()
+        @Test func `if the server has refused the app key, the app waits before the next request`()
             async throws
         {
             try await Stories.play { world in
