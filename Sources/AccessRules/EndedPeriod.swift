@@ -13,7 +13,7 @@ struct EndedPeriod {
     var hold: HoldTime
 
     /// How long before the end of a period the App Store begins to charge for the next period, in
-    /// milliseconds. A status that was signed before that is about an earlier end.
+    /// milliseconds. A status that was signed earlier is about the end of an earlier period.
     static let collectedAheadMax: Int64 = 86_400_000
 
     /// The content of a finding, without the purchase that the finding is about.

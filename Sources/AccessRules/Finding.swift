@@ -57,6 +57,6 @@ extension StoreStatus {
         return max(signedAt, firstLapse.seenAt)
     }
 
-    /// Whether the status proves something. A lapse that was seen only once proves nothing.
+    /// Whether the status counts as proof. A lapse that was seen only once does not.
     var isReliable: Bool { state != .expired || isConfirmed }
 }

@@ -8,8 +8,8 @@ package import PerennialContract
 package struct ReckonedClock: Hashable, Sendable {
     /// The latest signed time. Nil until a signed time arrives.
     package private(set) var anchor: Anchor?
-    /// Whether the anchor is proven. Until it is, the later of the reckoned time and the device's
-    /// clock counts, because a forged anchor must not give access.
+    /// Whether the anchor is proven. Until the anchor is proven, the later of the reckoned time and
+    /// the device's clock counts, because a forged anchor must not give access.
     package private(set) var isProven: Bool
 
     package init(anchor: Anchor? = nil, isProven: Bool = true) {

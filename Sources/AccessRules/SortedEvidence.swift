@@ -58,8 +58,9 @@ extension Evidence {
         return keptVerdicts.merging(named) { $1 }.merging(server.verdicts) { $1 }
     }
 
-    /// Whether a purchase counts for the customer. Without a verdict, it counts for the customer
-    /// for whom this device first saw it. If that customer was anonymous, it counts for everybody.
+    /// Whether a purchase counts for the customer. Without a verdict, the purchase counts for the
+    /// customer for whom this device first saw it. If that customer was anonymous, the purchase
+    /// counts for everybody.
     fileprivate func isTheirs(_ documents: [StoreTransaction], by verdict: Verdict?) -> Bool {
         switch verdict {
         case .theirs, .anonymous: true

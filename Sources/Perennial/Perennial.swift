@@ -22,7 +22,8 @@ public final class Perennial: Sendable {
 
     /// Begins to listen to the store. Before the initializer returns, it reads one small file, and
     /// uses neither the network nor the Keychain. A second instance for the same server and key
-    /// shares the engine of the first. Then `customer` is ignored, so call ``identify(_:)``.
+    /// shares the engine of the first. The `customer` of the second instance is ignored, so call
+    /// ``identify(_:)``.
     public convenience init(server: URL, key: String, customer: String? = nil) {
         var configuration = Configuration(server: server, key: key)
         configuration.customer = customer

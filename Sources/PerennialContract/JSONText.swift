@@ -1,8 +1,9 @@
 /// JSON text that is written value by value, for answers that are sent thousands of times a second.
 ///
 /// A class, because the containers of an encoder share it. Only these containers refer to the
-/// object, and none of its methods calls them back while it changes. So exclusive access need not
-/// be checked at run time: the check would take about as long as the rest of the encoding.
+/// object, and none of the object's methods calls a container while the object changes. So
+/// exclusive access need not be checked at run time: the check would take about as long as the rest
+/// of the encoding.
 final class JSONText {
     /// The initial size in bytes, which is enough for a customer with two purchases. The memory
     /// grows if the text is longer.
@@ -28,8 +29,8 @@ final class JSONText {
     /// The bytes that have been written.
     var bytes: [UInt8] { Array(UnsafeRawBufferPointer(start: start, count: count)) }
 
-    /// Opens an object or an array at a depth. If the value at that depth has already opened one,
-    /// only closes the brackets within it.
+    /// Opens an object or an array at a depth. If the value at that depth has already opened an
+    /// object or an array, only closes the brackets within it.
     func open(_ bracket: Bracket, below depth: Int) {
         if brackets.count > depth { return close(to: depth + 1) }
         writeByte(bracket == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
@@ -53,7 +54,7 @@ final class JSONText {
         isFirst = false
     }
 
-    /// Writes a key of the object at a depth. The caller then writes its value.
+    /// Writes a key of the object at a depth. The caller then writes the value of the key.
     func key(_ key: String, at depth: Int) {
         element(at: depth)
         string(key)

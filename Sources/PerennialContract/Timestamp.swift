@@ -1,6 +1,6 @@
 /// A point in time, as RFC 3339 text in UTC with milliseconds: `2026-11-21T08:30:00.000Z`.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Milliseconds since 1970-01-01 UTC. Negative before that.
+    /// Milliseconds since 1970-01-01 UTC. Earlier times are negative.
     public var milliseconds: Int64
 
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }

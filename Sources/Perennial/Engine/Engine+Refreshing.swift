@@ -43,8 +43,8 @@ extension Engine {
         limit.cancel()
     }
 
-    /// Works as ``refresh(within:)``, but throws an error if the server could not be asked. For a
-    /// caller that waits for the result.
+    /// Works as ``refresh(within:)``, for a caller that waits for the result: throws an error if
+    /// the server could not be asked.
     func refreshNow() async throws(Perennial.Failure) {
         await open()
         await outbox?.hurry()

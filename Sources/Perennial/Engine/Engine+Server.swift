@@ -6,8 +6,8 @@ internal import PerennialContract
 
 extension Engine {
     /// The largest number of milliseconds by which an unsigned time may be later than the signed
-    /// time and still count. The two may differ, because a token may have been signed a little
-    /// before the answer that contains it.
+    /// time and still count. The two times may differ, because a token may have been signed a
+    /// little before the answer that contains it.
     static let unsignedMax: Int64 = 60_000
     /// The smallest error of the clock that is logged, in seconds.
     static let clockErrorMin: Int64 = 60

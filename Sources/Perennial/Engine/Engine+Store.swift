@@ -70,7 +70,8 @@ extension Engine {
 
     /// Saves in the outbox the transactions of subscriptions whose renewal has changed since the
     /// server's last answer: renewal was switched on or off, or another number of seats was
-    /// planned. Their renewal infos are posted with them. Each renewal info is saved once.
+    /// planned. The renewal infos are posted with the transactions. Each renewal info is saved
+    /// once.
     private func collectChanged(_ renewals: [StoreRenewal]) async {
         var entries: [OutboxEntry] = []
         for renewal in renewals where renewal.renewalInfo.isVerified {

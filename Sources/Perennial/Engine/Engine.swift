@@ -231,7 +231,8 @@ extension Engine {
     }
 
     private func tick() async {
-        // A subscription whose period has ended may have renewed by now. The server knows it.
+        // A subscription whose period has ended may have renewed by now. The server knows whether
+        // the subscription has renewed.
         if let changesAt = publisher.changesAt, changesAt <= now { session.require(.customer) }
         let monotonic = clock.monotonic()
         if reader.beginSecondLook(at: monotonic) { await readStore() }

@@ -19,8 +19,8 @@ extension Perennial.Configuration {
 }
 
 extension EngineState {
-    /// Creates the state right after `init`, from one file and the token in it, whose signature is
-    /// verified.
+    /// Creates the state at a launch, from one file and from the token in this file. The token's
+    /// signature is verified.
     init(
         launching configuration: Perennial.Configuration, _ stored: StoredState?,
         clock: any DeviceClock

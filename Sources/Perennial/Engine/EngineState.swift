@@ -28,7 +28,7 @@ struct EngineState: Sendable {
     var hasUnreadEvidence = false
     /// Whether a receipt or a log-in of the present customer waits for the server.
     var isAnythingUnsent = false
-    /// The moment that the latest token describes. The token's signature proves it.
+    /// The time that the latest token describes. The token's signature proves this time.
     var lastToken: Timestamp?
     /// The subscription groups that transactions name, by original transaction id.
     var groups: [String: String] = [:]

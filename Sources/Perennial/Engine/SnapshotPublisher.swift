@@ -10,7 +10,7 @@ internal import PerennialContract
 /// The current snapshot, readable on any thread, and its followers.
 ///
 /// If the passing of time has changed a decision since the snapshot was published, a read decides
-/// again. So a read is also right after the app was suspended, when no timer has run.
+/// again. So a read is correct even if the app was suspended and no timer has run.
 final class SnapshotPublisher: Sendable {
     private struct Shown: Sendable {
         var engine: EngineState
@@ -26,8 +26,8 @@ final class SnapshotPublisher: Sendable {
 
     private let shown: Locked<Shown>
     private let clock: any DeviceClock
-    /// The `ObservationRegistrar`. Typed as `any Sendable`, because that type exists only since iOS
-    /// 17.
+    /// The `ObservationRegistrar`. The property has the type `any Sendable`, because
+    /// `ObservationRegistrar` exists only since iOS 17.
     private let registrar: any Sendable
     #if canImport(Combine)
         // Unsafe, because Combine does not declare its publishers sendable. A publisher locks

@@ -99,10 +99,10 @@ extension Perennial {
             public var trial: String?
             /// The text that App Review requires beside the button of a renewing plan.
             public var disclosure: String?
-            /// The ways to pay for the product. Each has a button, and these buttons replace the
-            /// row's button. Empty unless the product can be bought now in several ways, or only
-            /// with a commitment to several payments. The row's own price and texts are those of
-            /// the plan that pays the whole period at once.
+            /// The ways to pay for the product. Each way has a button, and these buttons replace
+            /// the row's button. Empty unless the product can be bought now in several ways, or
+            /// only with a commitment to several payments. The row's own price and texts are those
+            /// of the plan that pays the whole period at once.
             public var plans: [PlanRow]
 
             public init(

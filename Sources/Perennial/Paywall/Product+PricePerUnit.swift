@@ -40,8 +40,7 @@ extension Perennial.Product {
         return cut
     }
 
-    /// The number of twelfths of a day in a day, because all units are measured in twelfths of a
-    /// day.
+    /// The length of a day in twelfths of a day, the unit in which all lengths are measured.
     private static let lengthOfDay = 12
     private static let lengths: [Perennial.Period.Unit: Int] = [
         .day: lengthOfDay, .week: 7 * lengthOfDay, .month: 365, .year: 365 * lengthOfDay,

@@ -1,4 +1,4 @@
-/// The texts of the screen on which a purchaser manages a group. Pure.
+/// The texts of the screen on which a purchaser manages a group. The type is pure.
 package struct SeatScreen: Hashable, Sendable {
     /// The number of seats as text, such as "7 seats, 2 free".
     package var seats: String

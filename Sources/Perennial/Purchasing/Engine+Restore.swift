@@ -30,8 +30,8 @@ extension Engine {
         return try await restore(documents, for: id, shown: preview)
     }
 
-    /// All purchases of the store account. The store asks for the account's password, and signs
-    /// them again. If the customer cancels, the documents that this device has.
+    /// All purchases of the store account. The store asks for the account's password, and signs the
+    /// purchases again. If the customer cancels, the result is the documents that this device has.
     private func fetchedDocuments() async throws(Perennial.Failure) -> [StoreDocument] {
         do { try await store.sync() } catch {
             guard error == .cancelled else { throw Perennial.Failure(error) }
@@ -156,7 +156,7 @@ extension PurchasePreview.Shown {
 
 extension Perennial.RestorePreview.ShownPurchase {
     /// Creates the purchase of a preview. A move from an anonymous customer is shown as a link,
-    /// because it takes nothing from another person.
+    /// because such a move takes no purchase from another person.
     fileprivate init(_ shown: PurchasePreview.Shown) {
         let takesFromAPerson = shown.ownerKind != .anonymous
         let effect = Perennial.RestorePreview.Effect(rawValue: shown.outcome)

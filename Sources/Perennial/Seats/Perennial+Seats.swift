@@ -7,7 +7,7 @@ extension Perennial {
     /// and the invitations that can be used. Sends a request to the server.
     ///
     /// - Parameter subscription: one of ``Snapshot/groups``.
-    /// - Throws: `Failure`: `purchase_unknown` if the customer is not its purchaser;
+    /// - Throws: `Failure`: `purchase_unknown` if the customer is not the purchaser;
     ///   `purchase_has_no_seats`; or if the server cannot be asked.
     public func seats(of subscription: Subscription.ID) async throws(Failure) -> SeatGroup {
         switch part {

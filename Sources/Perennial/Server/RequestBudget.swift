@@ -1,9 +1,9 @@
 /// Limits the requests that no caller waits for, so that a fault of a server, of a proxy or of the
 /// SDK never makes an app send requests without a pause.
 ///
-/// Requests that a caller waits for, such as those of a purchase, count but are never delayed.
-/// Other requests check the budget when they are sent, not earlier, because several loops may wait
-/// for the same moment.
+/// Requests that a caller waits for, such as those of a purchase, use up the budget but are never
+/// delayed. Other requests check the budget when they are sent, not earlier, because several loops
+/// may wait for the same moment.
 struct RequestBudget: Sendable {
     /// The maximum number of requests in any minute. A launch needs four requests. An app that
     /// waits for changes needs two or three requests a minute.
@@ -33,8 +33,8 @@ struct RequestBudget: Sendable {
         if sent.count > Self.perMinute { sent.removeFirst() }
     }
 
-    /// The milliseconds until another request that no caller waits for may be sent. Zero if it may
-    /// be sent now.
+    /// The milliseconds until another request that no caller waits for may be sent. Zero if such a
+    /// request may be sent now.
     func wait(at now: Moment) -> Int64 {
         let decisive = sent.count - (Self.perMinute - Self.keptFree)
         guard decisive >= 0 else { return 0 }

@@ -110,8 +110,8 @@ actor Outbox {
     /// Saves entries. When the call returns, the entries survive the end of the process.
     ///
     /// Idempotent by ``OutboxEntry/id``. If a document already waits and is added again because the
-    /// customer has bought or has asked for a restore, the document gets that intent and is due at
-    /// once.
+    /// customer has bought or has asked for a restore, the document gets the new intent and is due
+    /// at once.
     /// - Returns: the result for each entry, in the same order.
     func add(_ entries: [OutboxEntry]) throws(FileFailure) -> [Addition] {
         guard isWriter else { throw .notWriter }
@@ -241,7 +241,8 @@ extension Outbox {
         return fileBytes > bytesMax || fileBytes > compactionFactor * liveBytes
     }
 
-    /// Replaces the file by one with only these entries. Returns the size of the new file in bytes.
+    /// Replaces the file by a file with only these entries. Returns the size of the new file in
+    /// bytes.
     private static func rewrite(
         _ path: String, with entries: [Waiting]
     ) throws(FileFailure) -> Int {

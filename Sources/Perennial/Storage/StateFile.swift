@@ -112,7 +112,7 @@ struct StateFile: Sendable {
     /// Writes both files, each in one step. The folder must exist.
     ///
     /// - Parameter code: the code that proves at the next launch that this device wrote the files.
-    ///   If it is nil, only content that the server has signed counts then.
+    ///   If the code is nil, only content that the server has signed counts at the next launch.
     func write(_ state: DeviceState, code: MessageCode?) throws(FileFailure) {
         var moved: Set<DeviceState.Part> = []
         for part in [nil] + DeviceState.Part.allCases.map(Optional.some) {

@@ -79,8 +79,8 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
         }
     }
 
-    /// The seats that the purchaser has bought. Nil for a member's transaction: it repeats the
-    /// purchaser's numbers, which say nothing about the member.
+    /// The seats that the purchaser has bought. Nil for a member's transaction, because such a
+    /// transaction repeats the purchaser's numbers, which say nothing about the member.
     private var seats: StoreTransaction.Seats? {
         guard let multiSeatInfo, [nil, "PURCHASED"].contains(inAppOwnershipType) else { return nil }
         return .init(bought: quantity ?? 1, revoked: multiSeatInfo.revokedSeatQuantity ?? 0)

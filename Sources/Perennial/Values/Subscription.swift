@@ -159,7 +159,7 @@ extension Perennial {
             /// server can be reached.
             public static let server = Self(rawValue: "server")
             /// The purchase was made before a person signed in who already has other purchases.
-            /// `restore` adds the purchase to them.
+            /// `restore` adds the purchase to this person.
             public static let restore = Self(rawValue: "restore")
         }
     }

@@ -11,7 +11,7 @@ public struct Content: Hashable, Sendable, Codable {
     public var title: String
     public var publishedAt: Timestamp
     public var readable: Bool
-    /// Why the customer may or may not read it, in one sentence.
+    /// Why the customer may or may not read the content, in one sentence.
     public var reason: String
     /// Products that each give access to this content.
     public var productIDs: [String]

@@ -2,8 +2,8 @@
 /// signature first.
 public struct NotificationList: Hashable, Sendable, Codable {
     public var items: [Line]
-    /// The cursor of the page with older notifications. Nil on the last page. Every page but the
-    /// last may have fewer items than were requested.
+    /// The cursor of the page with older notifications. Nil on the last page. A page may have fewer
+    /// items than were requested, even if it is not the last page.
     public var nextCursor: String?
 
     /// One notification.
@@ -92,8 +92,7 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     public var medianDelayMilliseconds: Int?
     /// The time in milliseconds within which 99 of 100 notifications arrived after their signature.
     public var slowDelayMilliseconds: Int?
-    /// The counts for each hour, by time of signature, oldest first. The last hour is the present
-    /// one.
+    /// The counts for each hour, by time of signature, oldest first. The last hour is not over yet.
     public var hours: [Hour]
     /// The number of notifications that arrived more than once since this server started.
     public var repeated: Int

@@ -99,7 +99,7 @@ public struct WebhookAttempt: Hashable, Sendable, Codable {
     public var status: Int?
     /// Why no answer arrived. Nil if an answer arrived.
     public var trouble: String?
-    /// The first 4 KiB of the answer. Any secret of the webhook in them is left out.
+    /// The first 4 KiB of the answer, without the secrets of the webhook.
     public var answer: String?
 
     public init(

@@ -13,7 +13,8 @@ public struct Money: Hashable, Sendable, Codable {
         self.currency = currency
     }
 
-    /// Creates an amount from thousandths of the currency's unit, in which the App Store counts.
+    /// Creates an amount from thousandths of the currency's unit. The App Store counts in
+    /// thousandths.
     public init(milliunits: Int64, currency: String) {
         let (units, fraction) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
         var decimals = Array(String(fraction + 1000).dropFirst())

@@ -31,7 +31,7 @@ public struct Subscription: Hashable, Sendable, Codable {
     /// The number of people for whom the customer pays. Absent unless the customer bought seats.
     public var seats: Seats?
 
-    /// A period of time. Its end does not belong to it.
+    /// A period of time. The end is not part of the period.
     public struct Period: Hashable, Sendable, Codable {
         public var from: Timestamp
         public var until: Timestamp?

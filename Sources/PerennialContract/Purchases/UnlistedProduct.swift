@@ -3,8 +3,8 @@
 /// access, too.
 public struct UnlistedProduct: Hashable, Sendable, Codable {
     public var productID: String
-    /// The line to add under `products` of the app in the configuration, such as `guide: [pro]`,
-    /// where an entitlement of the app is an example.
+    /// The line to add under `products` of the app in the configuration, such as `guide: [pro]`.
+    /// The entitlement in the line is an example from the app.
     public var line: String
     /// How to list the product, in one sentence that contains ``line``.
     public var remedy: String

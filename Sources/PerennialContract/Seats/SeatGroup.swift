@@ -75,8 +75,8 @@ public struct AppleSeats: Hashable, Sendable, Codable {
     public var seats: Int
     /// The number of further claims that Apple accepts.
     public var available: Int
-    /// The number of claims that Apple counts but this server does not know. The server keeps as
-    /// many seats free.
+    /// The number of claims that Apple counts but this server does not know. The server keeps one
+    /// seat free for each of these claims.
     public var foreign: Int
     public var askedAt: Timestamp
 

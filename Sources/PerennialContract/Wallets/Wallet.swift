@@ -56,7 +56,7 @@ public struct Debit: Hashable, Sendable, Codable {
 public struct CreditRequest: Hashable, Sendable, Codable {
     /// The amount to add. More than 0.
     public var amount: Int64
-    /// The reason, as the statement shows it. Not empty.
+    /// The reason, as the statement shows it. The text must not be empty.
     public var reason: String
 
     public init(amount: Int64, reason: String) {

@@ -177,8 +177,8 @@ struct ScriptedBooks: Sendable {
         return self.product(product)?.plans.first { $0.kind == kind }
     }
 
-    /// The offer that the options request. If they request no offer, the introductory offer, unless
-    /// the customer has had a product of the group.
+    /// The offer that the options request. If they request no offer, the introductory offer
+    /// applies, unless the customer has had a product of the group.
     private func offer(
         of product: Perennial.Product, _ options: Perennial.PurchaseOptions
     ) -> Perennial.Offer? {
@@ -340,7 +340,7 @@ struct ScriptedBooks: Sendable {
 extension StoreTransaction {
     var product: Perennial.ProductID { .init(rawValue: productID) }
 
-    /// The commitment of this month, if it has a further month. Nil otherwise.
+    /// The commitment of this month, if a further month must be paid. Otherwise nil.
     var promisedMonth: Commitment? {
         details.commitment.flatMap { $0.month < $0.months ? $0 : nil }
     }

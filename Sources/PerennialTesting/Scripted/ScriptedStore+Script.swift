@@ -16,7 +16,7 @@ struct ScriptedRestoration: Sendable {
 
 extension ScriptedStore: Script {
     /// Waits while the script is silent. Then throws the failure that the script has set for this
-    /// call.
+    /// call, if any.
     ///
     /// - Parameter unreachable: the code of the failure while the device is offline.
     func reach(_ unreachable: Perennial.Failure.Code) async throws(Perennial.Failure) {

@@ -125,12 +125,12 @@ public final class ScriptedStore: Sendable {
 
     // MARK: - How they can be reached
 
-    /// While true, neither the store nor the server answers: calls wait, and the app knows nothing
-    /// before the first answer.
+    /// Sets whether the store and the server are silent. While they are silent, calls wait, and the
+    /// app knows nothing before the first answer.
     public func isSilent(_ silent: Bool) { reach(silent ? .silent : .up) }
 
-    /// While true, calls fail at once, and changes made elsewhere do not arrive. The app knows
-    /// nothing before the first answer.
+    /// Sets whether the device is offline. While it is offline, calls fail at once, and changes
+    /// made elsewhere do not arrive. The app knows nothing before the first answer.
     public func isOffline(_ offline: Bool) { reach(offline ? .offline : .up) }
 
     private func reach(_ reach: Reach) {

@@ -7,8 +7,8 @@
     #endif
 
     extension View {
-        /// Sets whether the App Store may interrupt the app. While it is false, messages of the App
-        /// Store wait, and so do products that the customer chose in the App Store. Use the
+        /// Sets whether the App Store may interrupt the app. While this value is false, messages of
+        /// the App Store wait, and so do products that the customer chose in the App Store. Use the
         /// modifier once, before ``perennial(_:)``.
         public func perennialReady(_ isReady: Bool = true) -> some View {
             modifier(RequestModifier(isReady: isReady)).modifier(MessagesIfAny(isReady: isReady))

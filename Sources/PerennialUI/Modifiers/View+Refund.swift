@@ -10,8 +10,8 @@
         /// Shows the sheet in which customers ask for a refund of the purchase that opens an
         /// entitlement. On a Mac, opens Apple's page.
         ///
-        /// - Parameter asksConsent: whether to ask the customer first whether the App Store may
-        ///   learn how much the customer has used. The answer is sent to your server.
+        /// - Parameter asksConsent: whether to ask the customer first if the App Store may learn
+        ///   how much the customer has used. The answer is sent to your server.
         public func perennialRefund(
             for entitlement: Perennial.EntitlementID, isPresented: Binding<Bool>,
             asksConsent: Bool = false

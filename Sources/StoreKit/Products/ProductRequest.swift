@@ -33,8 +33,8 @@ struct ProductRequest: Sendable {
         }
     }
 
-    /// The seat tiers of a product. The simulator sends them beside Apple's JSON, because Apple's
-    /// names for them are not known.
+    /// The seat tiers of a product. The simulator sends the tiers beside Apple's JSON, because
+    /// Apple's names for tiers are not known.
     private func seatTiers(of product: [String: Any]) throws -> [SeatTierPayload] {
         guard product["supports_multi_seat"] as? Bool == true, let tiers = product["price_tiers"]
         else { return [] }

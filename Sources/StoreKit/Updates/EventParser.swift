@@ -15,7 +15,7 @@ struct EventParser: Sendable {
     private var isTooLarge = false
     private var endsWithReturn = false
 
-    /// Parses further bytes. Returns the events that are complete after them.
+    /// Parses further bytes. Returns the events that are complete after these bytes.
     mutating func events(in bytes: Data) -> [Event] {
         var events: [Event] = []
         for byte in bytes {

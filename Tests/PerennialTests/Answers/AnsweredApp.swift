@@ -105,7 +105,7 @@ final class AnsweredApp: Sendable {
 }
 
 extension Engine {
-    /// Whether the server has sent its answers, and received all that it must.
+    /// Whether the server has sent all answers, and has received everything that the app must send.
     fileprivate var isAtRest: Bool {
         get async {
             guard state.answer != nil, !session.requires(.customer), !posting.isPosting,

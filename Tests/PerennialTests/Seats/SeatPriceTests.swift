@@ -31,7 +31,7 @@ import Testing
         let few = product([(1, 5, "9.99"), (6, nil, "7.99")])
         #expect(few.price(of: 7) == Decimal(string: "65.93"))
         #expect(few.price(of: 8) == Decimal(string: "73.92"))
-        // This is the price of the seats that are added to five.
+        // The difference is the price of the seats that are added to five seats.
         #expect(few.price(of: 8)! - few.price(of: 5)! == Decimal(string: "23.97"))
         #expect(product([(1, nil, "0.1")]).price(of: 3) == Decimal(string: "0.3"))
     }

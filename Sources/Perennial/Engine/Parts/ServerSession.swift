@@ -6,7 +6,7 @@ struct ServerSession: Sendable {
         /// No request has failed since the last answer.
         case answering
         /// - inARow: the number of consecutive failures, which lengthens the wait before the next
-        ///   attempt. A permanent failure may leave it at zero.
+        ///   attempt. A permanent failure may leave this number at zero.
         /// - silentUntil: the time until which the server has forbidden requests in the background,
         ///   in monotonic milliseconds. Nil if the server has forbidden none.
         case failing(inARow: Int, silentUntil: Int64?)
@@ -14,10 +14,11 @@ struct ServerSession: Sendable {
 
     /// What must be requested as soon as a request is allowed.
     enum Need: Hashable, Sendable, CaseIterable {
-        /// What the customer may use. At a launch it is requested even without this entry.
+        /// What the customer may use. A launch requests this even without the entry.
         case customer
         case offerings
-        /// The order of the answers: an answer was dropped that may have been the newer one.
+        /// Which answer is the newest: the answer that was dropped may be newer than the accepted
+        /// answer.
         case orderOfAnswers
     }
 

@@ -54,14 +54,14 @@ extension StoreReader {
 // MARK: - A second look, and renewals
 
 extension StoreReader {
-    /// Plans a second look, unless one is planned.
+    /// Plans a second look at the store, unless a second look is already planned.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func planSecondLook(at now: Int64) {
         secondLookAt = secondLookAt ?? now + Self.secondLookWait
     }
 
-    /// Returns whether the second look is due. If true, also removes the plan.
+    /// Returns whether the second look is due. If it is due, also removes the plan for it.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func beginSecondLook(at now: Int64) -> Bool {
