@@ -62,7 +62,7 @@ struct AccessEvaluation {
         return Set(held + ends).filter { $0 > evidence.now }.sorted()
     }
 
-    // MARK: - At one moment
+    // MARK: - Evaluation at one time
 
     /// The findings of every purchase and of the server. The finding that decides comes first.
     private func findings(at now: Timestamp) -> [Finding] {
@@ -139,7 +139,7 @@ struct AccessEvaluation {
             hold: { evidence.hold(since: $0) })
     }
 
-    // MARK: - Without evidence
+    // MARK: - Decisions without evidence
 
     private var never: AccessDecision {
         let server = evidence.server

@@ -159,7 +159,7 @@ struct StorePurchase {
         return shut
     }
 
-    // MARK: - Making
+    // MARK: - Creating findings
 
     private func ended(
         _ last: StoreTransaction, at end: Timestamp, _ text: @escaping @autoclosure () -> String

@@ -156,7 +156,7 @@ extension Perennial {
     }
 }
 
-// MARK: - Words
+// MARK: - Explanations
 
 extension Perennial {
     /// Why an entitlement is open or shut: each purchase, each rule, each clock. Uses no network.

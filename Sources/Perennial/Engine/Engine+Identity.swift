@@ -2,7 +2,7 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-// MARK: - Who it is
+// MARK: - The customer
 
 extension Engine {
     /// Switches to a customer. Shuts all access of the previous customer before it sends a request.

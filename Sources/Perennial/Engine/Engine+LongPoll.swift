@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PerennialContract
 
-// MARK: - Learning of a change when it happens
+// MARK: - Waiting for changes
 
 extension Engine {
     /// How many seconds the server is asked to hold a request.

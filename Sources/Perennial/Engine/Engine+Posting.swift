@@ -2,7 +2,7 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-// MARK: - Sending what the server must hear
+// MARK: - Posting to the server
 
 extension Engine {
     /// The maximum number of batches that one run posts.

@@ -2,7 +2,7 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-// MARK: - What the server says
+// MARK: - Answers of the server
 
 extension Engine {
     /// The largest number of milliseconds by which an unsigned time may be later than the signed

@@ -2,7 +2,7 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-// MARK: - What the App Store says
+// MARK: - Documents of the App Store
 
 extension Engine {
     func handle(_ update: StoreUpdate) async {

@@ -126,7 +126,7 @@ actor Engine {
     }
 }
 
-// MARK: - Showing and keeping
+// MARK: - Publishing and saving
 
 extension Engine {
     /// The customer for whom something is bought.

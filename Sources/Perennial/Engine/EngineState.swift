@@ -89,7 +89,7 @@ extension EngineState {
     }
 }
 
-// MARK: - What an app sees
+// MARK: - Snapshots
 
 extension EngineState {
     /// The snapshot of everything that is known now, and when it will change without new evidence.

@@ -42,7 +42,7 @@ final class RunningEngine: Sendable {
         await engine.stop()
     }
 
-    // MARK: - One for each folder
+    // MARK: - One engine for each folder
 
     /// A weak reference to an engine. Unchecked, because it is used only under the lock of ``all``.
     private final class Weak: @unchecked Sendable {

@@ -166,7 +166,7 @@ struct PaywallSituation {
         return commitment.months
     }
 
-    // MARK: - Terms, and what is bought to keep
+    // MARK: - Terms and non-consumables
 
     private func termStanding(of product: Product) -> Standing {
         if isKeptForGood(product) { return Standing(.included) }
@@ -194,7 +194,7 @@ struct PaywallSituation {
         return Standing(isCovered(product) ? .included : .buy)
     }
 
-    // MARK: - What is open
+    // MARK: - Access
 
     /// The entitlement that includes everything in the offering. Nil if the developer has named no
     /// such entitlement.

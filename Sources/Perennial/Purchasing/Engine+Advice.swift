@@ -2,7 +2,7 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-// MARK: - Whether the customer should buy
+// MARK: - Advice on a purchase
 
 extension Engine {
     /// The outcome to report without showing the payment sheet, if the customer already has the

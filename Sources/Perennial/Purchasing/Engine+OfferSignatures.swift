@@ -2,7 +2,7 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-// MARK: - What the server signs for the App Store
+// MARK: - Signatures for the App Store
 
 extension Engine {
     /// Requests the signature of a promotional offer.

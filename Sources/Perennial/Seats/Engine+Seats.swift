@@ -172,7 +172,7 @@ extension Engine {
     }
 }
 
-// MARK: - What the server says
+// MARK: - Answers of the server
 
 extension Perennial.SeatGroup {
     fileprivate init(

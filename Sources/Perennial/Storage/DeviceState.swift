@@ -3,7 +3,7 @@ internal import PerennialContract
 
 /// What a device stores about its customer from one launch to the next.
 struct DeviceState: Hashable, Sendable {
-    // MARK: The customer's own, deleted at log-out
+    // MARK: The customer's data, which is deleted at log-out
 
     /// The customer's id. Nil before there is a customer.
     var customerID: String?
@@ -16,7 +16,7 @@ struct DeviceState: Hashable, Sendable {
     /// explain why an entitlement is shut.
     var closed: [String: ClosedNote] = [:]
 
-    // MARK: The device's, which survives a log-out
+    // MARK: The device's data, which stays after a log-out
 
     var environment: StoreEnvironment?
     /// The app's name in the server's configuration.

@@ -106,7 +106,7 @@ extension ScriptedBooks {
             })
     }
 
-    // MARK: - Restoring what is there
+    // MARK: - Restoring purchases
 
     var ownRestoration: Perennial.Restoration.Outcome {
         let bought = transactions.filter { $0.kind != .consumable }

@@ -202,7 +202,7 @@ struct ScriptedBooks: Sendable {
         return Perennial.Advice(product: id, buy: !isHad, reason: isHad ? .alreadyHad : nil)
     }
 
-    // MARK: - What happens to it
+    // MARK: - Events of a purchase
 
     mutating func refund(_ id: Perennial.ProductID) {
         guard
@@ -306,7 +306,7 @@ struct ScriptedBooks: Sendable {
         renewals[transaction.originalID]?.change = renewal.change
     }
 
-    // MARK: - Who it is
+    // MARK: - The customer
 
     /// Moves the purchases of the anonymous customer to the person.
     mutating func identify(_ id: String) {

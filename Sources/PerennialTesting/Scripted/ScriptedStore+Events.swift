@@ -2,7 +2,7 @@ public import Foundation
 public import Perennial
 internal import PerennialContract
 
-// MARK: - What happens without the app
+// MARK: - Events outside the app
 
 extension ScriptedStore {
     /// The time that the store's clock shows.

@@ -12,7 +12,7 @@ struct ScriptedRestoration: Sendable {
     var ownerHint: String?
 }
 
-// MARK: - Asking
+// MARK: - Silence and failures
 
 extension ScriptedStore: Script {
     /// Waits while the script is silent. Then throws the failure that the script has set for this
@@ -208,7 +208,7 @@ extension ScriptedStore {
     }
 }
 
-// MARK: - Who it is, and wallets
+// MARK: - The customer, and wallets
 
 extension ScriptedStore {
     package func identify(

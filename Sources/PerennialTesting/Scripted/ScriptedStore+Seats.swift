@@ -2,7 +2,7 @@ package import Foundation
 public import Perennial
 internal import PerennialContract
 
-// MARK: - What happens to seats without the app
+// MARK: - Seats outside the app
 
 extension ScriptedStore {
     /// Refunds single seats: first seats of the newest payment for the period. The customer keeps
@@ -45,7 +45,7 @@ extension ScriptedStore {
     public func unassigns(_ product: Perennial.ProductID) { change { $0.books.unassign(product) } }
 }
 
-// MARK: - What the app asks
+// MARK: - Calls of the app
 
 extension ScriptedStore {
     package func seats(

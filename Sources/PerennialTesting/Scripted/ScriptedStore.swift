@@ -88,12 +88,12 @@ public final class ScriptedStore: Sendable {
         }
     }
 
-    // MARK: - What the app has done
+    // MARK: - The sheets of the app
 
     /// The products for which a payment sheet was shown, in order.
     public var sheets: [Perennial.ProductID] { state.withLock(\.sheets) }
 
-    // MARK: - What the customer and the store do next
+    // MARK: - Outcomes of the next calls
 
     /// Sets the outcome of the next purchase. Several calls apply to the next purchases in order.
     /// Without a call the outcome is `bought`.
@@ -123,7 +123,7 @@ public final class ScriptedStore: Sendable {
         }
     }
 
-    // MARK: - How they can be reached
+    // MARK: - Outages
 
     /// Sets whether the store and the server are silent. While they are silent, calls wait, and the
     /// app knows nothing before the first answer.

@@ -1,6 +1,6 @@
 public import Perennial
 
-// MARK: - What the customer does
+// MARK: - Acts of the customer
 
 extension Device {
     /// What the customer does with a sheet.

@@ -183,7 +183,7 @@ public final class Device: Sendable {
             at: secrets, to: after.appendingPathComponent(Self.secretsName))
     }
 
-    // MARK: - Its clocks
+    // MARK: - Clocks of the device
 
     func readClock() async throws {
         let read = try await simulated.clock()

@@ -1,7 +1,7 @@
 public import Foundation
 public import Perennial
 
-// MARK: - What has happened in a world
+// MARK: - Requests and prompts in a world
 
 extension World {
     /// The requests that devices have sent to the server, such as `POST /v1/purchases`.
@@ -58,7 +58,7 @@ public struct PostedTransaction: Decodable, Hashable, Sendable {
     }
 }
 
-// MARK: - What the server publishes
+// MARK: - Keys and offerings of the server
 
 extension World {
     /// The keys that sign the server's tokens, for `Perennial.Configuration.trustedKeys`.

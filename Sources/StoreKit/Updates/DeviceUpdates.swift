@@ -54,7 +54,7 @@ final class DeviceUpdates: Sendable {
 
     private init(_ device: SimulatedDevice) { self.device = device }
 
-    // MARK: - One for each device
+    // MARK: - One object for each device
 
     private static let all = Mutex<[SimulatedDevice: DeviceUpdates]>([:])
 
@@ -190,7 +190,7 @@ final class DeviceUpdates: Sendable {
         }
     }
 
-    // MARK: - What the stream does not announce
+    // MARK: - Changes that the stream does not announce
 
     private func runPolls() async {
         let client = StoreClient(device)

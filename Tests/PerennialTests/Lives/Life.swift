@@ -155,7 +155,7 @@ struct Life {
         for phone in phones { _ = try? await phone.perennial?.identify(name) }
     }
 
-    // MARK: - Looking
+    // MARK: - Checks of the snapshots
 
     private mutating func look(since before: [String: Bool]) async throws {
         let truth = try await world.truth(of: account)

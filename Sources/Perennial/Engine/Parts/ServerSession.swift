@@ -45,7 +45,7 @@ struct ServerSession: Sendable {
     private var keysAskedAt: Int64?
 }
 
-// MARK: - Requests and what came of them
+// MARK: - Requests and their results
 
 extension ServerSession {
     /// Numbers a request that is about to be sent. A later request has a greater number.
@@ -102,7 +102,7 @@ extension ServerSession {
     func silence(at now: Int64) -> Int64 { max(0, (silentUntil ?? 0) - now) }
 }
 
-// MARK: - What has to be asked
+// MARK: - Data that must be requested
 
 extension ServerSession {
     mutating func require(_ need: Need) { needs.insert(need) }

@@ -17,8 +17,8 @@ import Testing
         case enterForeground, launch, lose, loseCustomer, answerAgain, answerLate, passTime
     }
 
-    /// Seed 475 found a bug: an answer about the customer was dropped after the purchase that it
-    /// answered.
+    /// Seed 475 found a bug: after a purchase, an answer about the customer was dropped, and the
+    /// customer was not requested again.
     @Test(arguments: [475] + Array(1...20))
     func `no interleaving of events leaves a part of the engine stuck`(seed: UInt64) async throws {
         var dice = SeededDice(seed: seed)

@@ -126,7 +126,7 @@ import Testing
         #expect(posting.firstDue(of: []) == nil)
     }
 
-    // MARK: - What failed
+    // MARK: - Failed batches
 
     private static func error(
         _ status: Int, isTemporary: Bool = false, hasProblem: Bool = true
