@@ -21,7 +21,7 @@ extension PerennialServer {
         [
             notificationRoutes.receiving, purchaseRoutes.all, customerRoutes.all,
             ownershipRoutes.all, grantRoutes.all,
-            historyRoutes.all, explanationRoutes.all, pingRoutes.all,
+            historyRoutes.all, personalDataRoutes.all, explanationRoutes.all, pingRoutes.all,
             offerRoutes.all, offeringRoutes.all, tokenRoutes.all, eventRoutes.all,
             forwardRoutes.all, webhookRoutes.all,
             walletRoutes.all, seatRoutes.all, reportRoutes.all, auditRoutes.all, documentRoutes.all,

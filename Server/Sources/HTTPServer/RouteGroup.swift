@@ -30,6 +30,7 @@ extension PerennialServer {
     var offeringRoutes: OfferingRoutes { OfferingRoutes(server: self) }
     var operatorRoutes: OperatorRoutes { OperatorRoutes(server: self) }
     var ownershipRoutes: OwnershipRoutes { OwnershipRoutes(server: self) }
+    var personalDataRoutes: PersonalDataRoutes { PersonalDataRoutes(server: self) }
     var pingRoutes: PingRoutes { PingRoutes(server: self) }
     var purchaseRoutes: PurchaseRoutes { PurchaseRoutes(server: self) }
     var reportRoutes: ReportRoutes { ReportRoutes(server: self) }

@@ -38,7 +38,7 @@ enum OpenAPI {
             case .json(let output), .created(let output), .cacheable(let output),
                 .events(let output):
                 try components.add(output, isSent: false)
-            case .status, .object, .cacheableObject, .receiptStatus, .text, .file: break
+            case .status, .object, .cacheableObject, .receiptStatus, .text, .file, .archive: break
             }
         }
         // A problem omits nil members (RFC 9457); the objects in it do not.
@@ -123,6 +123,12 @@ extension OpenAPIOperation.Output {
         case .text(let description):
             ["200": OpenAPIResponse(description, ["text/plain": OpenAPI.Components.text])]
         case .events(let type): ["200": Self.events(type), "default": Self.problem]
+        case .archive(let description):
+            [
+                "200": OpenAPIResponse(
+                    description, ["application/zip": ["type": "string", "format": "binary"]]),
+                "default": Self.problem,
+            ]
         case .file:
             [
                 "200": OpenAPIResponse("The file."),

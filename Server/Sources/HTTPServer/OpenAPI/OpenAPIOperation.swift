@@ -56,6 +56,8 @@ struct OpenAPIOperation: Sendable {
         /// Server-sent events, each with JSON of a contract type as its data.
         case events(any (Decodable & Sendable).Type)
         case file
+        /// A ZIP archive.
+        case archive(String)
     }
 
     init(
