@@ -145,6 +145,9 @@ struct CopiedTable: Hashable, Sendable {
             name: "term_watches", key: ["app", "subject", "environment"], others: ["due_at_ms"]),
         CopiedTable(name: "reminder_rules", key: ["app"], others: ["rules", "swept_to"]),
         CopiedTable(
+            name: "customer_attributes", key: ["app", "customer", "name"],
+            others: ["value", "updated_at_ms", "author", "mail_address"]),
+        CopiedTable(
             name: "removed_ids", key: ["app", "id", "customer"], others: ["removed_at_ms"]),
         CopiedTable(
             name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms"]),

@@ -35,7 +35,8 @@ extension Schema {
     package static let placements: [Placement] =
         ([
             "documents", "customers", "headers", rebuiltFacts, "facts", "purchases",
-            "customer_ids", "links", "shares", "blocks", "transfers", "grants", "erasures",
+            "customer_ids", "customer_attributes", "links", "shares", "blocks", "transfers",
+            "grants", "erasures",
             "removed_ids", "token_keys", "secrets", "debits", "wallets", "reminders",
             "term_watches", "reminder_rules", "consumption_questions", "consumption_consents",
             "consumption_uses", "events", "pending_events", "logs", "app_stores", "forwards",

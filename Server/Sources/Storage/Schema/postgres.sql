@@ -155,6 +155,24 @@ CREATE INDEX customer_ids_by_customer
 -- Finds customers by the beginning of an id.
 CREATE INDEX customer_ids_by_beginning ON customer_ids (app, lower(id));
 
+-- What the app says about customers, such as a mail address. Primary data. `value` is null if the
+-- attribute was deleted: the row then keeps an older value from returning. `author` is `app` for a
+-- device, and `server` for the app's server or support. `mail_address` is the value of `$email`
+-- in lower case, by which support finds a customer.
+CREATE TABLE customer_attributes (
+    app TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    value TEXT COLLATE "C",
+    updated_at_ms BIGINT NOT NULL,
+    author TEXT COLLATE "C" NOT NULL CHECK (author IN ('app', 'server')),
+    mail_address TEXT COLLATE "C",
+    PRIMARY KEY (app, customer, name),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+CREATE INDEX customer_attributes_by_mail_address
+    ON customer_attributes (app, mail_address, customer) WHERE mail_address IS NOT NULL;
+
 -- Ids that were separated from a customer. Primary data: an erasure uses these rows to find the
 -- events of all customers who had an id of the erased person.
 CREATE TABLE removed_ids (
@@ -1086,6 +1104,13 @@ CREATE VIEW wallet_entries AS SELECT
     product AS product_id, debit AS debit_id, reason, amount, balance,
     credit AS credit_id
 FROM shown_wallet_entries;
+
+-- What apps say about customers, for people with SQL. Deleted attributes are left out.
+CREATE VIEW attributes AS SELECT
+    app, customer AS customer_id, name, value,
+    to_char(to_timestamp(updated_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS updated_at, author
+FROM customer_attributes WHERE value IS NOT NULL;
 
 
 -- Keys

@@ -81,6 +81,38 @@ import Testing
         }
     }
 
+    /// The definitions of tables, indexes and views, without white space.
+    private static func definitions(in store: Database) async throws -> Set<String> {
+        try await store.driver.read { connection in
+            Set(
+                try connection.rows(
+                    "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL", []
+                ) { row throws(StorageFailure) in
+                    try row.text().split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                })
+        }
+    }
+
+    @Test func `the steps make the tables of the schema file from those of the first release`()
+        async throws
+    {
+        let (new, old) = (
+            Database(try SQLiteDriver.inMemory()), Database(try SQLiteDriver.inMemory())
+        )
+        try await new.migrate(at: 1)
+        try await old.migrate(at: 1, by: [])
+        _ = try await old.driver.write { connection in
+            for statement in [
+                "DROP VIEW attributes", "DROP INDEX customer_attributes_by_mail_address",
+                "DROP TABLE customer_attributes",
+            ] { try connection.run(statement, []) }
+        }
+        try await old.migrate(at: 2)
+        #expect(try await Self.versions(of: old) == [Schema.baseline, Schema.version])
+        #expect(try await Self.definitions(in: old) == (try await Self.definitions(in: new)))
+        for store in [new, old] { store.driver.close() }
+    }
+
     @Test func `servers that start together apply a migration step once`() async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let stores = try (0..<4).map { _ in Database(try PostgresDriver(url: url)) }
