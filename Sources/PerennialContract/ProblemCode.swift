@@ -87,6 +87,7 @@ public struct ProblemCode: ContractWord {
     public static let transferUnknown = Self(rawValue: "transfer_unknown")
     public static let transferSuperseded = Self(rawValue: "transfer_superseded")
     public static let entitlementUnknown = Self(rawValue: "entitlement_unknown")
+    public static let attributeNotValid = Self(rawValue: "attribute_not_valid")
     public static let grantUnknown = Self(rawValue: "grant_unknown")
     public static let grantAlreadyEnded = Self(rawValue: "grant_already_ended")
     public static let offersKeyMissing = Self(rawValue: "offers_key_missing")
@@ -160,7 +161,8 @@ public struct ProblemCode: ContractWord {
         purchaseBelongsToAnotherCustomer, documentBudgetSpent, growthBudgetSpent, documentUnknown,
         customerIDNotValid, customerProofMissing, customerProofNotValid, aliasUnknown,
         aliasIsFirstID, aliasJoinsTwoPeople, aliasNotProven, purchaseUnknown,
-        transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantAlreadyEnded,
+        transferUnknown, transferSuperseded, entitlementUnknown, attributeNotValid,
+        grantUnknown, grantAlreadyEnded,
         offersKeyMissing, offerUnknown, offerNotForCustomer,
         seatsTaken, seatsNotManagedByApp, purchaseHasNoSeats, purchaseNotRunning,
         purchaserNeedsNoSeat,

@@ -12,6 +12,7 @@ package struct Engine: Sendable {
     package let context: Context
     package let tokens: TokenService
     package let keys: KeyService
+    package let attributes: AttributeService
     package let audit: AuditService
     package let consumption: ConsumptionService
     package let content: ContentService
@@ -35,6 +36,7 @@ package struct Engine: Sendable {
     package let measurements: MeasurementService
     package let operators: OperatorService
     package let customers: CustomerService
+    package let customerLists: CustomerListService
     package let webhooks: WebhookService
     package let legacy: LegacyService
     package let backfill: BackfillService
@@ -72,6 +74,7 @@ package struct Engine: Sendable {
         self.context = context
         tokens = TokenService(context: context, former: former?.tokens)
         keys = KeyService(context: context)
+        attributes = AttributeService(context: context)
         audit = AuditService(context: context)
         consumption = ConsumptionService(context: context)
         content = ContentService(context: context)
@@ -99,6 +102,7 @@ package struct Engine: Sendable {
         maintenance = MaintenanceService(context: context, verification: verification)
         measurements = MeasurementService(context: context, former: former?.measurements)
         operators = OperatorService(context: context, audit: audit, sessions: sessions)
+        customerLists = CustomerListService(context: context)
         customers = CustomerService(
             context: context, verification: verification, events: events,
             reconciliation: reconciliation)

@@ -30,6 +30,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case tooManyIDs(limit: Int)
     /// The search query is longer than any value that can be searched for.
     case queryTooLong(limit: Int)
+    /// An attribute, and the sentence that says which rule its change breaks.
+    case invalidAttribute(String, String)
     case belongsToAnotherCustomer(PurchaseID, OwnershipClaim.Refusal)
     case unknownPurchase(PurchaseID)
     case unknownTransfer(Int64)
@@ -187,6 +189,10 @@ extension EngineFailure: CustomStringConvertible {
             Row(.bodyHasTooManyItems, "a customer can have at most \(limit) ids")
         case .queryTooLong(let limit):
             Row(.bodyHasTooManyItems, "the query is longer than \(limit) bytes")
+        case .invalidAttribute(let name, let why):
+            Row(
+                .attributeNotValid, "the attribute \(name.debugDescription) is not valid: \(why)",
+                detail: "\(Self.quoted(name)): \(why)")
         case .belongsToAnotherCustomer(let purchase, let why):
             Row(
                 .purchaseBelongsToAnotherCustomer,

@@ -12,6 +12,7 @@ extension RouteGroup {
 // The groups, by name.
 extension PerennialServer {
     var answers: CustomerAnswers { CustomerAnswers(server: self) }
+    var attributeRoutes: AttributeRoutes { AttributeRoutes(server: self) }
     var auditRoutes: AuditRoutes { AuditRoutes(server: self) }
     var authorization: RequestAuthorization { RequestAuthorization(server: self) }
     var configurationRoutes: ConfigurationRoutes { ConfigurationRoutes(server: self) }

@@ -1,8 +1,8 @@
 /// Country codes: the three letters by which the App Store names its storefronts, and the two
 /// letters of ISO 3166-1.
-enum CountryCodes {
+package enum CountryCodes {
     /// Returns nil for a country that is not in the table.
-    static func two(_ three: String) -> String? { table[three] }
+    package static func two(_ three: String) -> String? { table[three] }
 
     private static let table: [String: String] = Dictionary(
         uniqueKeysWithValues: text.split { $0 == " " || $0 == "\n" }.map { word in

@@ -112,6 +112,8 @@ package struct RevenueCatContext: Sendable {
     package var entitlements: [String]
     /// The offering that the customer bought from.
     package var offering: String?
+    /// What the app says about the event's customer.
+    package var attributes: [CustomerAttribute] = []
     /// The changes that a purchase made in all wallets at once. Nil if another event contains them.
     package var movements: [WalletMovement]? = []
     /// An amount that was charged at a moment, in thousandths of a US dollar. Nil without rates.

@@ -100,7 +100,8 @@ struct RevenueCatMembers {
         // The offer of the payment, not that of the next period, which an event may name.
         let offer = payment == nil ? event.offer?.id : payment?.offer?.id
         return [
-            .init("offer_code", .text(offer)), .init("subscriber_attributes", .object([])),
+            .init("offer_code", .text(offer)),
+            .init("subscriber_attributes", .attributes(context.attributes)),
             .init("metadata", .null),
         ]
     }

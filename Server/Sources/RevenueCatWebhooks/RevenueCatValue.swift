@@ -1,3 +1,5 @@
+import Ledger
+
 /// JSON whose objects have an order, and whose nulls are written.
 package indirect enum RevenueCatValue: Hashable, Sendable {
     case null
@@ -23,6 +25,24 @@ package indirect enum RevenueCatValue: Hashable, Sendable {
     }
     package static func milliseconds(_ count: Int64?) -> Self {
         count.map { .integer($0) } ?? .null
+    }
+}
+
+extension RevenueCatValue {
+    /// `subscriber_attributes`: the value and the time of each attribute, by its name.
+    package static func attributes(_ attributes: [CustomerAttribute]) -> Self {
+        .object(
+            attributes.compactMap { attribute in
+                attribute.value.map { value in
+                    Member(
+                        attribute.name,
+                        .object([
+                            .init("value", .string(value)),
+                            .init(
+                                "updated_at_ms", .integer(attribute.updatedAt.milliseconds)),
+                        ]))
+                }
+            })
     }
 }
 

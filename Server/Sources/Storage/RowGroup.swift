@@ -19,6 +19,7 @@ extension DatabaseSession {
     package var accountTokens: AccountTokenRows { AccountTokenRows(tx: self) }
     package var appStore: AppStoreRows { AppStoreRows(tx: self) }
     package var appleReports: AppleReportRows { AppleReportRows(tx: self) }
+    package var attributes: AttributeRows { AttributeRows(tx: self) }
     package var audit: AuditRows { AuditRows(tx: self) }
     package var bookings: BookingRows { BookingRows(tx: self) }
     package var checks: CheckRows { CheckRows(tx: self) }

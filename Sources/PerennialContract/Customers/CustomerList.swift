@@ -43,7 +43,8 @@ public struct CustomerList: Hashable, Sendable, Codable {
         /// The customer. Nil if the purchase that was found belongs to no customer.
         public var customerID: String?
         public var aliases: [String]
-        /// The kind of id that matched: `id`, `transaction_id`, `order_id` or `claim_id`.
+        /// The kind of id that matched: `id`, `transaction_id`, `order_id`, `claim_id` or
+        /// `mail_address`.
         public var by: String
         public var purchaseID: String?
 

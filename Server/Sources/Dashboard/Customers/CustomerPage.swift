@@ -38,6 +38,8 @@ package struct CustomerPage: Sendable {
     package var erasedPurchases: Int
     /// How many events have this customer's id. Shown in the dialog that erases.
     package var eventsCount: Int?
+    /// What the app says about the customer. Empty for viewers who may not see it.
+    package var attributes: [Attribute] = []
     /// An idempotency key, new for each rendered page.
     package var formKey: String
 
@@ -112,10 +114,25 @@ package struct CustomerPage: Sendable {
         \(rights(in: frame))</section>
         \(walletPanels(in: frame))
         \(CustomerMovements(page: self).markup(in: frame))
-        <section class="panel"><header><h2>Ids</h2></header>\(ids)</section>
+        <section class="panel"><header><h2>Ids</h2></header>\(ids)</section>\(details(in: frame))
         </div></div>
         </div>
         """
+    }
+
+    /// What the app says. Nobody has proven it.
+    private func details(in frame: Frame) -> Markup {
+        let rows = attributes.map { attribute -> Markup in
+            let at = frame.shortTime(attribute.at)
+            return "<dt>\(.bdi(attribute.name))</dt><dd>\(.bdi(attribute.value)) "
+                + "<span class=\"muted small\">by the \(attribute.author), \(at)</span></dd>"
+        }
+        return rows.joined(by: "").inside {
+            """
+            <section class="panel"><header><h2>Attributes</h2></header><p class="muted small">What \
+            the app says. Nobody has proven it.</p><dl class="facts">\($0)</dl></section>
+            """
+        }
     }
 
     private func currentAnswer(in frame: Frame) -> Markup {

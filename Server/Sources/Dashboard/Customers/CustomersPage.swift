@@ -82,8 +82,8 @@ package struct CustomersPage: Sendable {
         <div class="stack">
         <form class="panel" method="get" action="\(frame.link(.customers))" role="search" \
         data-auto>\(frame.environmentField)<div class="row"><div class="grow"><label for="q">Find \
-        by your id, an alias, an account token, a transaction, a claim on a seat, or the order \
-        number of Apple’s mail (M…)</label>\
+        by your id, an alias, an account token, a transaction, a claim on a seat, a mail address, \
+        or the order number of Apple’s mail (M…)</label>\
         <input id="q" name="query" type="search" value="\(.value(query))" \
         placeholder="cleo, 2000000811204417, MLQ4X2…" autocomplete="off"></div>\(states)\
         <button class="btn go" type="submit">Find</button></div></form>

@@ -52,6 +52,22 @@ struct CustomerFinder {
         return [FoundCustomer(customer: member, purchase: nil, by: .claim)]
     }
 
+    /// The maximum number of customers that are found by one mail address.
+    private static let sameMailAddressMax = 20
+
+    /// The customers whose app says that they have a mail address. Several customers may have the
+    /// same one, because nobody has proven it.
+    func customers(withMailAddress text: String, in app: AppID) throws -> [FoundCustomer] {
+        guard text.contains("@") else { return [] }
+        return try tx.attributes.customers(
+            withMailAddress: text, in: app, limit: Self.sameMailAddressMax
+        ).compactMap { customer in
+            try tx.customers.find(known: customer, in: app).map {
+                FoundCustomer(customer: $0, purchase: nil, by: .mailAddress)
+            }
+        }
+    }
+
     /// The owners of purchases, by their original transaction ids.
     func owners(
         of originals: [String], in app: AppID, by means: FoundCustomer.Match

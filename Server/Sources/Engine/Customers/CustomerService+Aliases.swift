@@ -18,4 +18,8 @@ extension AppSettings {
     var idsByAppMax: Int {
         proof != nil || joinsPeople ? CustomerService.idsMax : CustomerService.idsByAppMax
     }
+
+    /// Whether a merge leaves the attributes of a person as they are: anybody can add an anonymous
+    /// id of their own to a person whose id they can guess, unless the app proves who it is.
+    func keepsAttributes(isByApp: Bool) -> Bool { isByApp && proof == nil && !joinsPeople }
 }

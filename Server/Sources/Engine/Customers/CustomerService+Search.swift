@@ -18,6 +18,8 @@ package struct FoundCustomer: Hashable, Sendable {
         case order = "order_id"
         /// The query is the id of a claim on a seat, which the customer has or had.
         case claim = "claim_id"
+        /// The query is the customer's mail address, according to the app.
+        case mailAddress = "mail_address"
     }
 }
 
@@ -47,8 +49,9 @@ extension CustomerService {
     package static let queryBytesMax = 255
 
     /// Finds customers by one of their ids, even if the id occurs only as an account token of
-    /// purchases; by the original transaction id of a purchase; by a claim on a seat; or, if the
-    /// App Store can be queried, by any transaction id or order id.
+    /// purchases; by the original transaction id of a purchase; by a claim on a seat; by the mail
+    /// address in their attributes; or, if the App Store can be queried, by any transaction id or
+    /// order id.
     ///
     /// - Parameter byPrefix: whether to find customers whose ids begin with the query, in any case,
     ///   if none has exactly this id. The query may end with an ellipsis.
@@ -65,6 +68,9 @@ extension CustomerService {
             return try (known.map { [FoundCustomer(customer: $0, purchase: nil, by: .id)] } ?? [])
                 + CustomerFinder(tx).owners(of: [query], in: appID, by: .transaction)
                 + CustomerFinder(tx).members(having: query, in: appID)
+                + CustomerFinder(tx).customers(withMailAddress: query, in: appID).filter {
+                    $0.customer?.customer != known?.customer
+                }
         }
         guard found.isEmpty else { return CustomerSearch(found: found, store: .notQueried) }
         let similar = byPrefix ? try await find(beginningWith: query, in: appID) : []

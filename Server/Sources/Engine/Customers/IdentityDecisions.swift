@@ -61,29 +61,33 @@ struct IdentityDecisions {
                 isByApp && first?.isAnonymous ?? id.isAnonymous
                 && !(second?.isAnonymous ?? other.isAnonymous)
             let (added, kept) = isReversed ? (id, other) : (other, id)
-            try merge(added, with: kept, in: app.id, at: now)
+            try merge(
+                added, with: kept, keepsAttributes: app.keepsAttributes(isByApp: isByApp),
+                in: app.id, at: now)
             return id
         }
         guard isByApp else { throw EngineFailure.tooManyIDs(limit: most) }
         if let first, second?.isAnonymous ?? other.isAnonymous {
-            try absorb(second, into: first, in: app.id, at: now)
+            try absorb(second, into: first, in: app, at: now)
             return id
         }
         guard let second, first?.isAnonymous ?? id.isAnonymous else {
             throw EngineFailure.tooManyIDs(limit: most)
         }
-        try absorb(first, into: second, in: app.id, at: now)
+        try absorb(first, into: second, in: app, at: now)
         return other
     }
 
     private func merge(
-        _ other: CustomerID, with id: CustomerID, in app: AppID, at now: Instant
+        _ other: CustomerID, with id: CustomerID, keepsAttributes: Bool, in app: AppID,
+        at now: Instant
     ) throws {
         let customer = try IdentityUpdates(tx).customer(id, in: app, at: now)
         if let second = try tx.customers.find(known: other, in: app) {
             guard second.customer != customer.customer else { return }
             try IdentityUpdates(tx).merge(
-                second.customer, into: customer.customer, in: app, at: now)
+                second.customer, into: customer.customer, keepsAttributes: keepsAttributes,
+                in: app, at: now)
         } else {
             try IdentityUpdates(tx).addID(other, to: customer.customer, in: app, at: now)
         }
@@ -94,11 +98,15 @@ struct IdentityDecisions {
     /// that no purchase has yet stays an id if the customer has few enough ids; otherwise it
     /// becomes unknown, so that no other customer can claim a later purchase with it.
     private func absorb(
-        _ anonymous: StoredCustomer?, into person: StoredCustomer, in app: AppID, at now: Instant
+        _ anonymous: StoredCustomer?, into person: StoredCustomer, in settings: AppSettings,
+        at now: Instant
     ) throws {
         // An unused id has nothing to give.
         guard let anonymous else { return }
-        try IdentityUpdates(tx).merge(anonymous.customer, into: person.customer, in: app, at: now)
+        let app = settings.id
+        try IdentityUpdates(tx).merge(
+            anonymous.customer, into: person.customer,
+            keepsAttributes: settings.keepsAttributes(isByApp: true), in: app, at: now)
         let tokens = anonymous.ids.filter { !$0.isAnonymous }
         let carried = try tokens.filter { try tx.accountTokens.isCarried($0, in: app) }
         let room = max(0, CustomerService.idsWithUnusedTokensMax - person.ids.count - carried.count)

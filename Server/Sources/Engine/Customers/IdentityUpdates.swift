@@ -55,8 +55,12 @@ package struct IdentityUpdates {
     /// Merges the second customer into the first: from now on, every id, purchase and debit of the
     /// second customer belongs to the first. Emits events. Not idempotent: the caller must check
     /// first who has the ids.
+    ///
+    /// - Parameter keepsAttributes: whether attributes of the second customer replace none of the
+    ///   first one's.
     func merge(
-        _ other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
+        _ other: CustomerID, into customer: CustomerID, keepsAttributes: Bool, in app: AppID,
+        at now: Instant
     ) throws(StorageFailure) {
         try emitIdentityEvent(.customerMerged, of: customer, other: other, in: app, at: now)
         for purchase in try tx.links.purchases(of: other, in: app) {
@@ -65,6 +69,7 @@ package struct IdentityUpdates {
         }
         try tx.shares.merge(of: other, into: customer, in: app)
         try tx.consents.merge(of: other, into: customer, in: app)
+        try tx.attributes.merge(of: other, into: customer, in: app, keepsOwn: keepsAttributes)
         try tx.reminders.merge(of: other, into: customer, in: app)
         try tx.customers.moveRows(of: other, to: customer, in: app)
         try SeatUpdates(tx).mergeClaims(of: other, into: customer, in: app, at: now)

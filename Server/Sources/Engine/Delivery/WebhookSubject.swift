@@ -39,6 +39,7 @@ package struct WebhookSubject: Sendable {
             self.stream != stream
         else { return self }
         context.customer = nil
+        context.attributes = []
         return WebhookSubject(app: app, .revenueCat(event, epochs, context))
     }
 }
@@ -72,6 +73,8 @@ package struct EventContext: Sendable {
     /// All changes of wallets by the event's payment or refund, in order. Nil if an earlier event
     /// reports them.
     package var movements: [WalletChange]?
+    /// What the app says about the event's customer.
+    package var attributes: [CustomerAttribute] = []
     package var money: MoneySettings
     /// The products that give each entitlement.
     package var rights: [EntitlementID: Set<ProductID>]

@@ -22,6 +22,10 @@ struct WebhookSubjects {
             return WebhookSubject(app: app.id, .perennial(event, epochs, state))
         case .revenueCat:
             var context = try context(of: event, in: app, for: holder, at: now)
+            if let customer = context.customer?.id {
+                context.attributes = try tx.attributes.all(of: customer, in: app.id)
+                    .filter { $0.value != nil }
+            }
             context.anonymousID = try event.entry.purchase.map {
                 try AnonymousIDs(tx).id(of: $0, in: app.id)
             }

@@ -112,7 +112,7 @@ struct CustomerPages: PageGroup {
         let happened = try await routes.eventPages.newest(of: id, limit: Self.eventsOfCustomer)
             .events
         let erasure = try await engine.customers.erasure(of: id, app: app)
-        return CustomerPage(
+        var shown = CustomerPage(
             customer: Customer(state), isKnown: erasure != nil,
             since: state.since, paid: state.paid, storefront: state.storefront,
             purchases: state.purchaseLines,
@@ -137,7 +137,14 @@ struct CustomerPages: PageGroup {
                 .sorted(),
             erasedPurchases: erasure?.purchases ?? 0,
             eventsCount: try await engine.events.count(of: app, customer: id), formKey: page.formKey
-        ).html(in: page.frame)
+        )
+        if seesReasons {
+            shown.attributes =
+                AttributeList(
+                    try await engine.attributes.all(of: id, app: app)
+                ).items
+        }
+        return shown.html(in: page.frame)
     }
 
     /// A part of the history: the newest lines, or the lines before the line with this number.

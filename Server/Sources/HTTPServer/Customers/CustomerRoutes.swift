@@ -33,7 +33,8 @@ struct CustomerRoutes: RouteGroup {
                             name: "query", isRequired: true,
                             description: """
                                 An id of a customer, or the account token of a purchase, or the id \
-                                of a transaction, or the order id in the customer's mail.
+                                of a transaction, or the order id in the customer's mail, or the \
+                                customer's mail address in their attributes.
                                 """,
                             schema: [
                                 "type": "string", "minLength": 1,

@@ -53,6 +53,7 @@ extension RevenueCatContext {
             accountToken: context.accountToken, timeline: context.timeline,
             entitlements: context.entitlements.map(\.rawValue), offering: context.placement)
         anonymousID = context.anonymousID?.rawValue
+        attributes = context.attributes
         movements = context.movements.map { $0.map { WalletMovement($0) } }
         let money = context.money
         dollars = { amount, moment in money.dollars(for: amount, at: moment) }

@@ -40,6 +40,8 @@ extension OpenAPI {
         "SeatInvitationRequest.customer_id": customerIDLimits,
         "OfferSignatureRequest.customer_id": customerIDLimits,
         "WebhookReplayRequest.customer_id": customerIDLimits,
+        "AttributeSetting.name": text(CustomerAttribute.nameCharactersMax, from: 1),
+        "AttributeSetting.value": text(CustomerAttribute.valueCharactersMax),
         "DebitRequest.reason": text(NewBooking.reasonBytesMax),
         "CreditRequest.reason": text(NewBooking.reasonBytesMax, from: 1),
         "GrantRequest.reason": text(NewGrant.reasonBytesMax),

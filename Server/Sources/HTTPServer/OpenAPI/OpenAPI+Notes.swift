@@ -64,6 +64,13 @@ extension OpenAPI {
             "description": "StoreKit 2's jwsRepresentation of AppTransaction.shared."
         ],
         "AliasRequest.customer_id": ["description": "The other id."],
+        "AttributeSetting.value": ["description": "Null or an empty text deletes the attribute."],
+        "AttributeSetting.at": [
+            "description": """
+            When the value was set. An older value never replaces a newer one. If absent, the \
+            value replaces whatever is known.
+            """
+        ],
         "DebitRequest.amount": ["minimum": 1],
         "DebitRequest.reason": ["description": "Shown on the statement."],
         "CreditRequest.amount": ["minimum": 1],
@@ -209,6 +216,7 @@ extension OpenAPI {
             """
         ],
         "ForwardList.next_cursor": ["description": "The next page's cursor, or null."],
+        "Attribute.author": ["examples": ["app", "server"]],
         "AuditList.next_cursor": ["description": "The next page's cursor, or null."],
         "AuditEntry.author": ["description": "The name of the operator."],
         "AuditEntry.act": ["description": "What was done: docs/dashboard.md lists the acts."],

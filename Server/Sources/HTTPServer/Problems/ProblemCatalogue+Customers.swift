@@ -51,6 +51,9 @@ extension ProblemCatalogue {
             .entitlementUnknown, .notFound, "There is no such entitlement.",
             remedy: "Use an entitlement that a product in perennial.yaml gives."),
         Entry(
+            .attributeNotValid, .unprocessableContent, "An attribute is not valid.",
+            remedy: "Change the attribute as `detail` says. Nothing of the request was stored."),
+        Entry(
             .grantUnknown, .notFound, "This customer has no such grant.",
             remedy: "GET /v1/customers/{id}/grants lists the grants."),
         Entry(

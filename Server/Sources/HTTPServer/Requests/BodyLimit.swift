@@ -9,7 +9,9 @@ enum BodyLimit {
     /// The limit for an alias, a grant, a transfer, a block, a debit, or a manual credit.
     static let order = 16_384
     static let offer = 65_536
-    /// Attributes, events and diagnostics of RevenueCat's SDK, which are not stored.
+    /// The attributes of one customer.
+    static let attributes = 262_144
+    /// Events, diagnostics and attribution of RevenueCat's SDK, which are not stored.
     static let events = 1_048_576
     static let consumption = 65_536
     /// The limit for the text of a configuration, escaped as JSON or in a form.

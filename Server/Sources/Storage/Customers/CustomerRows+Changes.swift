@@ -98,12 +98,15 @@ extension CustomerRows {
         }
     }
 
-    /// Deletes the links, shares, grants, bookings, reported balances and ids of an erased
-    /// customer.
+    /// Deletes the links, shares, grants, bookings, reported balances, attributes and ids of an
+    /// erased customer.
     package func deleteOwnedRows(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
-        for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
+        for table in [
+            "links", "shares", "grants", "debits", "wallets", "customer_attributes",
+            "customer_ids",
+        ] {
             try connection.run(
                 "DELETE FROM \(table) WHERE app = $1 AND customer = $2",
                 [.text(app.rawValue), .text(customer.rawValue)])

@@ -142,6 +142,30 @@ extension CustomerRows {
         ) { row throws(StorageFailure) in try row.customer() }
     }
 
+    /// The customers of an app who have an id, ordered by their first ids, after the given one.
+    /// Leaves out the pseudonyms of erased customers.
+    package func identified(
+        of app: AppID, after: CustomerID?, limit: Int
+    ) throws(StorageFailure) -> [CustomerID] {
+        try connection.rows(
+            "SELECT customer FROM customers WHERE app = $1 AND customer > $2 AND EXISTS "
+                + "(SELECT 1 FROM customer_ids WHERE customer_ids.app = $1 "
+                + "AND customer_ids.customer = customers.customer) ORDER BY customer LIMIT $3",
+            [.text(app.rawValue), .text(after?.rawValue ?? ""), .integer(Int64(limit))]
+        ) { row throws(StorageFailure) in try row.customer() }
+    }
+
+    /// All ids of a customer, oldest first, and since when each belongs to the customer.
+    package func ids(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [(id: CustomerID, since: Instant)] {
+        try connection.rows(
+            "SELECT id, since_ms FROM customer_ids WHERE app = $1 AND customer = $2 "
+                + "ORDER BY since_ms, id",
+            [.text(app.rawValue), .text(customer.rawValue)]
+        ) { row throws(StorageFailure) in (try row.customer(), try row.instant()) }
+    }
+
     /// The customers from whom one of these ids was separated. Their events still mention the id.
     package func separatedFrom(
         _ ids: [CustomerID], in app: AppID

@@ -79,6 +79,15 @@ extension OpenAPITests {
                     withdrawnAt: nil)
             ),
             ("GrantList", GrantList(items: [])),
+            (
+                "AttributesRequest",
+                AttributesRequest(attributes: [])
+            ),
+            ("AttributeSetting", AttributeSetting(name: "a", value: "b", at: now)),
+            ("AttributeList", AttributeList(items: [])),
+            (
+                "Attribute", Attribute(name: "a", value: "b", at: now, author: "app")
+            ),
             ("History", History(items: [], nextCursor: nil)),
             (
                 "HistoryLine",

@@ -34,6 +34,18 @@ import Testing
         }
     }
 
+    @Test func `a mail address is found by its index, without reading other attributes`()
+        async throws
+    {
+        try await Driver.sqliteMemory.withStore { store in
+            let plan = try await store.plan(
+                of: AttributeRows.selectByMailAddress,
+                [.text("birds"), .text("anna@example.com"), .integer(20)])
+            let wanted = "COVERING INDEX customer_attributes_by_mail_address (app=? AND mail_addr"
+            #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
+        }
+    }
+
     @Test func `the claims on a purchase are found by their index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(

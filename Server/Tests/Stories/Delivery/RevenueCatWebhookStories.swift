@@ -58,6 +58,34 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
+    func `a webhook has what the app says about its customer, and nothing of an erased one`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver()
+        try await withShop(on: database, app: Self.app(receiver)) { shop in
+            let bought = try await shop.buyMonth("anna")
+            _ = try await shop.support.send(
+                "PATCH", "/v1/customers/anna/attributes",
+                body: JSON.object([
+                    .init("attributes", [["name": "$email", "value": "anna@example.com"]])
+                ]).bytes)
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            try await shop.advance("P35D")
+            let renewal = try #require(receiver.revenueCatEvents.last { $0["type"] == "RENEWAL" })
+            let mail = renewal["subscriber_attributes"]?["$email"]
+            #expect(mail?["value"] == "anna@example.com")
+            #expect(mail?["updated_at_ms"] != nil)
+            _ = try await shop.support.send("DELETE", "/v1/customers/anna")
+            let count = receiver.revenueCatEvents.count
+            try await shop.advance("P35D")
+            let later = receiver.revenueCatEvents.dropFirst(count)
+            #expect(
+                later.allSatisfy { $0["subscriber_attributes"].map { $0 == [:] } ?? true },
+                "\(later)")
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
     func `an event that becomes several webhooks is delivered in order and replayed whole`(
         database: StoryDatabase
     ) async throws {

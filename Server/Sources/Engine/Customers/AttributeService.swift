@@ -1,0 +1,166 @@
+import Ledger
+import Storage
+
+/// A change of one attribute that somebody requests.
+package struct AttributeChange: Hashable, Sendable {
+    package var name: String
+    /// Nil, or an empty text, deletes the attribute.
+    package var value: String?
+    /// When the value was set, by the client's clock. With nil, the change replaces whatever is
+    /// known.
+    package var updatedAt: Instant?
+
+    package init(name: String, value: String?, updatedAt: Instant? = nil) {
+        self.name = name
+        self.value = value
+        self.updatedAt = updatedAt
+    }
+}
+
+/// The result of changing attributes.
+package struct AttributeResult: Hashable, Sendable {
+    /// The customer's attributes afterwards, ordered by name.
+    package var attributes: [CustomerAttribute]
+    /// The changes that were not accepted.
+    package var refused: [Refusal] = []
+
+    package struct Refusal: Hashable, Sendable {
+        package var name: String
+        /// Which rule the change breaks.
+        package var why: String
+
+        package init(name: String, why: String) { (self.name, self.why) = (name, why) }
+    }
+}
+
+/// Reads and changes what apps say about customers.
+package struct AttributeService: Sendable {
+    let context: Context
+
+    /// The attributes of a customer, ordered by name. Empty for an unknown id.
+    package func all(
+        of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> [CustomerAttribute] {
+        _ = try context.app(appID)
+        try id.requireValid()
+        return try await context.read { tx in
+            guard let known = try tx.customers.find(known: id, in: appID) else { return [] }
+            return try tx.attributes.all(of: known.customer, in: appID).filter { $0.value != nil }
+        }
+    }
+
+    /// Changes attributes of a customer. An unknown id becomes a customer if a change is accepted.
+    /// A change that is older than what is known is accepted and has no effect, so repeated
+    /// requests, and requests in another order, have the same result.
+    ///
+    /// The caller must have checked that the author may write about the customer.
+    ///
+    /// - Parameter isWhole: whether one change that breaks a rule refuses all of them.
+    /// - Throws: `invalidAttribute` if `isWhole` and a change breaks a rule; `limitExceeded` if
+    ///   there are too many changes; `growthBudgetExhausted` if an app may add no more customers.
+    package func change(
+        _ changes: [AttributeChange], of id: CustomerID, by author: CustomerAttribute.Author,
+        isWhole: Bool, app appID: AppID
+    ) async throws(EngineFailure) -> AttributeResult {
+        let (app, _) = try context.app(appID)
+        try id.requireValid()
+        guard changes.count <= CustomerAttribute.changesMax else {
+            throw .limitExceeded(what: "attributes", limit: CustomerAttribute.changesMax)
+        }
+        let now = context.now()
+        // Most requests of devices repeat what is known, and need no write.
+        let known = try await context.read { tx in
+            try AttributeDecisions(tx).known(of: id, in: appID)
+        }
+        let first = try AttributeDecisions.result(
+            of: changes, to: known, by: author, isWhole: isWhole, at: now)
+        guard first.attributes != known else { return first.shown }
+        let wait = author == .app ? context.growth.wait(of: app, at: now) : nil
+        let (result, added) = try await context.decide { tx -> Decision<(AttributeResult, Int)> in
+            let new = try IdentityDecisions(tx).countUnknown([id], in: appID)
+            if let wait, new > 0 { return .refused(.growthBudgetExhausted(wait: wait)) }
+            let known = try AttributeDecisions(tx).known(of: id, in: appID)
+            let result = try AttributeDecisions.result(
+                of: changes, to: known, by: author, isWhole: isWhole, at: now)
+            guard result.attributes != known else { return .unchanged((result.shown, 0)) }
+            let customer = try IdentityUpdates(tx).customer(id, in: appID, at: now).customer
+            try tx.attributes.replace(result.attributes, of: customer, in: appID)
+            return .done((result.shown, new))
+        }
+        if author == .app { context.growth.add(added, of: app, at: now) }
+        return result
+    }
+}
+
+extension AttributeResult {
+    /// The result without the deletions that are remembered.
+    fileprivate var shown: AttributeResult {
+        AttributeResult(attributes: attributes.filter { $0.value != nil }, refused: refused)
+    }
+}
+
+/// Decides what changes of attributes do.
+struct AttributeDecisions {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+
+    func known(of id: CustomerID, in app: AppID) throws -> [CustomerAttribute] {
+        guard let known = try tx.customers.find(known: id, in: app) else { return [] }
+        return try tx.attributes.all(of: known.customer, in: app)
+    }
+
+    /// What is known after the changes, including deletions, ordered by name.
+    static func result(
+        of changes: [AttributeChange], to known: [CustomerAttribute],
+        by author: CustomerAttribute.Author, isWhole: Bool, at now: Instant
+    ) throws(EngineFailure) -> AttributeResult {
+        var all = Dictionary(known.map { ($0.name, $0) }) { one, _ in one }
+        var refused: [AttributeResult.Refusal] = []
+        for change in changes {
+            guard let why = defect(of: change, in: all) else {
+                apply(change, to: &all, by: author, at: now)
+                continue
+            }
+            if isWhole { throw .invalidAttribute(change.name, why) }
+            refused.append(AttributeResult.Refusal(name: change.name, why: why))
+        }
+        return AttributeResult(
+            attributes: CustomerAttribute.limited(Array(all.values)), refused: refused)
+    }
+
+    private static func defect(
+        of change: AttributeChange, in all: [String: CustomerAttribute]
+    ) -> String? {
+        let value = change.value.flatMap { $0.isEmpty ? nil : $0 }
+        if let why = CustomerAttribute.defect(of: change.name, value) { return why }
+        guard value != nil, all[change.name]?.value == nil else { return nil }
+        let isReserved = CustomerAttribute.isReserved(change.name)
+        let count = all.values.count { $0.value != nil && $0.isReserved == isReserved }
+        let most = isReserved ? CustomerAttribute.reservedMax : CustomerAttribute.ownMax
+        guard count >= most else { return nil }
+        return isReserved
+            ? "A customer has at most \(most) attributes with reserved names. Delete one first."
+            : "A customer has at most \(most) attributes with names of your own. Delete one first."
+    }
+
+    private static func apply(
+        _ change: AttributeChange, to all: inout [String: CustomerAttribute],
+        by author: CustomerAttribute.Author, at now: Instant
+    ) {
+        let value = change.value.flatMap { $0.isEmpty ? nil : $0 }
+        // Addresses of devices are not stored, so there is nothing to fill in.
+        if value != nil, CustomerAttribute.requests.contains(change.name) { return }
+        let known = all[change.name]
+        guard value != nil || known != nil else { return }
+        var new = CustomerAttribute(
+            name: change.name, value: value, updatedAt: min(change.updatedAt ?? now, now),
+            author: author)
+        guard change.updatedAt != nil else {
+            new.updatedAt = max(now, known?.updatedAt ?? now)
+            if known?.value != value || known?.author != author { all[change.name] = new }
+            return
+        }
+        if known.map(new.outranks) ?? true { all[change.name] = new }
+    }
+}

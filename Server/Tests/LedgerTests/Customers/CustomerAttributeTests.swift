@@ -1,0 +1,96 @@
+import Dice
+import Ledger
+import Testing
+
+/// Which value of an attribute stays, whatever the order in which the values arrive.
+@Suite struct CustomerAttributeTests {
+    private static func attribute(
+        _ name: String, _ value: String?, at moment: Int64,
+        by author: CustomerAttribute.Author = .app
+    ) -> CustomerAttribute {
+        CustomerAttribute(
+            name: name, value: value, updatedAt: Instant(milliseconds: moment), author: author)
+    }
+
+    @Test func `the later value stays, and of a campaign the earlier one`() {
+        let (old, new) = (
+            Self.attribute("bird", "owl", at: 1), Self.attribute("bird", "kite", at: 2)
+        )
+        #expect(new.outranks(old) && !old.outranks(new))
+        let (first, second) = (
+            Self.attribute("$campaign", "spring", at: 1), Self.attribute("$campaign", "fall", at: 2)
+        )
+        #expect(first.outranks(second) && !second.outranks(first))
+        // A deletion is a change like any other.
+        let deleted = Self.attribute("$campaign", nil, at: 3)
+        #expect(deleted.outranks(first) && !first.outranks(deleted))
+    }
+
+    @Test func `an older value does not return after a deletion`() {
+        let deleted = Self.attribute("bird", nil, at: 5)
+        let merged = CustomerAttribute.merged(
+            [deleted], with: [Self.attribute("bird", "owl", at: 4)], keepsOwn: false)
+        #expect(merged == [deleted])
+    }
+
+    @Test func `a merge has the same result in any order of the customers`() {
+        let seed = Dice.seed(announcedBy: "CustomerAttributeTests", usual: 1)
+        var dice = Dice(seed: seed)
+        for round in 0..<300 {
+            let people = (0..<3).map { _ in Self.person(&dice) }
+            let one = Self.merged(people)
+            let other = Self.merged(people.shuffled(using: &dice))
+            #expect(one == other, "round \(round) of seed \(seed)")
+        }
+    }
+
+    private static func merged(_ people: [[CustomerAttribute]]) -> [CustomerAttribute] {
+        people.dropFirst().reduce(people[0]) {
+            CustomerAttribute.merged($0, with: $1, keepsOwn: false)
+        }
+    }
+
+    private static func person(_ dice: inout Dice) -> [CustomerAttribute] {
+        ["bird", "plan", "$email", "$campaign"].compactMap { name in
+            guard Bool.random(using: &dice) else { return nil }
+            let value = ["owl", "kite", nil].randomElement(using: &dice) ?? nil
+            return attribute(
+                name, value, at: Int64.random(in: 1...3, using: &dice),
+                by: Bool.random(using: &dice) ? .app : .server)
+        }
+    }
+
+    @Test func `a merge that keeps the first customer's values only adds names`() {
+        let own = [Self.attribute("bird", "owl", at: 1)]
+        let other = [Self.attribute("bird", "kite", at: 9), Self.attribute("plan", "gold", at: 9)]
+        let merged = CustomerAttribute.merged(own, with: other, keepsOwn: true)
+        #expect(merged.map(\.value) == ["owl", "gold"])
+    }
+
+    @Test func `beyond the limits the latest values stay`() {
+        let many = (0..<CustomerAttribute.ownMax + 5).map {
+            Self.attribute("a\($0)", "x", at: Int64($0))
+        }
+        let reserved = (0..<3).map { Self.attribute("$r\($0)", "x", at: 0) }
+        let kept = CustomerAttribute.limited(many + reserved)
+        #expect(kept.count == CustomerAttribute.ownMax + 3)
+        #expect(!kept.contains { $0.name == "a4" } && kept.contains { $0.name == "a5" })
+    }
+
+    @Test(
+        arguments: [
+            ("bird", "owl", true), ("a-b_9", "", true), ("$email", "anna@example.com", true),
+            ("$email", "anna", false), ("$email", "an na@example.com", false),
+            ("$email", "@example.com", false), ("$attConsentStatus", "denied", true),
+            ("$attConsentStatus", "maybe", false), ("$unknownName", "x", true),
+            ("9lives", "x", false), ("a.b", "x", false), ("", "x", false), ("$", "x", false),
+            ("größe", "x", false), (String(repeating: "a", count: 40), "x", true),
+            (String(repeating: "a", count: 41), "x", false),
+            ("bird", String(repeating: "é", count: 500), true),
+            ("bird", String(repeating: "é", count: 501), false),
+        ] as [(String, String, Bool)])
+    func `a name and a value have rules`(name: String, value: String, isValid: Bool) {
+        let why = CustomerAttribute.defect(of: name, value)
+        #expect((why == nil) == isValid, "\(name): \(why ?? "valid")")
+    }
+}
