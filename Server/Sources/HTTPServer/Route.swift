@@ -24,7 +24,8 @@ extension PerennialServer {
             historyRoutes.all, personalDataRoutes.all, explanationRoutes.all, pingRoutes.all,
             offerRoutes.all, offeringRoutes.all, tokenRoutes.all, eventRoutes.all,
             forwardRoutes.all, webhookRoutes.all,
-            walletRoutes.all, seatRoutes.all, reportRoutes.all, auditRoutes.all, documentRoutes.all,
+            walletRoutes.all, attributeRoutes.all, seatRoutes.all, reportRoutes.all,
+            auditRoutes.all, documentRoutes.all,
             notificationRoutes.listing,
             configurationRoutes.all,
             consumptionRoutes.all,
@@ -32,12 +33,17 @@ extension PerennialServer {
         ].flatMap(\.self)
     }
 
-    /// The routes that RevenueCat's SDK calls. They are RevenueCat's, so `/openapi.json` does not
-    /// describe them. If no app is served to it, only receipts have a route, which asks the SDK to
-    /// post them again later: after a 404 it would finish the transaction.
+    /// The routes that RevenueCat's SDK and clients of its REST API call. They are RevenueCat's, so
+    /// `/openapi.json` does not describe them. If no app is served to the SDK, only receipts have a
+    /// route, which asks the SDK to post them again later: after a 404 it would finish the
+    /// transaction.
     var routesOfRevenueCat: [Route] {
         guard engine.context.servesRevenueCat else { return [revenueCatReceiptRoutes.posting] }
         return revenueCatRoutes.all + revenueCatReceiptRoutes.all + revenueCatOfferRoutes.all
+            + RevenueCatAttributeRoutes(server: self).all
+            + RevenueCatServerRoutes(server: self).all
+            + RevenueCatProjectRoutes(server: self).all
+            + RevenueCatPersonRoutes(server: self).all
     }
 
     /// A route that needs no key.

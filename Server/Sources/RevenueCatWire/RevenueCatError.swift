@@ -2,6 +2,8 @@ import RevenueCatWebhooks
 
 /// Why a request of RevenueCat's SDK failed, by the number that the SDK knows.
 package enum RevenueCatError: Int, Sendable, CaseIterable {
+    /// The call is about a store that this server does not serve.
+    case invalidPlatform = 7000
     /// The purchase stays with another customer.
     case cannotTransfer = 7102
     /// The document is not genuine.
@@ -10,15 +12,29 @@ package enum RevenueCatError: Int, Sendable, CaseIterable {
     case keyMissing = 7224
     case keyUnknown = 7225
     case badRequest = 7226
+    /// The key is secret, and the call is for the public key in an app.
+    case keyIsSecret = 7243
     /// The customer is not eligible for the offer.
     case ineligible = 7232
     /// The server has no key to sign offers with.
     case offerKeyMissing = 7234
     case invalidCustomerID = 7256
+    case invalidAttributes = 7263
     case invalidWebPurchase = 7849
 
     /// The body of a response.
-    package func value(_ message: String) -> RevenueCatValue {
-        .object([.init("code", .integer(Int64(rawValue))), .init("message", .string(message))])
+    ///
+    /// - Parameter attributes: why each attribute is refused, by its name.
+    package func value(
+        _ message: String, attributes: [(name: String, why: String)] = []
+    ) -> RevenueCatValue {
+        let errors = attributes.map { name, why in
+            RevenueCatValue.object([
+                .init("key_name", .string(name)), .init("message", .string(why)),
+            ])
+        }
+        return .object(
+            [.init("code", .integer(Int64(rawValue))), .init("message", .string(message))]
+                + (errors.isEmpty ? [] : [.init("attribute_errors", .list(errors))]))
     }
 }

@@ -37,7 +37,7 @@ package enum RevenueCatOfferings {
         return .object([
             .init("description", .string(description ?? "")),
             .init("identifier", .string(placement.id.rawValue)),
-            .init("metadata", RevenueCatValue(.members(placement.metadata))),
+            .init("metadata", metadata(of: placement)),
             .init(
                 "packages",
                 .list(
@@ -48,6 +48,24 @@ package enum RevenueCatOfferings {
                         ])
                     })),
         ])
+    }
+
+    /// A placement's metadata, unchanged.
+    static func metadata(of placement: Placement) -> RevenueCatValue {
+        RevenueCatValue(.members(placement.metadata))
+    }
+
+    /// The balance of each currency, as an object of version 2 of the REST API.
+    package static func balances(_ balances: [CurrencyID: Int64]) -> [RevenueCatObject] {
+        balances.sorted { $0.key < $1.key }.map { currency, balance in
+            RevenueCatObject(
+                "virtual_currency_balance", currency.rawValue,
+                [
+                    .init("currency_code", .string(currency.rawValue)),
+                    .init("balance", .integer(balance)),
+                    .init("name", .string(currency.rawValue)), .init("description", .null),
+                ])
+        }
     }
 
     /// `product_entitlement_mapping`, by which the SDK computes access while it does not reach the

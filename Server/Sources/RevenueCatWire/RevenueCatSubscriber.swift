@@ -19,27 +19,30 @@ package struct RevenueCatSubscriber {
         }
     }
 
-    private static let managementURL = "https://apps.apple.com/account/subscriptions"
+    static let managementURL = "https://apps.apple.com/account/subscriptions"
 
-    private let id: String
-    private let now: Instant
-    private let purchases: [Purchase]
-    private let grants: [Grant]
-    private let status: [EntitlementID: EntitlementStatus]
+    let id: String
+    let now: Instant
+    let purchases: [Purchase]
+    let grants: [Grant]
+    let status: [EntitlementID: EntitlementStatus]
+    private let attributes: [CustomerAttribute]?
 
     /// - Parameter id: the id of the request.
     /// - Parameter now: the time of the answer.
     /// - Parameter grants: those that have ended, too.
     /// - Parameter entitlements: what decides about access.
+    /// - Parameter attributes: nil for a device, which does not get them.
     package init(
         of id: CustomerID, at now: Instant, purchases: [Purchase], grants: [Grant],
-        entitlements: [EntitlementID: EntitlementStatus]
+        entitlements: [EntitlementID: EntitlementStatus], attributes: [CustomerAttribute]? = nil
     ) {
         self.id = id.rawValue
         self.now = now
         self.purchases = purchases
         self.grants = grants
         status = entitlements
+        self.attributes = attributes
     }
 
     /// The whole answer.
@@ -77,17 +80,22 @@ package struct RevenueCatSubscriber {
             .init("original_application_version", .text(app?.version)),
             .init("original_purchase_date", .time(app?.from)),
             .init("other_purchases", .object([])),
+        ] + attributeMembers + [
             .init(
                 "subscriptions",
                 .object(
                     subscriptions.sorted { $0.key < $1.key }.map { key, subscription in
                         .init(key, subscription.value(managementURL: Self.managementURL))
-                    })),
+                    }))
         ]
     }
 
+    private var attributeMembers: [RevenueCatValue.Member] {
+        attributes.map { [.init("subscriber_attributes", .attributes($0))] } ?? []
+    }
+
     /// The customer is as old as the first thing known about them.
-    private var firstSeen: Instant {
+    var firstSeen: Instant {
         let dates = purchases.compactMap { $0.timeline.periods.first?.from } + grants.map(\.from)
         return min(dates.min() ?? now, now)
     }

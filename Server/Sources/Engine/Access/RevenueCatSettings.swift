@@ -10,13 +10,20 @@ package struct RevenueCatSettings: Hashable, Sendable {
     package var packages: [ProductID: String]
     /// The mail address that the customer center shows. Nil if it is not served.
     package var supportEmail: String?
+    /// The id of the project in paths of RevenueCat's REST API, version 2. Nil for the app's name.
+    package var project: String?
+    /// Whether attributes of customers with log-in are stored although the SDK proves no identity.
+    package var takesUnprovenAttributes: Bool
 
     package init(
-        keys: Set<String> = [], packages: [ProductID: String] = [:], supportEmail: String? = nil
+        keys: Set<String> = [], packages: [ProductID: String] = [:], supportEmail: String? = nil,
+        project: String? = nil, takesUnprovenAttributes: Bool = false
     ) {
         self.keys = keys
         self.packages = packages
         self.supportEmail = supportEmail
+        self.project = project
+        self.takesUnprovenAttributes = takesUnprovenAttributes
     }
 }
 

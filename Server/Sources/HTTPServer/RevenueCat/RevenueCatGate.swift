@@ -24,21 +24,42 @@ extension HTTPField.Name {
 struct RevenueCatGate: RouteGroup {
     let server: PerennialServer
 
-    /// A route that requires one of the app's public keys of RevenueCat. The holder has the rights
-    /// of an app key.
+    /// Who may call a route.
+    enum Callers {
+        /// RevenueCat's SDK, with one of the app's public keys of RevenueCat. It has the rights of
+        /// an app key.
+        case devices
+        /// Backends, with a secret key of ours that has a scope.
+        case servers(KeyScope)
+        case both(KeyScope)
+
+        var scope: KeyScope? {
+            switch self {
+            case .devices: nil
+            case .servers(let scope), .both(let scope): scope
+            }
+        }
+    }
+
+    /// A route that requires a key.
     ///
-    /// - Parameter isReceipt: whether the request posts a purchase. Only a verdict about the
-    ///   document is then a final answer, because the SDK would finish the transaction.
+    /// - Parameter isReceipt: whether the request posts a purchase. For the SDK, only a verdict
+    ///   about the document is then a final answer, because the SDK would finish the transaction.
     func keyed(
-        _ method: HTTPRequest.Method, _ path: String, _ id: String, isReceipt: Bool = false,
-        _ answer: @escaping Route.KeyedHandler
+        _ method: HTTPRequest.Method, _ path: String, _ id: String,
+        from callers: Callers = .devices,
+        isReceipt: Bool = false, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
         route(method, path, id, isReceipt: isReceipt) { request, context in
-            let holder = try holder(of: request)
-            let author = context.author.record(holder, actor: nil)
+            let holder = try await holder(of: request, among: callers)
+            let isServer = holder.kind == .secret
+            let author = context.author.record(holder, actor: isServer ? try request.actor() : nil)
             context.bodyShare?.use(.withKey)
             return try await EventAuthor.$current.withValue(author) {
-                try await answer(request, context, holder)
+                do { return try await answer(request, context, holder) } catch {
+                    guard isServer else { throw error }
+                    throw Self.problem(error, isReceipt: false, context)
+                }
             }
         }
     }
@@ -88,14 +109,33 @@ struct RevenueCatGate: RouteGroup {
         return status.code < 500 && !later.contains(status)
     }
 
-    private func holder(of request: Request) throws -> StoredKey {
+    private func holder(
+        of request: Request, among callers: Callers
+    ) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
         guard let app = engine.context.app(ofRevenueCatKey: key) else {
-            throw ProblemError(.keyUnknown)
+            return try await server(of: request, with: callers.scope)
+        }
+        if case .servers = callers {
+            throw RevenueCatProblem(
+                .forbidden, .keyUnknown, "This call needs a secret key of Perennial (sk_…).")
         }
         return StoredKey(
             app: app, hash: [], kind: .app, name: "revenuecat",
             createdAt: Instant(milliseconds: 0))
+    }
+
+    /// The holder of a secret key.
+    ///
+    /// - Parameter scope: the scope that the key needs. Nil if the call is for devices only.
+    private func server(of request: Request, with scope: KeyScope?) async throws -> StoredKey {
+        let holder = try await server.authorization.holder(of: request, for: scope ?? .read)
+        guard holder.kind == .secret else { throw ProblemError(.keyUnknown) }
+        guard scope != nil else {
+            throw RevenueCatProblem(
+                .forbidden, .keyIsSecret, "This call needs the public key in the app.")
+        }
+        return holder
     }
 
     // MARK: - Requests
@@ -123,9 +163,17 @@ struct RevenueCatGate: RouteGroup {
 
     // MARK: - Responses
 
-    /// Responds with a customer, as the SDK reads them.
-    func respond(_ state: CustomerState) throws -> Response {
-        try JSONResponse.ok(RevenueCatSubscriber(state).value)
+    /// Responds with a customer, as the SDK reads them. A backend also gets the attributes.
+    func respond(_ state: CustomerState, to holder: StoredKey) async throws -> Response {
+        try JSONResponse.ok(try await subscriber(state, for: holder).value)
+    }
+
+    func subscriber(
+        _ state: CustomerState, for holder: StoredKey
+    ) async throws -> RevenueCatSubscriber {
+        guard holder.kind == .secret else { return RevenueCatSubscriber(state) }
+        return RevenueCatSubscriber(
+            state, attributes: try await engine.attributes.all(of: state.id, app: holder.app))
     }
 
     /// Responds with a value, or with 304 if the SDK has it already. A tag covers the content and
@@ -151,10 +199,10 @@ struct RevenueCatGate: RouteGroup {
 }
 
 extension RevenueCatSubscriber {
-    init(_ state: CustomerState) {
+    init(_ state: CustomerState, attributes: [CustomerAttribute]? = nil) {
         self.init(
             of: state.id, at: state.asOf,
             purchases: state.purchases.map { Purchase($0.timeline, $0.access) },
-            grants: state.grants, entitlements: state.entitlements)
+            grants: state.grants, entitlements: state.entitlements, attributes: attributes)
     }
 }

@@ -11,6 +11,8 @@ struct RevenueCatProblem: Error {
     let status: HTTPResponse.Status
     let error: RevenueCatError
     let message: String
+    /// Why each attribute is refused.
+    private var attributes: [AttributeResult.Refusal] = []
     /// Seconds.
     private let retryAfter: Int?
 
@@ -23,6 +25,14 @@ struct RevenueCatProblem: Error {
         self.message = message
         self.retryAfter =
             retryAfter ?? (status.code >= 500 ? ProblemCatalogue.retryAfterSeconds : nil)
+    }
+
+    /// Some attributes were not accepted. The others are stored.
+    init(refused attributes: [AttributeResult.Refusal]) {
+        self.init(
+            .badRequest, .invalidAttributes, "Some attributes are not valid. The others are stored."
+        )
+        self.attributes = attributes
     }
 
     /// - Parameter isFinal: whether the same request can never succeed.
@@ -42,6 +52,8 @@ struct RevenueCatProblem: Error {
     /// The status and number of problems that have another than ``RevenueCatError/badRequest``.
     private static let final: [ProblemCode: (HTTPResponse.Status, RevenueCatError)] = [
         .keyMissing: (.unauthorized, .keyMissing), .keyUnknown: (.unauthorized, .keyUnknown),
+        .keyExpired: (.unauthorized, .keyUnknown), .keyScopeMissing: (.forbidden, .keyUnknown),
+        .entitlementUnknown: (.notFound, .badRequest),
         .customerProofMissing: (.unauthorized, .keyMissing),
         .customerProofNotValid: (.unauthorized, .keyMissing),
         .customerIDNotValid: (.badRequest, .invalidCustomerID),
@@ -55,7 +67,8 @@ struct RevenueCatProblem: Error {
     ]
 
     func response() throws -> Response {
-        var response = try JSONResponse.ok(error.value(message))
+        var response = try JSONResponse.ok(
+            error.value(message, attributes: attributes.map { ($0.name, $0.why) }))
         response.status = status
         if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
         return response

@@ -16,6 +16,7 @@ struct RevenueCatReceipt: Decodable {
     private var initiationSource: Context?
     private var transactionId: Context?
     private var productId: Context?
+    private var attributes: Attributes?
     /// The offering that the customer bought from.
     private(set) var presentedOfferingIdentifier: Context?
     private(set) var storeCountry: Context?
@@ -32,6 +33,26 @@ struct RevenueCatReceipt: Decodable {
         init(from decoder: any Decoder) throws {
             text = try? decoder.singleValueContainer().decode(String.self)
         }
+    }
+
+    /// Attributes, or nil if they have a form that is not known.
+    private struct Attributes: Decodable {
+        var known: RevenueCatAttributes.Entries?
+
+        init(from decoder: any Decoder) throws {
+            known = try? RevenueCatAttributes.Entries(from: decoder)
+        }
+    }
+
+    /// What the SDK has not sent yet about the customer.
+    var changes: [AttributeChange] {
+        attributes?.known.map(RevenueCatAttributes.changes) ?? []
+    }
+
+    /// What a backend means. It has no device with a queue of transactions, so it posts what
+    /// somebody has bought, unless it says otherwise.
+    var intentOfServer: OwnershipClaim.Intent {
+        initiationSource?.text == nil ? .purchase : intent
     }
 
     /// `is_restore` does not say whether the customer asked for it: it is true for every purchase

@@ -8,6 +8,7 @@ import Storage
 
 extension HTTPField.Name {
     fileprivate static let sdkVersion = wellFormed("X-Version")
+    fileprivate static let platform = wellFormed("X-Platform")
 }
 
 /// The routes by which RevenueCat's SDK posts purchases.
@@ -26,7 +27,9 @@ struct RevenueCatReceiptRoutes: RouteGroup {
     private var gate: RevenueCatGate { RevenueCatGate(server: server) }
 
     var posting: Route {
-        gate.keyed(.post, "/v1/receipts", "revenueCatReceipt", isReceipt: true, post)
+        gate.keyed(
+            .post, "/v1/receipts", "revenueCatReceipt", from: .both(.support), isReceipt: true, post
+        )
     }
 
     var all: [Route] {
@@ -44,25 +47,47 @@ struct RevenueCatReceiptRoutes: RouteGroup {
             RevenueCatReceipt.self, of: request, max: BodyLimit.purchases)
         let id = CustomerID(rawValue: posted.appUserId)
         try await server.authorization.requireProof(of: id, request.headers, holder)
+        let isServer = holder.kind == .secret
+        if isServer { try Self.requireApple(request) }
         let evidence = try posted.evidence
-        guard !evidence.isEmpty else { return try await respond(to: id, request, holder) }
+        let attributes = RevenueCatAttributeRoutes(server: server)
+        guard !evidence.isEmpty else {
+            try await attributes.record(posted.changes, of: id, holder)
+            return try await respond(to: id, request, holder)
+        }
+        let intent = isServer ? posted.intentOfServer : posted.intent
         let origin = PurchaseOrigin(
             placement: posted.presentedOfferingIdentifier?.text,
             sdk: request.headers[.sdkVersion].map { "revenuecat/\($0)" },
             storefront: posted.storeCountry?.text)
-        let posting = try await record(evidence, of: id, posted.intent, origin, holder)
+        let posting = try await record(evidence, of: id, intent, origin, holder)
         if let failure = posting.failureOfPurchase { throw failure }
-        if let refusal = posting.refusal(for: posted.intent) { throw refusal }
+        if let refusal = posting.refusal(for: intent) { throw refusal }
         guard var state = posting.state else { throw ProblemError(.serverFailed) }
-        if posted.intent == .restore { state = try await checked(state, posting, holder.app) }
-        return try gate.respond(state)
+        try await attributes.record(posted.changes, of: id, holder)
+        if intent == .restore { state = try await checked(state, posting, holder.app) }
+        return try await gate.respond(state, to: holder)
+    }
+
+    private static let applePlatforms: Set = [
+        "ios", "macos", "uikitformac", "tvos", "watchos", "visionos",
+    ]
+
+    /// A backend names the store of a receipt by a header.
+    private static func requireApple(_ request: Request) throws {
+        guard let platform = request.headers[.platform]?.lowercased() else { return }
+        guard applePlatforms.contains(platform) else {
+            throw RevenueCatProblem(
+                .badRequest, .invalidPlatform,
+                "Only purchases of Apple's App Store are recorded here. Send X-Platform: ios.")
+        }
     }
 
     /// A device without any purchase, of which the SDK has no app transaction either.
     private func respond(
         to id: CustomerID, _ request: Request, _ holder: StoredKey
     ) async throws -> Response {
-        try gate.respond(try await gate.state(of: id, request, holder))
+        try await gate.respond(try await gate.state(of: id, request, holder), to: holder)
     }
 
     /// Records a posting as our own route does. An app transaction of another environment than the
@@ -73,13 +98,15 @@ struct RevenueCatReceiptRoutes: RouteGroup {
     ) async throws -> PostingResult {
         do {
             return try await engine.recording.post(
-                evidence, of: id, intent: intent, boughtAt: origin, app: holder.app, isByApp: true)
+                evidence, of: id, intent: intent, boughtAt: origin, app: holder.app,
+                isByApp: holder.kind == .app)
         } catch {
             guard case .mixedEnvironments = error else { throw error }
             var purchase = evidence
             purchase.signedAppTransaction = nil
             return try await engine.recording.post(
-                purchase, of: id, intent: intent, boughtAt: origin, app: holder.app, isByApp: true)
+                purchase, of: id, intent: intent, boughtAt: origin, app: holder.app,
+                isByApp: holder.kind == .app)
         }
     }
 

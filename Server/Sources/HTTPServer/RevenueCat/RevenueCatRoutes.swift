@@ -16,7 +16,9 @@ struct RevenueCatRoutes: RouteGroup {
 
     private var customers: [Route] {
         [
-            gate.keyed(.get, "/v1/subscribers/{id}", "revenueCatSubscriber", subscriber),
+            gate.keyed(
+                .get, "/v1/subscribers/{id}", "revenueCatSubscriber", from: .both(.read),
+                subscriber),
             gate.keyed(.post, "/v1/subscribers/identify", "revenueCatIdentify", identify),
             gate.keyed(.post, "/v1/subscribers/{id}/alias", "revenueCatAlias", alias),
             gate.keyed(
@@ -27,9 +29,11 @@ struct RevenueCatRoutes: RouteGroup {
     /// The SDK would send these again for ever if they were refused.
     private var accepted: [Route] {
         [
-            "/v1/subscribers/{id}/attributes", "/v1/subscribers/{id}/attribution",
-            "/v1/subscribers/{id}/adservices_attribution", "/v1/events", "/v1/diagnostics",
-        ].map { gate.keyed(.post, $0, "revenueCatAccepted", gate.accept) }
+            "/v1/subscribers/{id}/attribution", "/v1/subscribers/{id}/adservices_attribution",
+            "/v1/events", "/v1/diagnostics",
+        ].map {
+            gate.keyed(.post, $0, "revenueCatAccepted", from: .both(.support), gate.accept)
+        }
     }
 
     private var withoutKey: [Route] {
@@ -71,7 +75,8 @@ struct RevenueCatRoutes: RouteGroup {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try RequestReader.customerID(in: context)
-        let subscriber = RevenueCatSubscriber(try await gate.state(of: id, request, holder))
+        let subscriber = try await gate.subscriber(
+            try await gate.state(of: id, request, holder), for: holder)
         return try gate.respond(subscriber.value, taggedBy: subscriber.content, to: request)
     }
 
@@ -117,7 +122,8 @@ struct RevenueCatRoutes: RouteGroup {
     ) async throws -> Response {
         let (current, wanted) = (CustomerID(rawValue: current), CustomerID(rawValue: wanted))
         let isKnown = try await engine.customers.isKnown(wanted, app: holder.app)
-        var response = try gate.respond(try await join(current, to: wanted, request, holder))
+        var response = try await gate.respond(
+            try await join(current, to: wanted, request, holder), to: holder)
         if !isKnown { response.status = .created }
         return response
     }

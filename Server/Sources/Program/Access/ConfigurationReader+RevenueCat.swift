@@ -12,6 +12,8 @@ extension ConfigurationReader {
         Key("keys", \.keys) { $0.publicKeys($1) },
         Key("packages", \.packages) { $0.packages($1) },
         Key("support_email", \.supportEmail) { $0.nonEmptyText($1) },
+        Key("project", \.project) { $0.nonEmptyText($1) },
+        Key("unproven_attributes", \.takesUnprovenAttributes) { $0.bool($1) },
     ]
 
     /// Reads `revenuecat: {keys: [appl_…], packages: {pro.monthly: $rc_monthly}}`.
@@ -98,5 +100,8 @@ extension AppSettings {
             + revenueCat.packages.map { "RevenueCat's package \($1) is \($0)" }
             + (revenueCat.supportEmail.map { ["RevenueCat's customer center writes to \($0)"] }
                 ?? [])
+            + (revenueCat.project.map { ["RevenueCat's project \($0)"] } ?? [])
+            + (revenueCat.takesUnprovenAttributes
+                ? ["RevenueCat's SDK may set attributes of customers with log-in"] : [])
     }
 }

@@ -130,7 +130,7 @@ import Testing
 
     @Test func `an unknown key is final for every call but a receipt`() async throws {
         try await TestServer.run(Self.serve) { server in
-            for key in ["appl_other", TestServer.key, TestServer.secret, nil] {
+            for key in ["appl_other", TestServer.key, "sk_other", nil] {
                 let read = try await server.send(.get, Self.id, key: key)
                 #expect(read.status == 401)
                 let posted = try await server.send(

@@ -20,13 +20,16 @@ import Testing
                   keys: [appl_0123456789, mac_0123456789]
                   packages: {p: $rc_monthly}
                   support_email: help@example.com
+                  project: proj8c1f
+                  unproven_attributes: true
                 """
             ).apps.first)
         #expect(
             app.settings.revenueCat
                 == RevenueCatSettings(
                     keys: ["appl_0123456789", "mac_0123456789"], packages: ["p": "$rc_monthly"],
-                    supportEmail: "help@example.com"))
+                    supportEmail: "help@example.com", project: "proj8c1f",
+                    takesUnprovenAttributes: true))
         #expect(app.settings.lines.contains("RevenueCat's key appl_0123456789"))
         #expect(app.settings.lines.contains("RevenueCat's package $rc_monthly is p"))
     }

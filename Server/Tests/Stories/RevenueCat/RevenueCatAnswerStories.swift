@@ -101,7 +101,7 @@ import Testing
 
     /// The app posts each new transaction of the account's first device, if the account has
     /// arrived.
-    private static func post(
+    static func post(
         _ name: String, in shop: Shop, _ posted: inout Set<String>, _ place: String
     ) async throws {
         let device = try await shop.simulator.send("GET", "/_sim/devices/\(name)-1/transactions")

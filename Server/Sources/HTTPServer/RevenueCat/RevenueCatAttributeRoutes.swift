@@ -1,0 +1,108 @@
+import Engine
+import Hummingbird
+import Ledger
+import RevenueCatWebhooks
+import RevenueCatWire
+import Storage
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Attributes as RevenueCat's SDK, or its REST API, posts them.
+struct RevenueCatAttributes: Decodable {
+    private var attributes: Entries
+
+    /// Each attribute, by its name.
+    typealias Entries = [String: Entry]
+
+    struct Entry: Decodable {
+        fileprivate var value: String?
+        fileprivate var updatedAtMs: Int64?
+    }
+
+    var changes: [AttributeChange] { Self.changes(attributes) }
+
+    /// The changes, ordered by name.
+    static func changes(_ entries: Entries) -> [AttributeChange] {
+        entries.sorted { $0.key < $1.key }.map { name, entry in
+            AttributeChange(
+                name: name, value: entry.value,
+                updatedAt: entry.updatedAtMs.map(Instant.init(milliseconds:)))
+        }
+    }
+}
+
+/// The route by which RevenueCat's SDK, and backends, post attributes.
+struct RevenueCatAttributeRoutes: RouteGroup {
+    let server: PerennialServer
+
+    private var gate: RevenueCatGate { RevenueCatGate(server: server) }
+
+    var all: [Route] {
+        [
+            gate.keyed(
+                .post, "/v1/subscribers/{id}/attributes", "revenueCatAttributes",
+                from: .both(.support), change)
+        ]
+    }
+
+    /// The SDK counts the attributes as sent after any answer but 404 and 5xx. If only some are
+    /// valid, these are stored, and the answer names the others.
+    @Sendable func change(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let changes = try await RevenueCatGate.value(
+            RevenueCatAttributes.self, of: request, max: BodyLimit.attributes
+        ).changes
+        let isAllowed = try await mayWrite(about: id, holder)
+        guard changes.isEmpty || isAllowed else {
+            throw RevenueCatProblem(
+                refused: changes.map { .init(name: $0.name, why: Self.notProven) })
+        }
+        let result = try await engine.attributes.change(
+            changes, of: id, by: CustomerAttribute.Author(holder), isWhole: false, app: holder.app)
+        guard result.refused.isEmpty else { throw RevenueCatProblem(refused: result.refused) }
+        guard holder.kind == .secret else {
+            return try JSONResponse.ok(RevenueCatValue.object([]))
+        }
+        return try await gate.respond(
+            try await gate.state(of: id, request, holder), to: holder)
+    }
+
+    private static let notProven =
+        "Not stored: nothing proves whose device this is. If nobody can guess the ids of your "
+        + "customers, set unproven_attributes below revenuecat in perennial.yaml."
+
+    /// Whether a request may change attributes of a customer: as our own route, and by a setting.
+    /// If the app requires proofs, the caller has checked them.
+    private func mayWrite(about id: CustomerID, _ holder: StoredKey) async throws -> Bool {
+        if holder.kind == .secret || engine.customers.requiresProof(holder.app) { return true }
+        if try engine.context.settings(of: holder.app).revenueCat.takesUnprovenAttributes {
+            return true
+        }
+        return try await engine.customers.isOnlyAnonymous(id, app: holder.app)
+    }
+
+    /// Stores attributes that came with a purchase, as far as their rules allow. They never make
+    /// the purchase fail: the SDK would post it again for ever.
+    func record(
+        _ changes: [AttributeChange], of id: CustomerID, _ holder: StoredKey
+    ) async throws {
+        guard !changes.isEmpty, try await mayWrite(about: id, holder) else { return }
+        do {
+            _ = try await engine.attributes.change(
+                changes, of: id, by: CustomerAttribute.Author(holder), isWhole: false,
+                app: holder.app)
+        } catch {
+            switch error {
+            case .limitExceeded, .growthBudgetExhausted, .invalidCustomerID: return
+            default: throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Engine
+import Hummingbird
+import Ledger
+import RevenueCatWebhooks
+import RevenueCatWire
+import Storage
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The calls of version 1 of RevenueCat's REST API that only backends make, with a secret key of
+/// ours. The calls that the SDK makes, too, are beside the others.
+struct RevenueCatServerRoutes: RouteGroup {
+    let server: PerennialServer
+
+    private var gate: RevenueCatGate { RevenueCatGate(server: server) }
+
+    var all: [Route] {
+        [
+            gate.keyed(
+                .delete, "/v1/subscribers/{id}", "revenueCatErase", from: .servers(.admin), erase),
+            gate.keyed(
+                .post, Self.entitlement + "/promotional", "revenueCatGrant",
+                from: .servers(.support), grant),
+            gate.keyed(
+                .post, Self.entitlement + "/revoke_promotionals", "revenueCatWithdraw",
+                from: .servers(.support), withdraw),
+        ] + absent
+    }
+
+    private static let entitlement = "/v1/subscribers/{id}/entitlements/{entitlement}"
+    private static let purchase = "/v1/subscribers/{id}/subscriptions/{purchase}"
+
+    // MARK: - Grants
+
+    private struct Order: Decodable {
+        var endTimeMs: Int64?
+        var startTimeMs: Int64?
+        var duration: String?
+    }
+
+    @Sendable func grant(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let id = try RequestReader.customerID(in: context)
+        let asked = try await RevenueCatGate.value(Order.self, of: request, max: BodyLimit.order)
+        let order = NewGrant(
+            entitlement: try Self.entitlement(in: context), until: try end(of: asked),
+            reason: RevenueCatGrants.reason)
+        _ = try await engine.grants.add(
+            order, to: id, app: holder.app,
+            environment: RevenueCatGate.environment(of: request))
+        var response = try await gate.respond(
+            try await gate.state(of: id, request, holder), to: holder)
+        response.status = .created
+        return response
+    }
+
+    /// Nil for a grant without an end.
+    private func end(of order: Order) throws -> Instant? {
+        if let end = order.endTimeMs { return Instant(milliseconds: end) }
+        guard let duration = order.duration.flatMap(RevenueCatDuration.init) else {
+            let known = RevenueCatDuration.allCases.map(\.rawValue).joined(separator: ", ")
+            throw RevenueCatProblem(
+                .badRequest, .badRequest, "Send end_time_ms, or a duration: \(known).")
+        }
+        let start = order.startTimeMs.map(Instant.init(milliseconds:))
+        return duration.end(after: start ?? engine.context.serverTime)
+    }
+
+    @Sendable func withdraw(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let id = try RequestReader.customerID(in: context)
+        try await RevenueCatGrants(server: server).withdraw(
+            try Self.entitlement(in: context), of: id, app: holder.app,
+            environment: RevenueCatGate.environment(of: request))
+        return try await gate.respond(
+            try await gate.state(of: id, request, holder), to: holder)
+    }
+
+    private static func entitlement(in context: ServerContext) throws -> EntitlementID {
+        EntitlementID(
+            rawValue: try RequestReader.parameter(
+                "entitlement", called: "entitlement", in: context))
+    }
+
+    // MARK: - Erasing
+
+    @Sendable func erase(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let id = try RequestReader.customerID(in: context)
+        _ = try await engine.customers.erase(id, app: holder.app)
+        return try JSONResponse.ok(
+            RevenueCatValue.object([
+                .init("app_user_id", .string(id.rawValue)), .init("deleted", .bool(true)),
+            ]))
+    }
+
+    // MARK: - What this server cannot do
+
+    /// RevenueCat offers most of these for Google Play only.
+    private var absent: [Route] {
+        let subscription = "Only Apple and the customer can end or change a subscription."
+        return [
+            refusing(.post, Self.purchase + "/revoke", subscription),
+            refusing(.post, Self.purchase + "/defer", subscription),
+            refusing(.post, Self.purchase + "/cancel", subscription),
+            refusing(
+                .post, Self.purchase + "/extend",
+                "Extend a renewal date with Apple's App Store Server API. The server learns of it "
+                    + "from Apple's notification."),
+            refusing(
+                .post, "/v1/subscribers/{id}/transactions/{transaction}/refund",
+                "Only Apple refunds purchases of the App Store. The customer asks Apple."),
+            refusing(
+                .post, "/v1/subscribers/{id}/offerings/{offering}/override", Self.noOverride),
+            refusing(.delete, "/v1/subscribers/{id}/offerings/override", Self.noOverride),
+        ]
+    }
+
+    private static let noOverride =
+        "Offerings are the same for every customer. Let the app choose a placement by its name."
+
+    private func refusing(
+        _ method: HTTPRequest.Method, _ path: String, _ message: String
+    ) -> Route {
+        gate.keyed(method, path, "revenueCatAbsent", from: .servers(.support)) { _, _, _ in
+            throw RevenueCatProblem(.badRequest, .badRequest, message)
+        }
+    }
+}
+
+/// Grants that are made and withdrawn in RevenueCat's words, which name an entitlement and no
+/// grant.
+struct RevenueCatGrants: RouteGroup {
+    static let reason = "Granted by RevenueCat's REST API."
+
+    let server: PerennialServer
+
+    /// Withdraws all open grants of an entitlement. Idempotent.
+    func withdraw(
+        _ entitlement: EntitlementID, of id: CustomerID, app: AppID, environment: Ledger.Environment
+    ) async throws {
+        let known = try engine.context.settings(of: app).entitlements.keys.sorted()
+        guard known.contains(entitlement) else {
+            throw EngineFailure.unknownEntitlement(entitlement, known: known)
+        }
+        let now = engine.context.serverTime
+        let grants = try await engine.grants.all(of: id, app: app, environment: environment)
+        for grant in grants where grant.entitlement == entitlement && grant.isOpen(at: now) {
+            _ = try await engine.grants.withdraw(grant.id, of: id, app: app)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import RevenueCatWebhooks
+
+/// A page of a list, as version 2 of RevenueCat's REST API sends it.
+package struct RevenueCatList: Sendable {
+    /// The path of the list, without its query.
+    package var path: String
+    package var items: [RevenueCatValue]
+    /// The id after which the next page begins. Nil on the last page.
+    package var next: String?
+
+    package init(path: String, items: [RevenueCatValue], next: String? = nil) {
+        (self.path, self.items, self.next) = (path, items, next)
+    }
+
+    /// A page of a list of which all objects are known.
+    ///
+    /// - Parameter objects: each with the id that a client sends as `starting_after`.
+    /// - Parameter after: the last id of the page before. Nil for the first page.
+    /// - Returns: nil if no object has the id `after`.
+    package static func page(
+        of objects: [RevenueCatObject], path: String, after: String?, limit: Int
+    ) -> RevenueCatList? {
+        var rest = objects[...]
+        if let after {
+            guard let index = objects.firstIndex(where: { $0.id == after }) else { return nil }
+            rest = objects[(index + 1)...]
+        }
+        let items = rest.prefix(limit)
+        return RevenueCatList(
+            path: path, items: items.map(\.value),
+            next: rest.count > limit ? items.last?.id : nil)
+    }
+
+    package var value: RevenueCatValue {
+        let page = next.map { "\(path)?starting_after=\(Self.percentEncoded($0))" }
+        return .object([
+            .init("object", .string("list")), .init("items", .list(items)),
+            .init("next_page", .text(page)), .init("url", .string(path)),
+        ])
+    }
+
+    static func percentEncoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let character = Character(UnicodeScalar(byte))
+            let isPlain =
+                byte < 128
+                && (character.isLetter || character.isNumber || "-._~".contains(character))
+            guard !isPlain else { return String(character) }
+            let digits = String(byte, radix: 16, uppercase: true)
+            return "%" + (digits.count == 1 ? "0" : "") + digits
+        }.joined()
+    }
+}
+
+/// An object of version 2 of RevenueCat's REST API, and its id.
+package struct RevenueCatObject: Hashable, Sendable {
+    package var id: String
+    package var members: [RevenueCatValue.Member]
+
+    package init(_ type: String, _ id: String, _ members: [RevenueCatValue.Member]) {
+        self.id = id
+        self.members = [.init("object", .string(type))] + members
+    }
+
+    package var value: RevenueCatValue { .object(members) }
+}
