@@ -143,8 +143,8 @@ import Testing
 
     /// The original id, the last id, and the customer and the alias that follow from them.
     static let customers: [(original: String, last: String, customer: String, alias: String?)] = [
-        ("anna", "anna", "anna", nil), (anonymous, "anna", "anna", nil),
-        ("anna", anonymous, "anna", nil), ("a1", "a2", "a2", "a1"),
+        ("anna", "anna", "anna", nil), (anonymous, "anna", "anna", anonymous),
+        ("anna", anonymous, "anna", anonymous), ("a1", "a2", "a2", "a1"),
         (anonymous, anonymous, anonymous, nil), ("anna", "", "anna", nil),
     ]
 

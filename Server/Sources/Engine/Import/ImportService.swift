@@ -122,6 +122,16 @@ package struct ImportService: Sendable {
         return try await linkPurchase(purchase, to: id, also: other, app: appID)
     }
 
+    /// Whether an id becomes an alias of an imported customer. A device on which somebody has
+    /// signed in meanwhile stays theirs: the file is older, and a merge of two people cannot be
+    /// undone.
+    private func mayBeAlias(_ other: CustomerID, app: AppID) async throws(EngineFailure) -> Bool {
+        guard other.rawValue.hasPrefix(CustomerID.revenueCatAnonymousPrefix) else { return true }
+        return try await context.read { tx in
+            try tx.customers.find(known: other, in: app)?.isAnonymous ?? true
+        }
+    }
+
     private func linkPurchase(
         _ purchase: PurchaseID, to id: CustomerID?, also other: CustomerID?, app: AppID
     ) async throws(EngineFailure) -> ImportOutcome {
@@ -130,7 +140,9 @@ package struct ImportService: Sendable {
         let outcome = try await context.transaction { tx in
             try ImportDecisions(tx).linkImported([purchase], for: id, also: other, in: app, at: now)
         }
-        guard outcome == .recorded, let other, other != id else { return outcome }
+        guard outcome == .recorded, let other, other != id,
+            try await mayBeAlias(other, app: app)
+        else { return outcome }
         do throws(EngineFailure) {
             _ = try await customers.alias(
                 other, to: id, app: app, environment: purchase.environment)

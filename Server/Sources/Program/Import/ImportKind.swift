@@ -177,7 +177,8 @@ struct ImportColumns: Sendable {
     }
 
     /// Reads a row of RevenueCat's file, which has two customer ids. The customer's id is the one
-    /// that the app assigned. If the app assigned both, they are aliases of one customer.
+    /// that the app assigned, and the other one is an alias. A device without log-in has access at
+    /// its first launch by the alias that RevenueCat's SDK made for it.
     private func revenueCatRow(
         customer: String?, original: String?, number: String?, store: String?, isSandbox: String?
     ) throws(UnusableRow) -> ImportRow {
@@ -190,7 +191,7 @@ struct ImportColumns: Sendable {
         guard let first = own.first ?? ids.first else {
             throw UnusableRow(reason: "no app user id")
         }
-        let second = own.dropFirst().first { $0 != first }
+        let second = ids.first { $0 != first }
         let isOfSandbox = isSandbox.map { ["true", "t", "1"].contains($0.lowercased()) }
         return ImportRow(
             customer: CustomerID(rawValue: first), alias: second.map { CustomerID(rawValue: $0) },

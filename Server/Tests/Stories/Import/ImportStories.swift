@@ -187,10 +187,11 @@ import Testing
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
             let (one, two) = (try await shop.buy("anna"), try await shop.buy("ben"))
             let sandbox = try await shop.buy("cleo", ["environment": "sandbox"])
+            let device = RevenueCatPhone.anonymous("phone")
             let lines = [
                 "rc_original_app_user_id;rc_last_seen_app_user_id_alias;store;is_sandbox;"
                     + "store_transaction_id;original_store_transaction_id",
-                "$RCAnonymousID:1;anna;app_store;false;\(one);\(one)",
+                "\(device);anna;app_store;false;\(one);\(one)",
                 "old-ben;ben;app_store;false;\(two);\(two)",
                 "cleo;cleo;app_store;true;\(sandbox);\(sandbox)",
                 "dora;dora;play_store;false;GPA.1;GPA.1",
@@ -198,12 +199,34 @@ import Testing
             let found = try await Self.run(
                 .revenueCat, lines, with: shop.engine, in: folder)
             #expect(found.position.used == 3 && found.position.refused == 1)
-            for name in ["anna", "ben", "old-ben"] {
+            for name in ["anna", device, "ben", "old-ben"] {
                 #expect(try await shop.entitlement("pro", of: name)?["active"] == true)
             }
             #expect(try await shop.entitlement("pro", of: "cleo") == nil)
             let sandboxed = try await shop.entitlement("pro", of: "cleo", "?environment=sandbox")
             #expect(sandboxed?["active"] == true)
+        }
+    }
+
+    @Test func `an import takes no device from a person who has signed in there meanwhile`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            let number = try await shop.buy("anna")
+            let device = RevenueCatPhone.anonymous("phone")
+            try await shop.support.post(
+                "/v1/customers/zoe/aliases", ["customer_id": .string(device)])
+            let lines = [
+                "rc_original_app_user_id;rc_last_seen_app_user_id_alias;store;is_sandbox;"
+                    + "store_transaction_id;original_store_transaction_id",
+                "\(device);anna;app_store;false;\(number);\(number)",
+            ]
+            let found = try await Self.run(.revenueCat, lines, with: shop.engine, in: folder)
+            #expect(found.position.used == 1)
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            #expect(try await shop.entitlement("pro", of: "zoe") == nil)
         }
     }
 
