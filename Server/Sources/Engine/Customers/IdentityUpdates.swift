@@ -59,8 +59,8 @@ package struct IdentityUpdates {
     /// - Parameter keepsAttributes: whether attributes of the second customer replace none of the
     ///   first one's.
     func merge(
-        _ other: CustomerID, into customer: CustomerID, keepsAttributes: Bool, in app: AppID,
-        at now: Instant
+        _ other: CustomerID, into customer: CustomerID, keepsAttributes: Bool = false,
+        in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try emitIdentityEvent(.customerMerged, of: customer, other: other, in: app, at: now)
         for purchase in try tx.links.purchases(of: other, in: app) {

@@ -26,10 +26,14 @@ package struct RevenueCatExport: Sendable {
     init(_ app: AppSettings) { self.app = app }
 
     /// The values of a transaction, in the order of ``columns``.
-    func values(of sold: SoldTransaction) -> [ExportedValue] {
+    ///
+    /// - Parameter attributes: those of the transaction's customer.
+    func values(
+        of sold: SoldTransaction, _ attributes: [CustomerAttribute]
+    ) -> [ExportedValue] {
         customer(of: sold) + product(of: sold) + times(of: sold) + kind(of: sold)
             + dollars(of: sold) + shares(of: sold) + numbers(of: sold) + news(of: sold)
-            + amounts(of: sold) + rights(of: sold) + rest(of: sold)
+            + amounts(of: sold) + rights(of: sold) + details(attributes) + rest(of: sold)
     }
 
     private func customer(of sold: SoldTransaction) -> [ExportedValue] {
@@ -119,9 +123,26 @@ package struct RevenueCatExport: Sendable {
         ]
     }
 
+    private func details(_ attributes: [CustomerAttribute]) -> [ExportedValue] {
+        [true, false].map { isReserved in
+            let members = attributes.compactMap { attribute -> JSON.Member? in
+                guard attribute.isReserved == isReserved, let value = attribute.value else {
+                    return nil
+                }
+                return JSON.Member(
+                    attribute.name,
+                    [
+                        "value": .string(value),
+                        "updated_at_ms": .integer(attribute.updatedAt.milliseconds),
+                    ])
+            }
+            return .text(JSON.object(members).text)
+        }
+    }
+
     private func rest(of sold: SoldTransaction) -> [ExportedValue] {
         [
-            .text("{}"), .text("{}"), .text("ios"), .none, .none,
+            .text("ios"), .none, .none,
             .moment(sold.changedAt ?? sold.from), .text(sold.segment.offer?.id),
             .text(sold.segment.offer?.kind.word), .moment(sold.firstSeenAt), .none,
         ]
@@ -156,10 +177,16 @@ extension ReportingService {
         let export = RevenueCatExport(app)
         var last: String? = ""
         while let begin = last {
-            let (transactions, end) = try await context.scan { tx in
-                try tx.sales.transactions(in: appID, environment, after: begin, since: since)
+            let (transactions, end, attributes) = try await context.scan { tx in
+                let (transactions, end) = try tx.sales.transactions(
+                    in: appID, environment, after: begin, since: since)
+                let customers = Set(transactions.compactMap(\.customer))
+                return (transactions, end, try tx.attributes.all(of: customers, in: appID))
             }
-            for sold in transactions { try body(export.values(of: sold)) }
+            for sold in transactions {
+                let own = sold.customer.flatMap { attributes[$0] }
+                try body(export.values(of: sold, own ?? []))
+            }
             last = end
         }
     }

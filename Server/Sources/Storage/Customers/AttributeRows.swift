@@ -19,6 +19,15 @@ package struct AttributeRows: RowGroup {
         }
     }
 
+    /// The attributes of several customers, by the customer.
+    package func all(
+        of customers: Set<CustomerID>, in app: AppID
+    ) throws(StorageFailure) -> [CustomerID: [CustomerAttribute]] {
+        var found: [CustomerID: [CustomerAttribute]] = [:]
+        for customer in customers { found[customer] = try all(of: customer, in: app) }
+        return found
+    }
+
     private static func author(
         _ text: String
     ) throws(StorageFailure) -> CustomerAttribute.Author {

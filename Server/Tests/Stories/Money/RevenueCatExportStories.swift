@@ -26,6 +26,11 @@ import Testing
         #expect(RevenueCatExport.columns.joined(separator: ", ") == Self.columns)
         try await withShop(on: database) { shop in
             try await MoneyQueryStories.play(in: shop)
+            _ = try await shop.engine.attributes.change(
+                [
+                    AttributeChange(name: "$email", value: "anna@example.com"),
+                    AttributeChange(name: "bird", value: "owl"),
+                ], of: "anna", by: .server, isWhole: true, app: "birds")
             var rows: [[String: ExportedValue]] = []
             try await shop.engine.reporting.exportForRevenueCat(
                 of: "birds", in: .production, since: nil
@@ -50,7 +55,12 @@ import Testing
             #expect(renewed["entitlement_identifiers"] == .text("[\"plus\", \"pro\"]"))
             #expect(renewed["ownership_type"] == .text("PURCHASED"))
             #expect(renewed["price_in_purchased_currency"] == .text("9.99"))
+            for (column, value) in [("reserved", "anna@example.com"), ("custom", "owl")] {
+                let text = "\(renewed["\(column)_subscriber_attributes"] ?? .none)"
+                #expect(text.contains(value) && text.contains("updated_at_ms"), "\(text)")
+            }
             let refunded = try row("ben", 1)
+            #expect(refunded["custom_subscriber_attributes"] == .text("{}"))
             #expect(refunded["price_in_purchased_currency"] == .text("0.00"))
             #expect(refunded["purchase_price_in_purchased_currency"] == .text("9.99"))
             #expect(refunded["refunded_at"] == refunded["effective_end_time"])
