@@ -35,7 +35,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case belongsToAnotherCustomer(PurchaseID, OwnershipClaim.Refusal)
     case unknownPurchase(PurchaseID)
     case unknownTransfer(Int64)
-    /// The purchase has been transferred again, or the share has ended.
+    /// The transfer cannot be undone, because the purchase has been transferred again, or the share
+    /// has ended.
     case transferSuperseded(Int64)
     case unknownEntitlement(EntitlementID, known: [EntitlementID])
     case unknownGrant(GrantID)

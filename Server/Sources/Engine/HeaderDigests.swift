@@ -2,18 +2,18 @@ import AppStoreFormats
 import Crypto
 import Synchronization
 
-/// Caches the digests of header segments. Apple signs for months with one chain, so nearly every
-/// document has a header that was digested before.
+/// Caches the digests of header segments. Apple uses one certificate chain for months, so nearly
+/// every document has a header that was digested before.
 ///
-/// The header's row is nevertheless looked up with every document, and written if it is absent,
-/// because no document may be stored without its header after a failover to a server that lacks the
-/// last commits.
+/// Nevertheless, the header's row is looked up with every document, and written if it is absent.
+/// The reason is that the database may have failed over to a server that lacks the last commits,
+/// and no document may be stored without its header.
 final class HeaderDigests: Sendable {
     /// The maximum number of cached headers. A full cache removes its oldest entry.
     static let headersMax = 64
 
-    // The cached headers in a list, because to hash a header costs more than to compare it with the
-    // few entries, which differ in their first bytes.
+    // The cached headers in a list: to hash a header costs more than to compare it with the few
+    // entries, because these differ in their first bytes.
     private let known = Mutex<[(segment: [UInt8], digest: [UInt8])]>([])
 
     func digest(of segment: [UInt8]) -> [UInt8] {

@@ -1,9 +1,9 @@
 import Ledger
 import Synchronization
 
-/// The apps for which this process has compared its configuration with the previous one. Each app
-/// is compared only once, so that two servers with different configurations do not undo each
-/// other's work forever.
+/// The apps for which this process has compared its configuration with the configuration that was
+/// used before. Each app is compared only once, so that two servers with different configurations
+/// do not undo each other's work forever.
 final class RuleChecks: Sendable {
     private let begun = Mutex<Set<AppID>>([])
 

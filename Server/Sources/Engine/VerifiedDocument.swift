@@ -8,8 +8,8 @@ import Storage
 struct VerifiedDocument: Sendable {
     var document: StoredDocument
     var facts: [Fact]
-    /// The missing fields, because of which parts of the document give no facts. The document is
-    /// recorded nevertheless.
+    /// The fields that are missing. Because of them, parts of the document give no facts. The
+    /// document is recorded nevertheless.
     var shortcomings: [IntakeFailure] = []
 
     /// The App Store's inquiry about consumption in this document. Nil if there is none.
@@ -28,7 +28,7 @@ struct VerifiedDocument: Sendable {
         return attested
     }
 
-    /// The data about a document that are needed in addition to its bytes.
+    /// The values, besides its bytes, from which a stored document is made.
     struct Origin: Sendable {
         var app: AppSettings
         var source: StoredDocument.Source

@@ -173,8 +173,8 @@ extension StoredTokenKey {
             id: String(id), app: app, privateKey: [UInt8](key.rawRepresentation), createdAt: now)
     }
 
-    /// This key with a creation time after another key's, whatever the clock says. The chain is
-    /// ordered by the creation times.
+    /// A copy of this key that was created after `former`, whatever the clock says, because the
+    /// chain is ordered by creation times. Without `former`, the key itself.
     fileprivate func following(_ former: StoredTokenKey?) -> StoredTokenKey {
         guard let former else { return self }
         var key = self

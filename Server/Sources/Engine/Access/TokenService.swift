@@ -107,9 +107,9 @@ final class TokenMint: Sendable {
         _ = memory.withLock { $0.keys.removeValue(forKey: app) }
     }
 
-    /// A token with these claims. Returns the holder's last token again for half its life if the
-    /// claims are the same. An earlier token with the same claims is never returned, because its
-    /// `seq` would be out of order.
+    /// A token with these claims. If the holder's last token has the same claims and is in the
+    /// first half of its life, returns that token again. Never returns an earlier token, because
+    /// its `seq` would be out of order.
     func token(
         _ claims: [JSON.Member], of holder: Holder, by key: SigningKey, at now: Instant,
         rules: TokenRules
@@ -158,8 +158,8 @@ final class TokenMint: Sendable {
 
 extension TokenMint.Memory {
     /// The `seq` of a new token: the moment in milliseconds, but at least one more than the `seq`
-    /// of the holder's last token. A token that describes an earlier moment than the last one gets
-    /// a lower number.
+    /// of the holder's last token. If the moment is before the last token's moment, the `seq` is
+    /// the moment itself, and so lower.
     fileprivate mutating func nextSequence(
         of holder: TokenMint.Holder, _ keyID: String, _ content: [UInt8], at now: Instant
     ) -> Int64 {
@@ -263,7 +263,8 @@ extension CustomerState {
 }
 
 extension EntitlementStatus {
-    /// Whether a renewal may follow at `until`, so that an offline device may wait for it.
+    /// Whether the purchase may renew at `until`. If so, an offline device may wait for the
+    /// renewal.
     private var mayRenew: Bool {
         switch state {
         case .paid, .trial, .offer: until != nil && willRenew != false

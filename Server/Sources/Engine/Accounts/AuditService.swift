@@ -99,11 +99,11 @@ package struct AuditService: Sendable {
         return PendingAct(entry)
     }
 
-    /// Adds the result to an action's entry, and appends the entry if no transaction has. Does
-    /// nothing if the action has changed nothing.
+    /// Adds the result to an action's entry, and appends the entry if no transaction has appended
+    /// it. Does nothing if the action has changed nothing.
     ///
-    /// - Parameter subject: the object of the action; nil if it is the object with which the action
-    ///   began.
+    /// - Parameter subject: the object of the action; nil for the object that was named when the
+    ///   action began.
     package func complete(
         _ act: PendingAct, subject: String? = nil, before: AuditState? = nil,
         after: AuditState? = nil
@@ -121,7 +121,7 @@ package struct AuditService: Sendable {
     /// The entries about an app, or about the server, the newest first.
     ///
     /// - Parameter app: nil for entries about the server.
-    /// - Parameter position: the position that an earlier page gave for the next one.
+    /// - Parameter position: the ``AuditPage/next`` of the page before; nil for the first page.
     package func page(
         of app: AppID?, before position: RecordedAct.Position? = nil, limit: Int
     ) async throws(EngineFailure) -> AuditPage {

@@ -77,7 +77,7 @@ package struct KeyService: Sendable {
         try await context.transaction { tx in try tx.keys.remove(hash: key.hash, of: key.app) }
     }
 
-    /// Whether an app has any key. Without one, no request can be authorised.
+    /// Whether an app has any key. Without a key, no request can be authorised.
     package func hasKeys(_ app: AppID) async throws(EngineFailure) -> Bool {
         try await context.read { tx in try tx.keys.count(of: app) > 0 }
     }

@@ -39,7 +39,8 @@ struct OperatorDecisions {
     /// the action, because its author may have been blocked since the page was requested. Authors
     /// that are programs, not operators, may do everything.
     ///
-    /// - Throws: ``EngineFailure/notManager(_:)`` if an operator is blocked or manages nobody.
+    /// - Throws: ``EngineFailure/notManager(_:)`` if the author is an operator who is blocked, or
+    ///   who may not manage operators.
     func requireMayManageOperators(_ author: String) throws {
         guard let account = try tx.operators.named(author) else { return }
         guard account.blockedAt == nil, account.roles.manageOperators else {
@@ -47,6 +48,8 @@ struct OperatorDecisions {
         }
     }
 
+    /// Requires that another admin of every app remains after a change.
+    ///
     /// - Parameter name: the operator who will not be an admin of every app after the change.
     func requireAdmin(without name: String) throws {
         guard
@@ -97,9 +100,9 @@ struct OperatorDecisions {
         try tx.signIns.deleteFailures(of: attempt.ofName)
     }
 
-    /// Removes all attempts by the name from the address from the counts, after a successful
-    /// attempt. The other attempts of the address and of the name stay counted, because otherwise
-    /// someone with an account could try other accounts without limit.
+    /// Removes the attempts with this name from this address from the counts, after a successful
+    /// attempt. The other attempts from the address and with the name stay counted, because
+    /// otherwise someone with an account could try other accounts without limit.
     func forgive(_ attempt: SignInAttempt) throws {
         try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
         let others =

@@ -84,7 +84,7 @@ package struct SessionService: Sendable {
         return isStillRight ? .session(token: token) : count.failure
     }
 
-    /// Whether an operator has signed in lately from the network of a place.
+    /// Whether an operator has signed in recently from the network of a place.
     private func isKnown(
         _ place: SignInPlace, of name: String
     ) async throws(EngineFailure) -> Bool {
@@ -161,7 +161,8 @@ package struct SessionService: Sendable {
             Array(HMAC<SHA256>.authenticationCode(for: Array("form \(app)".utf8), using: key)))
     }
 
-    /// Whether a form was sent with its token. Takes the same time for every wrong token.
+    /// Whether the token that was sent with a form is the right one. Takes the same time for every
+    /// wrong token.
     package static func isFormToken(_ sent: String?, of own: String) -> Bool {
         guard let sent else { return false }
         return SymmetricKey(data: Array(sent.utf8)) == SymmetricKey(data: Array(own.utf8))

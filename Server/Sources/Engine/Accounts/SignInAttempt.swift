@@ -68,7 +68,7 @@ extension SessionService {
     static let pauseOfName = Duration.seconds(10)
     /// How long every further attempt is refused after the last allowed one.
     static let shutFor = Duration.seconds(60)
-    /// Failures are forgotten after this time without another one.
+    /// Failures are forgotten after this time without another failure.
     static let failuresLast = Duration.seconds(900)
     /// How long a network counts as known after a sign-in from it.
     package static let placesLast = Duration.days(90)
@@ -121,7 +121,7 @@ extension SignInFailures {
     }
 
     /// The failures that remain if one failure is forgotten after each pause. The time since the
-    /// last whole pause counts towards the next one.
+    /// last whole pause counts towards the next pause.
     func drained(at now: Instant) -> Self {
         let pause = SessionService.pauseOfName.wholeMilliseconds
         let pauses = max(0, (now.milliseconds - lastAt.milliseconds) / pause)

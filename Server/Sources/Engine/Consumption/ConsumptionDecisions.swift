@@ -18,7 +18,7 @@ struct ConsumptionDecisions {
         let known = try tx.consents.find(of: customer, in: app)
         let uses = try tx.consents.uses(of: customer, in: app, environment: environment)
         let hadSample = report.keepsSample ? known?.hadSample : report.hadSample
-        // Saved even if unchanged, to update the time of the last report.
+        // The report is saved even if it is unchanged, to update the time of the last report.
         try tx.consents.save(
             Consent(isGiven: report.isConsentGiven, hadSample: hadSample, at: now), of: customer,
             in: app)

@@ -100,8 +100,8 @@ package struct ConsumptionService: Sendable {
     /// processed; 0 if nothing is due.
     ///
     /// Idempotent and safe for several servers at once: each inquiry is leased to one server.
-    /// Nothing is sent without consent. A failed response is retried until the twelve hours are
-    /// over, and then abandoned.
+    /// Nothing is sent without consent. A failed response is retried until Apple's limit of twelve
+    /// hours, and then abandoned.
     package func respondToInquiries() async throws(EngineFailure) -> Int {
         let now = context.now()
         let worker = context.reconciliationSettings.worker

@@ -20,7 +20,8 @@ struct ConsumptionUpdates {
     }
 
     /// Records the outcome of a leased request, and emits an event if the request is closed. If the
-    /// lease was lost, only an answer is recorded, because it has been sent.
+    /// lease was lost, records the outcome only if it is an answer, because that answer has been
+    /// sent.
     func complete(
         _ leased: StoredConsumptionInquiry, _ end: ConsumptionOutcome, in app: AppID,
         by holder: String, at now: Instant

@@ -9,7 +9,7 @@ package struct ShelfEntry: Hashable, Sendable {
     /// A link to the publication's file. Nil if the customer may not read the publication, or if it
     /// has no file.
     package var link: ContentLink?
-    /// Whether there is no link because the customer may read the publication only by sandbox
+    /// Whether the link is nil because the customer may read the publication only by sandbox
     /// purchases, which do not open files.
     package var isWithheld = false
 
@@ -64,8 +64,8 @@ package struct ContentService: Sendable {
     let context: Context
 
     /// All publications that have appeared, newest first. Each entry says whether the customer may
-    /// read the publication, and why. Readable ones have a link if purchases of the environment
-    /// open files.
+    /// read the publication, and why. Publications that the customer may read have a link if
+    /// purchases of the environment open files.
     ///
     /// - Parameter isServer: whether the request has a secret key.
     package func all(

@@ -25,8 +25,8 @@ struct CustomerFinder {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// The customer that a searched id identifies. The id may also be unknown and the account token
-    /// of purchases, or the same token as a customer's id in the other letter case.
+    /// The customer that a searched id identifies. An id that is not stored may be the account
+    /// token of purchases, or a customer's UUID in the other letter case.
     func customer(sought id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try tx.customers.find(known: id, in: app) { return known }
         guard let token = id.accountToken,

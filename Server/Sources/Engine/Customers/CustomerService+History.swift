@@ -10,7 +10,8 @@ package struct HistoryLine: Hashable, Sendable {
     package var document: DocumentID?
     /// The id of the transfer, grant, debit, manual credit or event.
     package var reference: String?
-    /// The sentence without the reason that support gave. Nil if it contains none.
+    /// The sentence without the reason that support gave. Nil if the sentence contains no such
+    /// reason.
     var sentenceWithoutReason: String?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {

@@ -31,8 +31,8 @@ package struct CustomerSearch: Hashable, Sendable {
     package var hasMore = false
 
     package enum Store: Hashable, Sendable {
-        /// The App Store was not queried: a customer was found here, or the text has not the form
-        /// of an id of the App Store.
+        /// The App Store was not queried: a customer was found here, or the text does not have the
+        /// form of one of the App Store's ids.
         case notQueried
         /// The App Store answered with the original transaction ids that belong to the query. Empty
         /// if there are none.

@@ -34,9 +34,9 @@ extension CustomerService {
         // Each server begins a pass only once, so that two servers with different settings do not
         // restart each other's pass again and again.
         guard begins ? !shownRuleChecks.isDone(app.id) : isDue else { return 0 }
-        // The work reads rows of many writers, so as a serializable transaction it would conflict
-        // with most of them. No other code relies on its rows, and two servers conflict on the row
-        // in `showings`.
+        // This transaction reads rows that many others write, so as a serializable transaction it
+        // would conflict with most of them. A snapshot is enough: no other code relies on the rows
+        // that are written here, and two servers conflict on the row in `showings`.
         let count = try await context.snapshotTransaction { tx in
             if begins { try tx.shown.begin(of: app.id, by: rules) }
             return try CustomerFinder(tx).showNext(of: app, at: now)

@@ -21,7 +21,7 @@ package struct CustomerState: Hashable, Sendable {
     package var purchases: [PurchaseState]
     /// The terms of all non-renewing purchases together.
     package var terms: [Term]
-    /// The terms as they are shown to the customer.
+    /// The terms as they are shown to the customer: terms that extend each other are shown as one.
     package var displayedTerms: [Term]
     /// Payments for non-renewing products whose length is not configured.
     package var termsWithoutLength: [Payment]
@@ -33,7 +33,7 @@ package struct CustomerState: Hashable, Sendable {
     package var clock = WallClock.utc
 
     /// The aliases that an app may see. Anonymous ids and ids that the server made are left out:
-    /// whoever has such an id can act as its customer, and it may belong to another device.
+    /// anyone who has such an id can act as its customer, and the id may belong to another device.
     package var aliasesForApps: [CustomerID] {
         aliases.filter { !($0.isAnonymous || accountTokens.contains($0)) }
     }
@@ -51,7 +51,8 @@ package struct PurchaseState: Hashable, Sendable {
     /// How many people the purchase is paid for. Nil if it was not bought in seats, or if it is not
     /// the customer's own.
     package var seats: SeatCount?
-    /// The product, if the configuration does not list it. Then the purchase gives nothing.
+    /// The remedy if the configuration does not list the product, so that the purchase gives
+    /// nothing. Nil if the product is listed, if the purchase has ended, or if it is a seat.
     package var unlisted: MissingListing?
 
     /// Whether the purchase belongs to the customer, and is neither shared nor a seat.
@@ -105,7 +106,8 @@ package struct CustomerService: Sendable {
     ///
     /// - Parameter proofs: the identity proofs of an app's request: one for each of the two
     ///   customers that needs a proof; nil for a server's request.
-    /// - Returns: the state of the customer, under the given id unless that id was not kept.
+    /// - Returns: the state of the customer, under the given id, or under another id of the
+    ///   customer if the given id was not kept.
     package func alias(
         _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
         proofs: [String]? = nil

@@ -55,8 +55,8 @@ struct IdentityDecisions {
         let count = (first?.ids.count ?? 1) + (second?.ids.count ?? 1)
         let most = isByApp ? app.idsByAppMax : CustomerService.idsMax
         guard count > most else {
-            // The first id cannot be removed, so an app's request must not make an anonymous id the
-            // first one of a person.
+            // The first id cannot be removed, so an app's request must not make an anonymous id a
+            // person's first id.
             let isReversed =
                 isByApp && first?.isAnonymous ?? id.isAnonymous
                 && !(second?.isAnonymous ?? other.isAnonymous)
@@ -101,7 +101,7 @@ struct IdentityDecisions {
         _ anonymous: StoredCustomer?, into person: StoredCustomer, in settings: AppSettings,
         at now: Instant
     ) throws {
-        // An unused id has nothing to give.
+        // The anonymous id is not stored, so no customer has anything to give.
         guard let anonymous else { return }
         let app = settings.id
         try IdentityUpdates(tx).merge(
@@ -154,8 +154,8 @@ struct IdentityDecisions {
         return try tx.customers.find(known: id, in: app)?.personalIDs ?? []
     }
 
-    /// Why the proofs of a request do not allow two ids to be merged. Returns nil if they do, or if
-    /// the app requires no proofs.
+    /// Why the proofs of a request do not allow two ids to be merged. Returns nil if the proofs
+    /// allow it, or if the app requires none.
     func defect(
         in proofs: [String], ofBoth ids: [CustomerID], in app: AppSettings, at now: Instant
     ) throws -> EngineFailure? {

@@ -31,7 +31,7 @@ package struct ListCursor: Hashable, Sendable {
 }
 
 // If the entry of a position no longer exists, all entries of its time are returned again, so that
-// none is skipped.
+// no entry is skipped.
 
 extension [HistoryLine] {
     /// The entries after a position. Returns all entries if the position is nil.

@@ -5,8 +5,8 @@ package enum ForwardLabel {
     /// The number of hexadecimal digits that distinguish two addresses of one host.
     private static let digits = 4
 
-    /// Returns the scheme, host and port of an address. If another address has the same, some
-    /// digits of this address's SHA-256 follow. These digits never change:
+    /// Returns the scheme, host and port of an address. If another address has the same scheme,
+    /// host and port, some digits of this address's SHA-256 follow. These digits never change:
     /// `https://old.example.com#1a2b`.
     ///
     /// - Parameter name: the address without its query.

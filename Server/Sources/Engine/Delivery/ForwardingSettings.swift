@@ -60,8 +60,9 @@ package struct ForwardingSettings: Sendable {
     /// The maximum number of attempts. They are spread over more than six days, as long as the App
     /// Store itself retries.
     package static let attemptsMax = 36
-    /// How long the queue waits if the App Store waits for the responses of the other addresses. In
-    /// this time, the App Store's request makes the first attempt.
+    /// How long the queue waits before its first attempt if the response to the App Store depends
+    /// on the other addresses. In this time, the handler of the App Store's request makes the first
+    /// attempt.
     static let headStart = Duration.seconds(60)
 
     package init(

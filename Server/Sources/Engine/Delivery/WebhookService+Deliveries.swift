@@ -24,8 +24,8 @@ extension NewDelivery {
 
 // The steps from an event to a webhook.
 //
-// Each webhook has a cursor in the event log, so that an event will be delivered as soon as it is
-// committed, and nothing else has to be written with it. A server leases the cursor, reads the
+// Each webhook has a cursor in the event log, so every committed event is delivered, although the
+// transaction of the event writes nothing about webhooks. A server leases the cursor, reads the
 // events after it, renders the events that the webhook wants, and in one transaction adds their
 // deliveries and moves the cursor. The same server or others lease due deliveries, post them, and
 // record the answers. A crash between two steps repeats a step: a delivery may be posted twice with

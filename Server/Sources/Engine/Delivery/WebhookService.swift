@@ -199,7 +199,8 @@ package struct WebhookService: Sendable {
 
     /// Why a webhook cannot have these settings. Returns nil if it can.
     ///
-    /// - Parameter former: the products of its filter so far, which may be unknown.
+    /// - Parameter former: the products of the webhook's present filter, which are allowed even
+    ///   if they are unknown.
     private static func refusal(
         of settings: WebhookSettings, in app: AppSettings, beside former: Set<ProductID> = []
     ) -> EngineFailure? {
@@ -309,7 +310,7 @@ package struct WebhookService: Sendable {
         try await prepareAnonymousIDs(for: webhook)
         let count = try await context.transaction { tx in
             // The events are read in this transaction, so that a concurrent erasure takes effect
-            // before or after all of it.
+            // either before or after the whole replay.
             let deliveries = try chosen.flatMap { chosen -> [NewDelivery] in
                 guard let event = try tx.events.find(chosen.sequence, of: appID) else { return [] }
                 guard webhook.settings.format != .perennial else {

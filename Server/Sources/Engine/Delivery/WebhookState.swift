@@ -14,7 +14,7 @@ package struct WebhookState: Hashable, Sendable {
     /// The number of events that were not read for the webhook yet.
     package var unreadEvents: Int64
     package var isPaused: Bool
-    /// How long the webhook has failed without a success. Nil if the last attempt succeeded.
+    /// How long the webhook has failed without a success. Nil if the webhook is not failing.
     package var failingFor: Duration?
 
     /// The time after which a failing webhook is named in the log and in the answer of `/ready`.

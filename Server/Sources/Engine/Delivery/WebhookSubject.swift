@@ -32,8 +32,8 @@ package struct WebhookSubject: Sendable {
         }
     }
 
-    /// The subject without its customer, if the customer is of another stream. An erasure of that
-    /// customer would not erase this body.
+    /// The subject without its customer, if that customer has another stream than the body: an
+    /// erasure of that customer would not erase the body.
     func staying(in stream: String) -> WebhookSubject {
         guard case .revenueCat(let event, let epochs, var context) = content,
             self.stream != stream
@@ -51,7 +51,8 @@ package struct EventContext: Sendable {
     /// The account token of a purchase without an owner. Nil if it is not a customer's id, or
     /// belonged to an erased person.
     package var accountToken: String?
-    /// The id of the event's purchase while it has no owner. Nil if the event is about none.
+    /// The id that stands for the unknown owner of the event's purchase. Nil if the purchase has an
+    /// owner, or if the event is about no purchase.
     package var anonymousID: CustomerID?
     /// For a purchase that moved, its former owner. For a purchase that was linked, the account
     /// token under which earlier events were delivered, if it is one of the customer's ids.

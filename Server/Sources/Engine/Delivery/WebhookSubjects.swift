@@ -113,9 +113,9 @@ struct WebhookSubjects {
         return [own] + others.compactMap(\.change.wallet)
     }
 
-    /// Finds under whom the events of a purchase from before its link were delivered: under an
-    /// account token, or an earlier owner. Names no other customer, because an erasure would not
-    /// find the customer's id there.
+    /// Finds the stream in which events of a purchase were delivered before the purchase was
+    /// linked: that of an account token, or of an earlier owner. The result does not name another
+    /// customer, because an erasure would not find that customer's id there.
     private func setTold(
         of event: LoggedEvent, toldTo webhook: WebhookEndpoint, _ epochs: LogEpochs,
         _ context: inout EventContext

@@ -16,7 +16,7 @@ package struct WebhookVerdict: Hashable, Sendable {
     /// The minimum time from the first attempt to the last one.
     package static let triedFor = pauses.reduce(.zero, +)
     private static let jitterShare = 0.2
-    /// The longest `Retry-After` that is obeyed. A longer one counts as this.
+    /// The longest `Retry-After` that is obeyed. A longer value is cut to this one.
     package static let retryAfterMax = Duration.hours(24)
     /// The maximum time for which `Retry-After` of 429 and 503 can delay the whole webhook.
     package static let holdMax = Duration.hours(1)
@@ -24,7 +24,8 @@ package struct WebhookVerdict: Hashable, Sendable {
     package var outcome: Outcome
     /// Whether the webhook is paused, because its receiver has answered 410.
     package var isGone = false
-    /// How long nothing is posted to the webhook. Nil if it is not held.
+    /// For how long nothing is posted to the webhook. Nil if the answer does not stop its
+    /// deliveries.
     package var hold: Duration?
 
     package enum Outcome: Hashable, Sendable {

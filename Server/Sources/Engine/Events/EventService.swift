@@ -20,9 +20,9 @@ package struct EventService: Sendable {
     /// The number of an app's purchases that are processed in one transaction.
     private static let transitionBatch = 200
 
-    /// The events of an app after a cursor, in order. If a customer is named, only that customer's
-    /// events, including the events of purchases that are known only by an account token equal to
-    /// the id. An unknown customer has no events.
+    /// The events of an app after a cursor, in order. If a customer is given, returns only that
+    /// customer's events. These include the events of purchases that belong to the customer only by
+    /// an account token equal to the id. An unknown customer has no events.
     ///
     /// - Parameter place: the cursor of the last event that the caller has read; nil to begin with
     ///   the first.

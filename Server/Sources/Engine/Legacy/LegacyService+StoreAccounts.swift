@@ -3,12 +3,13 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// Finds what is known of the store account from which a receipt is. Unknown parts are requested
-/// from the App Store if possible. If the App Store does not respond, the service gives no response
+/// Finds what is known of a receipt's store account. If possible, the service requests what is
+/// unknown from the App Store. If the App Store does not respond, the service gives no response
 /// that might deny access to a paying customer.
 extension LegacyService {
-    /// The number of "does not exist" responses about a purchase after which the request stops
-    /// waiting. The App Store seldom gives that response about an existing purchase.
+    /// The number of "does not exist" responses about a purchase after which a request no longer
+    /// waits for the App Store. The App Store seldom gives that response about an existing
+    /// purchase.
     private static let refusalsMax = 3
     /// The maximum number of checks in a request, for purchases whose period has just ended.
     private static let unconfirmedMax = 3
@@ -20,8 +21,9 @@ extension LegacyService {
 
     /// Records a receipt and returns what is known of its account. Returns nil if that is too
     /// little for a response, and more may be known later. There are two such cases. The App Store
-    /// must be queried about a purchase for the first time, and does not respond. Or it has not
-    /// reported what became of a purchase at the end of its period, so that access is held open.
+    /// must be queried about a purchase for the first time, and does not respond. Or the App Store
+    /// has not reported whether a purchase was renewed at the end of its period, so that access is
+    /// held open.
     ///
     /// - Parameter isWhole: whether to include everything that the account has, or only what the
     ///   receipt shows.
@@ -94,8 +96,8 @@ extension LegacyService {
             do {
                 others.formUnion(try await self.verification.verify(again: witness).purchases)
             } catch {
-                // For example, because the configuration has changed. Then the document is ignored,
-                // and the other purchases are used.
+                // The document can no longer be verified, for example because the configuration has
+                // changed. It is ignored, and the other purchases are used.
                 context.logger.notice(
                     "a recorded document can no longer be verified",
                     metadata: [
@@ -107,8 +109,8 @@ extension LegacyService {
         return Array(others.subtracting(attestation.purchases).sorted().prefix(Self.othersMax))
     }
 
-    /// What is known about purchases. If the whole account is requested, also what is known about
-    /// the purchases in Apple's response about the account.
+    /// What is known about purchases. If the whole account is requested, the result also contains
+    /// what is known about the purchases in Apple's response.
     private func known(
         of purchases: [PurchaseID], in app: AppID, isWhole: Bool
     ) async throws(EngineFailure) -> VerifyReceiptComposer {
@@ -173,7 +175,7 @@ struct UncheckedPurchase: Sendable {
 }
 
 extension VerifyReceiptComposer {
-    /// A copy that shows the purchases that are held open.
+    /// A copy of this composer that shows the held purchases as open.
     fileprivate func holding(_ held: [PurchaseID: Instant]) -> VerifyReceiptComposer {
         var account = self
         account.held = held
@@ -185,7 +187,7 @@ extension VerifiedDocument {
     /// The purchases that the document is about, each once.
     fileprivate var purchases: [PurchaseID] { Set(facts.map(\.purchase)).sorted() }
 
-    /// One auto-renewable subscription that the document shows. Nil if it shows none.
+    /// One auto-renewable subscription that the document shows. Nil if it shows no subscription.
     fileprivate var subscription: PurchaseID? {
         let chains = facts.filter { fact in
             guard case .payment(let payment) = fact.statement else { return false }

@@ -13,8 +13,8 @@ package struct LegacyService: Sendable {
 
 /// An implementation of Apple's verifyReceipt, for programs that call it and cannot be changed.
 ///
-/// The receipt is verified here. The state of its account is Apple's last response, if Apple has
-/// been queried, and everything that was received since.
+/// The receipt is verified here. The response about its account combines Apple's last response, if
+/// Apple has been queried, with everything that was received since.
 extension LegacyService {
     /// The maximum size of a request, in bytes.
     package static let verifyReceiptBytesMax = PurchaseEvidence.bytesMax
@@ -131,8 +131,8 @@ private struct ReceiptRequest: Sendable {
     let app: AppSettings
     let store: StoreEnvironment
 
-    /// The rejection of a receipt of the other environment, or of a request without the secret, as
-    /// Apple's. Returns nil if the request is acceptable.
+    /// Apple's rejection of a receipt of the other environment, or of a request without the secret.
+    /// Returns nil if the request is acceptable.
     func rejection(
         from origin: StoreEnvironment, needsSecret: Bool
     ) -> VerifyReceiptResponse? {

@@ -100,8 +100,8 @@ struct VerifyReceiptComposer: Sendable {
         return sorted.reversed()
     }
 
-    /// For each subscription, the row that ends last. Of two rows that end together, the one that
-    /// was bought later. The order of the rows has no meaning.
+    /// For each subscription, the row that ends last. If two rows end together, the one that was
+    /// bought later. The order of the result has no meaning.
     static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         var newest: [String: Int] = [:]
         for (place, row) in rows.enumerated() where row.expires != nil {
@@ -190,13 +190,13 @@ extension Timeline.Period {
 }
 
 extension Timeline {
-    /// The period after which the next one would begin.
+    /// The last period that can be followed by a renewal. Nil if there is none.
     fileprivate var lastToRenew: Period? {
         periods.last { !$0.isVoid && $0.payment.until != nil }
     }
 
-    /// When another product replaced a period before its own end. Nil if none did. The start of the
-    /// newer period shows this.
+    /// When another product replaced a period before the period's end. Nil if no product did. The
+    /// start of the newer period shows this.
     fileprivate func replacement(of period: Period) -> Instant? {
         guard period.isReplaced, let end = period.end else { return nil }
         let next = periods.first { $0.from == end && !$0.isVoid && $0.product != period.product }
@@ -319,9 +319,9 @@ extension Offer {
 }
 
 extension Renewal {
-    /// The end of the grace period after a period. Nil if there is none, and if it ended no later
-    /// than the period, because it then belongs to an earlier failure. Also nil if renewal is off
-    /// and no payment is retried.
+    /// The end of the grace period after a period. Nil if there is no grace period, or if it ended
+    /// no later than the period, because it then belongs to an earlier failure. Also nil if renewal
+    /// is off and no payment is being retried.
     fileprivate func grace(after period: Timeline.Period) -> Instant? {
         guard isRetrying || willRenew, let graceUntil, let end = period.payment.until else {
             return nil

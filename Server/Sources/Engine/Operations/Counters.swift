@@ -17,8 +17,9 @@ package final class Counters: Sendable {
     package let notificationsAcceptedElsewhere = Counter()
     /// Missed notifications that were found by requesting them from the App Store.
     package let notificationsBackfilled = Counter()
-    /// Those of them that a later walk of the history found. This server should have received them,
-    /// because the first walk came before.
+    /// The missed notifications that a later walk through the history found. This server should
+    /// have received them: notifications from before it had the address are found by the first
+    /// walk.
     package let notificationsLost = Counter()
     /// Pages of the App Store's notification history that were read in the search for missing
     /// notifications.
@@ -46,7 +47,7 @@ package final class Counters: Sendable {
     /// Responses of the App Store that were not what the request expects.
     package let appStoreUnreadable = Counter()
     package let databaseBusy = Counter()
-    /// Transactions that others interfered with until no attempt was left.
+    /// Transactions that failed because other transactions interfered with every attempt.
     package let databaseConflicts = Counter()
     package let databaseUnavailable = Counter()
     package let databaseOther = Counter()

@@ -50,9 +50,9 @@ package struct MaintenanceService: Sendable {
     /// - Parameter withoutUnusable: whether to continue even if documents that are in use can no
     ///   longer be verified, for example under another configuration. Their facts are then lost.
     /// - Parameter sleep: called between attempts to lock the tables.
-    /// - Throws: ``EngineFailure`` `storage` if such documents exist and `withoutUnusable` is
-    ///   false, or if another rebuild is running; `busy` if other operations lock the tables all
-    ///   the time. Then nothing is changed.
+    /// - Throws: ``EngineFailure`` `storage` if documents in use can no longer be verified and
+    ///   `withoutUnusable` is false, or if another rebuild is running; `busy` if other operations
+    ///   lock the tables all the time. If it throws, nothing is changed.
     package func rebuild(
         verifyOnly: Bool, withoutUnusable: Bool = false,
         progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in },
@@ -164,8 +164,8 @@ extension RecordingService {
 }
 
 extension MaintenanceService {
-    /// Compares the rebuilt rows with the rows in use, or replaces those. Returns nil if there are
-    /// documents that the pass has not read.
+    /// Compares the rebuilt rows with the rows in use, or replaces the rows in use. Returns nil if
+    /// there are documents that the pass has not read.
     private func finishRebuild(
         _ walk: RebuildProgress, verifyOnly: Bool, withoutUnusable: Bool,
         _ sleep: @Sendable (Duration) async throws -> Void
@@ -196,8 +196,8 @@ extension MaintenanceService {
         do throws(EngineFailure) {
             try await untilFree(sleep) { tx in try tx.rebuild.finish() }
         } catch {
-            // The rebuild is complete. The next rebuild empties the table first, so these rows do
-            // no harm.
+            // The rebuild is complete. The next rebuild empties the table first, so rows that stay
+            // behind do no harm.
             context.logger.warning(
                 "deleting the temporary rows of a rebuild failed",
                 metadata: ["reason": "\(error)"])

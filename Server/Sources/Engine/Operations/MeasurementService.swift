@@ -28,15 +28,16 @@ package struct Measurements: Hashable, Sendable {
 /// How far the derived rows and the event log of an app are behind.
 package struct AppMeasurements: Hashable, Sendable {
     package var app: AppID
-    /// The committed events without numbers; at most ``MeasurementRows/countMax``.
+    /// The number of committed events without numbers; at most ``MeasurementRows/countMax``.
     package var unnumberedEvents = 0
     package var oldestUnnumberedAge = Duration.zero
     /// How long the oldest change that time alone causes has been due.
     package var oldestTransitionAge = Duration.zero
-    /// The changes that are not in the sums about money; at most ``MeasurementRows/countMax``.
+    /// The number of changes that are not in the sums about money; at most
+    /// ``MeasurementRows/countMax``.
     package var unsummedChanges = 0
     package var oldestUnsummedAge = Duration.zero
-    /// The events whose effect on the rows about customers is not written.
+    /// The number of events whose effect on the rows about customers is not written.
     package var unshownEvents: Int64 = 0
 
     package init(app: AppID) { self.app = app }
@@ -89,7 +90,7 @@ package struct MeasurementService: Sendable {
         cache = former?.cache ?? Cache()
     }
 
-    /// As of the last ``refresh(isReady:)``; nil before the first.
+    /// The measurements of the last ``refresh(isReady:)``. Nil before the first refresh.
     package var last: Measurements? { cache.measurements.withLock { $0 } }
 
     /// When the newest notification arrived at this server; after a start, at any server of the

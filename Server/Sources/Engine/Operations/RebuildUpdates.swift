@@ -11,7 +11,8 @@ struct RebuildUpdates {
     /// rebuilt rows stay, so that the operation can be repeated: call ``Rebuild/finish()`` in a
     /// separate transaction afterwards.
     func swapRebuilt(at now: Instant) throws(StorageFailure) {
-        // If the row of a purchase is lost, its last event is read from the numbered ones.
+        // Numbers all events first: if the row of a purchase is lost, the purchase's last event is
+        // read, and only events with numbers can be read.
         for app in try tx.pendingEvents.apps() { try tx.pendingEvents.numberAll(of: app) }
         try tx.rebuild.replaceFacts()
         var lost = LastEvents()

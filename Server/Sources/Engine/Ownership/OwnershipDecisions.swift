@@ -104,9 +104,9 @@ struct OwnershipDecisions {
         _ timeline: Timeline, of owner: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> Bool {
         if let access = timeline.access(at: now, rules: app.rules) { return access.isOpen }
-        // The end of a term depends on all terms of its owner. Other purchases do not depend on
-        // them, and an owner may have thousands of purchases, so the owner's purchases are read
-        // only for terms.
+        // The end of a term depends on all terms of its owner, so a purchase with a term needs the
+        // owner's other purchases. An owner may have thousands of purchases, so they are not read
+        // for a purchase without a term.
         guard !app.terms.terms(of: [timeline]).isEmpty else { return false }
         let purchase = timeline.purchase
         let timelines = try tx.links.timelines(
@@ -121,7 +121,7 @@ struct OwnershipDecisions {
     ///
     /// - Parameters:
     ///   - isDocumentNew: whether no device has presented the document of the claim before.
-    ///   - walletCache: passed on from one purchase of a request to the next.
+    ///   - walletCache: the cached wallets, passed on from one purchase of a request to the next.
     func resolve(
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, isDocumentNew: Bool,
         in app: AppSettings, at now: Instant, _ walletCache: inout WalletProjectionCache
@@ -191,8 +191,8 @@ struct OwnershipDecisions {
         try OwnershipUpdates(tx).share(purchase, with: sharer, document: document, in: app, at: now)
     }
 
-    /// Records the document that a device presents of a purchase that its customer owns or shares
-    /// already, if the document is evidence that the customer has the store account.
+    /// If the document that a device presents is evidence that the customer has the store account,
+    /// records it with a purchase that the customer already owns or shares.
     private func remember(
         _ signedAt: Instant, isNew: Bool, of claim: OwnershipClaim, to purchase: PurchaseID,
         in app: AppID
@@ -351,9 +351,10 @@ struct OwnershipDecisions {
 }
 
 extension [Share] {
-    /// The shares in a person's purchase that are in force, in the same order. These are the oldest
-    /// shares of persons, as many as the rules allow, and as many of anonymous customers. There may
-    /// be more shares, from the time when an anonymous customer owned the purchase.
+    /// The shares in a person's purchase that are in force, in the order of this list. These are
+    /// the oldest shares of persons, as many as the rules allow, and the oldest shares of anonymous
+    /// customers, as many again. There may be more shares, from the time when an anonymous customer
+    /// owned the purchase.
     fileprivate func counted(by rules: OwnershipClaim.ShareRules) -> [Share] {
         var counted: Set<CustomerID> = []
         for isAnonymous in [true, false] {

@@ -180,7 +180,7 @@ extension Context {
 enum Decision<Value: Sendable>: Sendable {
     case done(Value)
     /// The request had been carried out before, and nothing was written. The value is the result of
-    /// the first time.
+    /// the earlier request.
     case unchanged(Value)
     case refused(EngineFailure)
 

@@ -20,14 +20,14 @@ extension OwnershipUpdates {
     }
 
     /// Restores the share that a customer had before the purchase was moved to the customer, if
-    /// there was one. The share gets the transfer that gave it, so that it can be undone as before.
-    /// The move must have been undone before.
+    /// there was one. The share gets the transfer that gave it, so that the share can be undone as
+    /// before. The move must have been undone before.
     func restoreShare(
         _ move: StoredTransfer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         // A purchase without an owner had no shares.
         guard move.kind == .moved, let owner = move.former else { return }
-        // The last transfer to or from the customer before the move that was not undone.
+        // The customer's last transfer before the move, except for transfers that were undone.
         let last = try tx.transfers.all(of: move.customer, in: app).last {
             $0.purchase == move.purchase && $0.number < move.number && $0.undoneAt == nil
         }

@@ -19,7 +19,7 @@ package struct Preview: Hashable, Sendable {
         package var owner: CustomerID?
         package var belongsToClaimant: Bool
         package var ownerKind: CustomerKind?
-        /// A masked mail address of the owner, if one of the owner's ids is a mail address.
+        /// A masked mail address of the owner. Nil if none of the owner's ids is a mail address.
         package var ownerHint: String?
         package var verdict: OwnershipClaim.Verdict
     }
@@ -27,7 +27,7 @@ package struct Preview: Hashable, Sendable {
     /// Whether this customer should buy a product.
     package struct Advice: Hashable, Sendable {
         package var product: ProductID
-        /// Why the customer should not buy the product. Nil if the customer should.
+        /// Why the customer should not buy the product. Nil if the customer should buy it.
         package var obstacle: Obstacle?
     }
 

@@ -45,7 +45,8 @@ struct PurchaseDecisions {
         CustomerKind(isAnonymous: try OwnershipDecisions(tx).isAnonymous(owner, in: app))
     }
 
-    /// The masked form of the first id of a customer that is a mail address. Nil if none is.
+    /// The masked form of the first of a customer's ids that is a mail address. Nil if no id is a
+    /// mail address.
     private func mailMask(of owner: CustomerID, in app: AppID) throws -> String? {
         let ids = try tx.customers.find(known: owner, in: app)?.ids ?? [owner]
         return ids.lazy.compactMap(\.mailMask).first

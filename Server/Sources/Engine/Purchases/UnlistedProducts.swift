@@ -80,7 +80,8 @@ extension AppSettings {
         return period.payment.revocation == nil ? period.product : nil
     }
 
-    /// Whether the app itself counts products of a kind: consumables, if no wallets are configured.
+    /// Whether the app itself counts how much of a product a customer has. True for consumables if
+    /// no wallets are configured.
     func countsItself(_ kind: ProductKind) -> Bool {
         kind == .consumable && wallets.credits.isEmpty
     }

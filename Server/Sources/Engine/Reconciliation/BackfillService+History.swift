@@ -24,9 +24,9 @@ extension BackfillService {
     /// How long before the newest document the first walk of a database begins. A running
     /// subscription is checked at this interval, so an undetected loss may be that old. After an
     /// import, this time covers what the import cannot have contained. If no purchase is known, the
-    /// walk begins now, because no answer can be wrong. A server that was started before an import
-    /// has walked without the imported purchases. So at the end of an import, the next walk counts
-    /// as the first one again.
+    /// walk begins now, because no answer of this server can be wrong. A server that was started
+    /// before an import has walked without the imported purchases. So after an import, the next
+    /// walk counts as the first walk again.
     static let firstWalkSpan = Duration.days(30)
     /// The number of pages after which the lease is extended. The lease lasts longer than reading
     /// these pages takes.

@@ -133,8 +133,8 @@ package struct BackfillService: Sendable {
         return count
     }
 
-    /// The maximum number of retries of a page, and of each retry's wait. The App Store or
-    /// Perennial's rate limit may require a pause between two pages.
+    /// The maximum number of retries of a page, and below it the longest wait before a retry. The
+    /// App Store or Perennial's rate limit may require a pause between two pages.
     private static let pageWaitsMax = 3
     private static let pageWaitMax = Duration.seconds(5)
 
@@ -190,7 +190,7 @@ package struct BackfillService: Sendable {
 }
 
 extension AppStoreFailure {
-    /// Whether other requests would fail in the same way.
+    /// Whether the failure affects other requests to the App Store, too.
     fileprivate var affectsAllRequests: Bool {
         switch self {
         case .unauthorized, .unavailable: true

@@ -25,9 +25,9 @@ struct ReconciliationDecisions {
         }
     }
 
-    /// Whether the App Store may soon say about a purchase what it has not said within the last
-    /// minute: its failure passes, queries are paused for a short time, or another server waits for
-    /// its response.
+    /// Whether the App Store may soon respond about a purchase, although it has not done so within
+    /// the last minute. True if its failure is temporary, if queries are paused for a short time
+    /// only, or if another server waits for the response.
     func mayRespondSoon(
         about wish: UrgentChecks.Entry, at now: Instant
     ) throws(StorageFailure) -> Bool {

@@ -4,8 +4,8 @@ import Storage
 
 /// Pauses after the App Store has failed.
 extension ReconciliationService {
-    /// The number of failures in a row that cause no pause. After more failures, all servers pause
-    /// queries to the App Store.
+    /// The number of failures in a row that cause no pause. After one more failure, all servers
+    /// pause their queries to the App Store.
     private static let failuresWithoutPause = 2
     private static let appStoreBackoff = ExponentialBackoff(
         first: .seconds(15), longest: .seconds(600))
@@ -43,8 +43,8 @@ extension ReconciliationService {
         appStoreBackoff.delay(after: failures - failuresWithoutPause)
     }
 
-    /// Whether an outage may end while a client waits: the pauses have not reached their longest,
-    /// as they do after about a quarter of an hour.
+    /// Whether an outage may end while a client waits. False once the pauses have reached their
+    /// maximum, about a quarter of an hour after the first failure.
     static func isBriefOutage(after failures: Int) -> Bool {
         appStorePause(after: failures) < appStoreBackoff.longest
     }

@@ -95,9 +95,9 @@ extension ReconciliationService {
     ///
     /// Only the signed parts of the response are recorded and count. The unsigned status next to
     /// them does not count, except for a grace period whose end the signed part does not name (see
-    /// ``GraceResponse``). If no end can be determined, the signed renewal info is skipped. Then
-    /// the earlier information stays valid for as long as without the response, and the App Store
-    /// is queried again as if it had not responded.
+    /// ``GraceResponse``). If no end can be determined, the signed renewal info is skipped. In that
+    /// case, the stored information stays valid for as long as if the App Store had not responded,
+    /// and the App Store is queried again just as soon.
     func fetchStatuses(
         of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,
         into findings: inout CheckResult

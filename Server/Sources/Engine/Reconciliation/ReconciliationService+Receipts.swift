@@ -50,12 +50,12 @@ extension ReconciliationService {
     }
 
     /// The receipt by which to ask about a purchase. An app receipt is better than one of a single
-    /// transaction: the response to it has the whole account, and names who has paid.
+    /// transaction: its response covers the whole account, and says who has paid.
     private func receipt(
         of purchase: PurchaseID, in app: AppID
     ) async throws(EngineFailure) -> String? {
-        // verifyReceipt responses about non-renewing purchases contain no new receipt, however many
-        // there are. So the last search is without them.
+        // Documents about non-renewing purchases may be many, and verifyReceipt responses about
+        // such purchases contain no new receipt. So the last search leaves these responses out.
         let searches: [[StoredDocument.Kind]] = [
             [.appReceipt, .transactionReceipt, .notificationV1, .receiptResponse], [.appReceipt],
             [.appReceipt, .transactionReceipt, .notificationV1],

@@ -133,8 +133,8 @@ extension ReconciliationService {
     }
 
     /// Checks one purchase, even if it is not due. If another server is already checking it, waits
-    /// for that check, but at most as long as a client can wait. The result is in the purchase's
-    /// check history.
+    /// for that check, but no longer than a client can wait. The result is in the purchase's check
+    /// history.
     func reconcileAndWait(about purchase: PurchaseID, in app: AppID) async throws(EngineFailure) {
         let before = try await checkHistory(of: purchase, in: app)
         guard try await refresh(purchase, app: app) == .leasedElsewhereOrUnknown else { return }
@@ -147,9 +147,9 @@ extension ReconciliationService {
     /// Checks one purchase for a waiting client, unless it was checked a moment ago or queries to
     /// the App Store are paused.
     ///
-    /// - Returns: whether the App Store may soon say what it has not said within the last minute.
-    ///   False after a definite failure, such as a transaction that it does not know, and in a long
-    ///   outage.
+    /// - Returns: whether the App Store may soon respond, although it has not done so within the
+    ///   last minute. False after a definite failure, such as the response that a transaction does
+    ///   not exist, and in a long outage.
     package func reconcileIfDue(
         about purchase: PurchaseID, in app: AppID
     ) async throws(EngineFailure) -> Bool {

@@ -34,8 +34,8 @@ package struct ReconciliationSettings: Sendable {
         self.appStore = appStore
     }
 
-    /// How long a lease lasts. After that, another server may continue unfinished work. It is
-    /// longer than any query takes.
+    /// How long a lease lasts. After that, another server may continue unfinished work. No query
+    /// takes as long.
     package static let lease = Duration.seconds(300)
 
     /// Settings for servers that do not query the App Store, and for tests of other subjects.
@@ -64,7 +64,7 @@ final class UrgentChecks: Sendable {
         entries.withLock { if $0.count < Self.entriesMax { $0.insert(wish) } }
     }
 
-    /// Removes and returns all entries, sorted, so that their order does not depend on the set's.
+    /// Removes and returns all entries, sorted, so that their order is always the same.
     func dequeueAll() -> [Entry] {
         entries.withLock { wishes in
             defer { wishes = [] }
@@ -88,7 +88,7 @@ package struct ReconciliationState: Hashable, Sendable {
     /// The number of due reports about claims on seats, and of due comparisons of groups. 0 if the
     /// App Store gets no reports.
     package var seatReports: Int
-    /// How long the oldest of these has waited.
+    /// How long the oldest of these reports and comparisons has been due.
     package var oldestSeatReportAge: Duration
 }
 

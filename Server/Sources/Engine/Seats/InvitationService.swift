@@ -38,7 +38,7 @@ package struct NewInvitation: Hashable, Sendable {
 
     private static let idDigits = 32
 
-    /// The id of the invitation: the same for the same key, random without one.
+    /// The id of the invitation: derived from the idempotency key, or random if there is no key.
     fileprivate var id: String {
         guard let key else { return UUID().uuidString.lowercased() }
         return IdempotencyKey.digits(for: key, count: Self.idDigits)
@@ -64,8 +64,8 @@ package struct InvitationService: Sendable {
     /// - Parameters:
     ///   - speaker: the customer on whose behalf the request is made, who must have the purchase;
     ///     nil for the app's server.
-    ///   - isBySupport: whether support makes the request, not an app. Then the request does not
-    ///     count against the app's limit.
+    ///   - isBySupport: whether support makes the request, not an app. A request by support does
+    ///     not count against the app's limit.
     /// - Returns: the invitation, and its token, which is not stored. The token is nil if an
     ///   earlier request with the same key made the invitation.
     package func invite(

@@ -9,7 +9,7 @@ struct SeatDecisions {
     init(_ tx: DatabaseSession) { self.tx = tx }
 
     /// The timeline of a purchase. Returns nil if the purchase is unknown, or does not belong to
-    /// the speaker. An app must not learn which of the two is the case.
+    /// the speaker. The caller must not reveal to an app which of the two is the case.
     func timeline(
         of purchase: PurchaseID, paidBy speaker: CustomerID?, in app: AppID
     ) throws -> Timeline? {
@@ -100,7 +100,7 @@ struct SeatDecisions {
         return count + others < timeline.memberCapacity(at: now) ? nil : .taken
     }
 
-    /// The reason why nobody can join the group that a purchase pays for. Nil if it is open.
+    /// The reason why nobody can join the group that a purchase pays for. Nil if the group is open.
     func refusal(of timeline: Timeline, in app: AppSettings, at now: Instant) -> SeatRefusal? {
         guard let host = timeline.seatHost(at: now) else { return .noSeats }
         guard host == .developer else { return .notOurs }

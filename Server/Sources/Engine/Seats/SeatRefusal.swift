@@ -4,12 +4,12 @@ import PerennialContract
 package enum SeatRefusal: Hashable, Sendable {
     /// There is no seat for another member.
     case taken
-    /// The app does not invite the members of the group: somebody else does.
+    /// The app does not invite the members of the group: another party does.
     case notOurs
     /// The purchase was not bought in seats.
     case noSeats
     case notRunning
-    /// The customer has the purchase itself, and needs no claim.
+    /// The customer is the purchaser, who needs no claim.
     case purchasers
     /// The invitation is unknown, can no longer be used, or is for another customer.
     case unknownInvitation

@@ -10,7 +10,7 @@ package struct SeatGroupState: Hashable, Sendable {
     package var seats: Int
     /// The number of seats of the next period. Nil if the App Store has not reported it.
     package var seatsAtRenewal: Int?
-    /// The members and their seats. Nil unless the app invites the members.
+    /// The members and their seats. Nil if it is not the app that invites the members.
     package var roster: SeatRoster?
     /// The claims of the roster that the requested page contains.
     package var page: ArraySlice<SeatClaim> = []
@@ -107,6 +107,6 @@ package struct SeatCount: Hashable, Sendable {
     package var count: Int
     /// The number of people in the next period. Nil if the App Store has not reported it.
     package var atRenewal: Int?
-    /// How many members have joined. Nil unless the app invites them.
+    /// How many members have joined. Nil if it is not the app that invites the members.
     package var claimed: Int?
 }

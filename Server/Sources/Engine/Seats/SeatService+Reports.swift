@@ -28,9 +28,9 @@ extension SeatService {
     /// processed claims; 0 if nothing is due.
     ///
     /// Idempotent and safe for several servers at once: each claim is leased to one server, and its
-    /// id identifies the request, so the App Store makes only one claim of repeated requests.
-    /// Before a request is sent, this is stored. If the server then dies, another one repeats the
-    /// request.
+    /// id identifies the request, so the App Store makes only one claim of repeated requests. The
+    /// database records each request before it is sent. If the server then dies, another server
+    /// repeats the request.
     package func report() async throws(EngineFailure) -> Int {
         var count = 0
         for (app, environment) in reportedStores {

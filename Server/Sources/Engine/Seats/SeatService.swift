@@ -31,11 +31,11 @@ package struct SeatService: Sendable {
     /// Gives a customer a seat. Idempotent: a customer who has a seat of this purchase keeps it,
     /// and a second invitation is not used up.
     ///
-    /// The count of the claims and the new claim are in one transaction that changes the row of the
+    /// One transaction counts the claims, inserts the new claim and changes the row of the
     /// purchase. So all servers together never give more seats than there are.
     ///
-    /// - Parameter isByApp: whether an app makes the request, not the app's server. Then the added
-    ///   rows count against the app's limit.
+    /// - Parameter isByApp: whether an app makes the request, not the app's server. The rows that
+    ///   an app's request adds count against the app's limit.
     package func claim(
         by ticket: SeatTicket, for id: CustomerID, isByApp: Bool = false, app appID: AppID
     ) async throws(EngineFailure) -> SeatClaimState {
@@ -136,7 +136,8 @@ package struct SeatService: Sendable {
 }
 
 extension CustomerID {
-    /// Whether the id is one of the given ids. A UUID is the same id in both letter cases.
+    /// Whether the id is one of the given ids. UUIDs that differ only in letter case are the same
+    /// id.
     fileprivate func isSame(asOneOf ids: [CustomerID]) -> Bool {
         ids.contains { $0 == self || $0.accountToken != nil && $0.accountToken == accountToken }
     }

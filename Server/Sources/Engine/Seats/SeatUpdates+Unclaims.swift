@@ -23,7 +23,7 @@ extension SeatUpdates {
         return isNew
     }
 
-    /// Applies notifications that named an id before the id's claim was known.
+    /// Applies the notifications that named a claim's id before the claim was known here.
     func applyUnclaims(
         naming id: StoreSeatID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -53,8 +53,8 @@ extension SeatUpdates {
         try releaseUnclaimed(named, by: .document(document), in: app, at: now)
     }
 
-    /// Ends claims that the App Store has ended, and records that the App Store has none of them.
-    /// Idempotent.
+    /// Ends claims that the App Store has ended, and records that the App Store no longer has these
+    /// claims. Idempotent.
     func releaseUnclaimed(
         _ named: [StoredSeatClaim], by cause: EventEntry.Cause, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -72,8 +72,8 @@ extension SeatUpdates {
 // MARK: - Answers of the App Store
 
 extension SeatUpdates {
-    /// Records the App Store's answer about a claim, and applies its earlier notifications about
-    /// the id. Idempotent.
+    /// Records the App Store's answer about a claim, and applies the App Store's earlier
+    /// notifications about the claim's id. Idempotent.
     ///
     /// - Parameters:
     ///   - trouble: why the App Store refused.

@@ -39,7 +39,7 @@ package struct TermService: Sendable {
                 try tx.reminders.beginSweep(by: rules, of: app.id)
                 return 1
             }
-            // A server with another configuration has begun meanwhile.
+            // Another server has begun with another configuration in the meantime.
             guard try tx.reminders.progress(of: app.id)?.rules == rules else { return 0 }
             let swept = try tx.reminders.continueSweep(of: app.id)
             let watches = try tx.reminders.dueWatches(

@@ -38,7 +38,7 @@ package struct WalletService: Sendable {
     /// with a key. An app can never credit.
     ///
     /// The balance is computed from purchases and bookings, within the transaction that records the
-    /// booking. So of two concurrent bookings, one sees the other.
+    /// booking. So of two concurrent bookings, the later one includes the earlier one.
     package func book(
         _ order: NewBooking, of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> StoredBooking {

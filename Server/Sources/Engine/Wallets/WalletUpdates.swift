@@ -214,7 +214,7 @@ extension Change {
 
 extension Fact {
     /// The revocation that the fact attests for a transaction. Returns nil if the fact is about
-    /// another transaction, or attests that this transaction is not revoked.
+    /// another transaction, or attests that the transaction is not revoked.
     fileprivate func revocation(of transaction: TransactionID) -> Revocation? {
         guard case .payment(let payment) = statement, payment.transaction == transaction else {
             return nil
