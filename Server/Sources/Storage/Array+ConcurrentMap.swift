@@ -1,6 +1,7 @@
 import Dispatch
 
-/// The number of elements for each thread. To start a thread is not worthwhile for fewer.
+/// The minimum number of elements for each thread. For fewer elements, starting a thread costs more
+/// than it saves.
 private let elementsPerThread = 16
 
 extension Array where Element: Sendable {

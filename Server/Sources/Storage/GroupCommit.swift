@@ -12,9 +12,9 @@ import Synchronization
 /// Most writers have documents to record, and nothing to read first: the documents of a group are
 /// written together, table by table. The closures of other writers run one after the other.
 ///
-/// A failure of one writer, or of one document, does not affect the others: if one throws, the
-/// group is rolled back and run again, with each writer or document in a separate savepoint. Then
-/// only the rows of those that throw are missing.
+/// A failure of one writer, or of one document, does not affect the others: if a writer or document
+/// throws, the group is rolled back and run again, with each writer or document in a separate
+/// savepoint. Then only the rows of those that throw are missing.
 ///
 /// If another transaction interfered, the group is run again. If that happens repeatedly, it is run
 /// in parts, so that only writers that conflict with others are repeated.
@@ -30,7 +30,7 @@ final class GroupCommit: Sendable {
     static let waitingMax = 4096
     /// The maximum number of runs of a group. After that its parts are run one after the other.
     static let groupRunsMax = 3
-    /// The number of parts into which a group is divided after that.
+    /// The number of parts into which a group is divided after these runs.
     static let partsMax = 4
 
     private typealias Body = @Sendable (any Connection) throws -> any Sendable
@@ -71,7 +71,7 @@ final class GroupCommit: Sendable {
         private(set) var waiting: [Writer] = []
         /// The number of documents and closures of all waiting writers.
         private(set) var waitingCount = 0
-        /// Why the last group could not use the database. Nil if it could.
+        /// Why the last group could not use the database. Nil if the last group could use it.
         var unavailability: StorageFailure?
 
         mutating func append(_ writer: Writer) {
@@ -373,11 +373,11 @@ final class GroupCommit: Sendable {
 }
 
 extension StorageFailure {
-    /// Whether the database is locked, full or unreachable. Then the next writer would wait as long
-    /// as the last one, and also fail.
+    /// Whether the database is locked, full or unreachable. If so, the next writer would wait as
+    /// long as this one, and also fail.
     fileprivate var isUnavailability: Bool { kind == .busy || kind == .unavailable }
 
-    /// Whether the failure concerns the whole transaction, not one writer. Then another run may
+    /// Whether the failure concerns the whole transaction, not one writer. If so, another run may
     /// succeed.
     fileprivate var affectsWholeTransaction: Bool {
         switch kind {
@@ -388,7 +388,7 @@ extension StorageFailure {
 }
 
 extension Array {
-    /// The elements in order, in this number of parts of about the same size, or fewer.
+    /// The elements in order, divided into at most this number of parts of about the same size.
     fileprivate func parts(_ count: Int) -> [ArraySlice<Element>] {
         let size = Swift.max(1, (self.count + count - 1) / count)
         return stride(from: 0, to: self.count, by: size).map {

@@ -60,8 +60,8 @@ struct LeaseQueue: Sendable {
             + "AND \(condition) \(dialect.skippingLockedRows)"
     }
 
-    /// Selects waiting work, the oldest first. Ordered like the intended index, because PostgreSQL
-    /// would choose any index on an empty table.
+    /// Selects waiting work, the oldest first. The order is that of the intended index, because on
+    /// an empty table PostgreSQL could choose any index.
     ///
     /// - Parameter isDue: whether to count only due work, not everything that waits.
     func selectBacklog(isDue: Bool) -> String {
@@ -96,7 +96,7 @@ struct LeaseOutcome {
 package struct QueueBacklog: Hashable, Sendable {
     /// The amount of waiting work. Not counted beyond ``countMax``.
     package var count: Int
-    /// Since when the oldest of the counted work is due or waiting. Nil if there is none.
+    /// Since when the oldest of the counted work is due or waiting. Nil if no work is waiting.
     package var oldest: Instant?
 
     package static let countMax = 100_000

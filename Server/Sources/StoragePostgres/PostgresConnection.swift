@@ -141,7 +141,8 @@ final class PostgresConnection {
             // transactions that touch the same rows. By default, PostgreSQL would scan small
             // tables.
             settings.append("SET enable_seqscan = off")
-            // For the same reason, joins must find their rows one by one, by their keys.
+            // Joins must find their rows one by one, by their keys, because other joins scan whole
+            // tables.
             settings += ["SET enable_hashjoin = off", "SET enable_mergejoin = off"]
             // Acknowledged writes must be on disk. The operator may choose any setting that waits
             // for the local disk, whether weaker or stronger.

@@ -17,8 +17,7 @@ final class SQLiteConnection: @unchecked Sendable {
         fileprivate var begin: String {
             switch self {
             case .reading: "BEGIN"
-            // With a plain BEGIN, two transactions that have both read could not both continue with
-            // a write.
+            // With a plain BEGIN, two transactions could both read, and then neither could write.
             case .writing: "BEGIN IMMEDIATE"
             }
         }

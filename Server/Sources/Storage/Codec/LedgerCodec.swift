@@ -232,7 +232,8 @@ extension ByteReader {
 }
 
 extension Fact {
-    /// The encoded statement and grade. The other properties of a fact have separate columns.
+    /// The fact's statement and grade, encoded. The other properties of a fact have separate
+    /// columns.
     var stored: [UInt8] {
         var writer = ByteWriter()
         let receivedAt = undatedReceivedAt

@@ -197,8 +197,8 @@ extension ByteReader {
         }
     }
 
-    /// Reads a renewal with its sources, and the time when a document about the renewal arrived
-    /// that has no date.
+    /// Reads a renewal with its sources, and the arrival time of a document about the renewal that
+    /// has no date.
     fileprivate mutating func undatedRenewal(
         hasSeats: Bool
     ) throws(StorageFailure) -> Timeline.Sourced<Renewal>? {

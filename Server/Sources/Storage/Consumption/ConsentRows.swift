@@ -93,8 +93,8 @@ package struct ConsentRows: RowGroup {
     // MARK: - Merging and erasing customers
 
     /// Merges the consent of two customers: the merged customer has given consent only if both
-    /// customers had. A customer without purchases is ignored, because there is nothing about them
-    /// that could be sent.
+    /// customers had. A customer without purchases is ignored, because nothing about such a
+    /// customer could be sent.
     package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -114,8 +114,8 @@ package struct ConsentRows: RowGroup {
         try delete(of: other, in: app)
     }
 
-    /// Returns whether the customer has purchases, linked to the customer, or with an account token
-    /// that is one of the customer's ids.
+    /// Whether any purchase is linked to the customer, or has one of the customer's ids as its
+    /// account token.
     private func hasPurchases(
         _ customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Bool {

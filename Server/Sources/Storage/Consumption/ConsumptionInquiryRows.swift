@@ -109,8 +109,8 @@ package struct ConsumptionInquiryRows: RowGroup {
         }
     }
 
-    /// Records the outcome of a leased request. If the lease was lost, only an answer is recorded,
-    /// because it has been sent. Returns whether the request was closed.
+    /// Records the outcome of a leased request. If the lease was lost, records the outcome only if
+    /// it is an answer, because that answer has been sent. Returns whether the request was closed.
     package func complete(
         _ leased: StoredConsumptionInquiry, _ end: ConsumptionOutcome, in app: AppID,
         by holder: String,

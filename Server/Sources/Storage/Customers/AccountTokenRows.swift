@@ -43,8 +43,8 @@ package struct AccountTokenRows: RowGroup {
     }
 
     /// The timelines of purchases that have no owner and whose account token is one of these ids.
-    /// They belong to the customer without being linked, unless the token belonged to an erased
-    /// customer, or another customer has the same token.
+    /// Such purchases belong to the customer without being linked, unless the token belonged to an
+    /// erased customer, or another customer has the same token.
     package func timelines(
         _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
@@ -70,10 +70,10 @@ package struct AccountTokenRows: RowGroup {
         return ids.contains(named.id)
     }
 
-    /// The events, after the given one and in order, of purchases that had no owner at the time and
-    /// have one of these ids as account token, whoever owns the purchases now. These events name no
-    /// customer, but belong to the customer with these ids, who may have no other records. A
-    /// purchase has few such events, so all are read.
+    /// Returns the events, after the given one and in order, of purchases that had no owner when
+    /// the event happened and have one of these ids as account token. The present owner of the
+    /// purchases does not matter. These events name no customer, but belong to the customer with
+    /// these ids, who may have no other records. A purchase has few such events, so all are read.
     package func events(
         _ ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -133,8 +133,8 @@ package struct AccountTokenRows: RowGroup {
         }
     }
 
-    /// Removes account tokens that were ids of erased customers: they no longer identify anyone,
-    /// and later events must not lead back to a person.
+    /// Removes account tokens that were ids of erased customers: such tokens no longer identify
+    /// anyone, and later events must not lead back to a person.
     func withoutErasedTokens(_ entries: [EventEntry]) throws(StorageFailure) -> [EventEntry] {
         var tokens: [AppID: Set<String>] = [:]
         for entry in entries where entry.customer == nil {

@@ -21,7 +21,8 @@ extension ErasedIDRows {
         ).isEmpty
     }
 
-    /// - Throws: ``StorageFailure`` of kind `erased` if the id is such a pseudonym.
+    /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
+    ///   customer.
     package func requireNoPseudonym(_ id: CustomerID, in app: AppID) throws(StorageFailure) {
         if try isPseudonym(id, in: app) { throw StorageFailure(id.rawValue, kind: .erased) }
     }

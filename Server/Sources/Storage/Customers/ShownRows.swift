@@ -4,8 +4,8 @@ import Ledger
 package struct ShownEntitlement: Hashable, Sendable {
     package var entitlement: EntitlementID
     package var state: Access.State
-    /// For open access, when it ends if nothing else happens; nil if it never ends. For shut
-    /// access, since when it is shut.
+    /// When open access ends if nothing else happens; nil if it never ends. For access that is not
+    /// open, when it ended.
     package var until: Instant?
     /// When time alone will change the entitlement. Nil if it will not.
     package var changesAt: Instant?
@@ -66,7 +66,8 @@ extension ShownRows {
         }
     }
 
-    /// Begins to write the rows of every customer with the given settings, as of the log's end.
+    /// Starts writing the rows of every customer again, with the given settings, from the present
+    /// end of the log.
     package func begin(of app: AppID, by rules: String) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO showings (app, rules, customer, shown, sequence) "
@@ -197,7 +198,7 @@ extension ShownRows {
 }
 
 extension Wallet.Entry {
-    /// The entry's values, beginning with `at_ms`.
+    /// The values of the entry's columns, beginning with `at_ms`.
     fileprivate var shown: [Value] {
         let words: [Value]
         switch cause {

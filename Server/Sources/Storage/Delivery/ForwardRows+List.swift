@@ -58,7 +58,8 @@ extension ForwardRows {
             [.text(app.rawValue), .bytes(document)], Self.forward)
     }
 
-    /// The condition of a state, as in the partial indexes. A waiting forward is never accepted.
+    /// The SQL condition of a state, as in the partial indexes. A waiting forward is never
+    /// accepted.
     private static func condition(of state: StoredForward.State) -> String {
         switch state {
         case .waiting: "due_at_ms IS NOT NULL"
@@ -85,9 +86,9 @@ extension ForwardRows {
         try tx.queues.backlog(of: .forwards, in: [.text(app.rawValue), .text(target)])
     }
 
-    /// Deletes old forwards: those that were accepted or left out before `over`, and all others
-    /// from before `all`. The others were given up and could still be retried manually, or are for
-    /// an address that is no longer configured. Returns how many it deleted.
+    /// Deletes old forwards: those that were accepted or left out and are from before `over`, and
+    /// all others from before `all`. The others were given up and could still be retried manually,
+    /// or are for an address that is no longer configured. Returns how many it deleted.
     package func delete(
         of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
@@ -107,8 +108,8 @@ extension ForwardRows {
         return count
     }
 
-    /// One query for each state, because no index contains all of them ordered by the time they
-    /// ended.
+    /// One query for each state, because no index contains the forwards of all states in order of
+    /// time.
     static func selectExpired(in state: StoredForward.State) -> String {
         let since = state == .accepted ? "accepted_at_ms" : "created_at_ms"
         return "SELECT document, target FROM forwards WHERE app = $1 AND \(since) < $2 "

@@ -46,7 +46,7 @@ package struct StoredForward: Hashable, Sendable {
     package var attemptedAt: Instant?
     /// The HTTP status of the last response; nil if there was none.
     package var status: Int?
-    /// Why the last attempt got no response. Nil if it got one.
+    /// Why the last attempt got no response. Nil if it got a response.
     package var lastError: String?
     package var acceptedAt: Instant?
 
@@ -190,8 +190,8 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Manual retries
 
-    /// Makes forwards of a document due again that were given up, for the given addresses. Their
-    /// attempts are counted from the beginning. Accepted and waiting forwards are unchanged.
+    /// Makes the forwards of a document to the given addresses that were given up due again, and
+    /// counts their attempts from the beginning. Accepted and waiting forwards are unchanged.
     /// Returns how many forwards are retried.
     @discardableResult
     package func retry(

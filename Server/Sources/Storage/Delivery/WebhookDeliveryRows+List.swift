@@ -105,7 +105,8 @@ extension WebhookDeliveryRows {
 
     // MARK: - Deleting
 
-    /// Deletes deliveries that ended long ago, and those of deleted webhooks. Returns how many.
+    /// Deletes deliveries that ended long ago, and those of deleted webhooks. Returns how many it
+    /// deleted.
     package func delete(
         of app: AppID, deliveredBefore delivered: Instant, failedBefore failed: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
@@ -164,7 +165,8 @@ extension WebhookDeliveryRows {
     /// Removes the rendered bodies of a customer's events, and the receivers' answers. Deliveries
     /// that are still due are rendered again, from the events as they are then.
     ///
-    /// - Parameter name: replaces the customer's id, if it is erased.
+    /// - Parameter name: the name that replaces the customer's id if the customer is erased;
+    ///   otherwise nil.
     package func scrub(
         of stream: String, renamed name: String? = nil, in app: AppID
     ) throws(StorageFailure) {

@@ -36,8 +36,8 @@ package struct StoredDelivery: Hashable, Sendable {
     package var stream: String
     package var state: State
     package var createdAt: Instant
-    /// When the next attempt is due. Nil if the delivery has ended, or waits for an earlier one of
-    /// its stream.
+    /// When the next attempt is due. Nil if the delivery has ended, or waits for an earlier
+    /// delivery of its stream.
     package var dueAt: Instant?
     package var attempts: Int
     package var attemptedAt: Instant?
@@ -231,8 +231,8 @@ package struct WebhookDeliveryRows: RowGroup {
 
     /// Records an attempt that failed. Does nothing if the lease was lost.
     ///
-    /// - Parameter next: the time of the next attempt. Nil if there is none; then the next delivery
-    ///   of the stream becomes due.
+    /// - Parameter next: the time of the next attempt. Nil if there is none; the next delivery of
+    ///   the stream then becomes due.
     package func fail(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt,
         next: Instant?

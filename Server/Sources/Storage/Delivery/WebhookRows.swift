@@ -78,10 +78,10 @@ package struct StoredWebhook: Hashable, Sendable {
     package var cursor: Int64
     package var pausedAt: Instant?
     package var pauseReason: PauseReason?
-    /// Nothing is posted before this time, because the receiver asked for a pause. Nil if it did
-    /// not.
+    /// Nothing is posted before this time, because the receiver asked for a pause. Nil if it asked
+    /// for none.
     package var heldUntil: Instant?
-    /// When the first attempt since the last success failed. Nil if none has failed since.
+    /// When the first attempt since the last success failed. Nil if no attempt has failed since.
     package var failingSince: Instant?
     /// Whether the server's log has reported that the webhook fails.
     package var isReported: Bool

@@ -34,8 +34,8 @@ package struct DocumentCursor: Hashable, Sendable {
 }
 
 extension DocumentRows {
-    /// When a document with an id was signed, among those with facts about a purchase. Returns nil
-    /// if there is none.
+    /// The signing time of a document, searched among the documents with facts about a purchase.
+    /// Returns nil if there is no such document.
     package func signingTime(
         of id: [UInt8], about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Instant? {
@@ -48,8 +48,8 @@ extension DocumentRows {
         }
     }
 
-    /// When a document with an id was signed, among those signed within a range of time. There is
-    /// no index by id alone, so the range must be short.
+    /// The signing time of a document, searched among the documents that were signed within a range
+    /// of time. There is no index by id alone, so the range must be short.
     package func signingTime(
         of id: [UInt8], in app: AppID, within range: ClosedRange<Instant>
     ) throws(StorageFailure) -> Instant? {

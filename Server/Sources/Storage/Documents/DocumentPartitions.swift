@@ -47,7 +47,8 @@ extension Database {
     /// Creates the partitions for the months around a time. Idempotent, and safe if several servers
     /// run it at once. It must be repeated within three months. SQLite needs no partitions.
     ///
-    /// A month that already has documents in the default partition is left there.
+    /// The documents of a month stay in the default partition if that partition already contains
+    /// some of them.
     package func createPartitions(around now: Instant) async throws {
         guard driver.dialect == .postgres else { return }
         let present = Month(containing: now)

@@ -132,7 +132,7 @@ extension PurchaseStatus: JSONObject {
 
     mutating func visit(_ members: inout some JSONMembers) throws(StorageFailure) {
         try members.id("product_id", required: &product)
-        // Computed from the state.
+        // This member is computed from the state. A value that was read is ignored.
         var isOpen: Bool? = isOpen
         try members.flag("active", &isOpen)
         try members.word("state", &state) { $0.rawValue }
@@ -199,7 +199,7 @@ extension WalletChange: JSONObject {
 
     mutating func visit(_ members: inout some JSONMembers) throws(StorageFailure) {
         try members.id("currency", required: &currency)
-        // Computed from the balances.
+        // This member is computed from the balances. A value that was read is ignored.
         var amount: Int64? = amount
         try members.number("amount", &amount)
         try members.number("before", required: &before)

@@ -35,14 +35,16 @@ package struct LogEpochs: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// The app of the row that stands for every app that had no log when an epoch began.
+    /// The value of the column `app` in a row that stands for every app that had no log when an
+    /// epoch began.
     private static let otherApps = ""
     /// How far a restore moves the start of the next backfill back, so that it is due at once.
     private static let backfillOverlap = Duration.hours(1)
 
     /// The epochs of an app's log.
     package func epochs(of app: AppID) throws(StorageFailure) -> LogEpochs {
-        // If both rows have the same number, the app's own row comes second and wins.
+        // If the app's own row and the row for other apps have the same number, the app's own row
+        // comes second and wins.
         var marks: [(number: Int64, mark: LogEpochs.Mark)] = []
         try connection.eachRow(
             "SELECT number, name, after_sequence FROM log_epochs "

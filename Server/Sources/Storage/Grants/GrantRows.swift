@@ -58,8 +58,8 @@ package struct GrantRows: RowGroup {
             [.integer(now.milliseconds), .text(app.rawValue), .text(kept.grant.id.rawValue)])
     }
 
-    /// Records that the end of grants that have expired is reported, and returns these grants, the
-    /// longest overdue first. Skips the rows that another server has locked.
+    /// Marks expired grants as reported, and returns them, the longest overdue first. Skips the
+    /// rows that another server has locked.
     package func markExpired(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> [StoredGrant] {

@@ -12,7 +12,7 @@ extension Database {
     /// The maximum size of a table whose number of rows is not known yet.
     private static let bytesMax: Int64 = 67_108_864
     /// New statistics are collected when this many rows have changed, plus as many rows as the
-    /// table had at the last time.
+    /// table had when statistics were last collected.
     private static let changesMin: Int64 = 50
 
     /// Collects the statistics of small tables that have changed much since the last time. Returns

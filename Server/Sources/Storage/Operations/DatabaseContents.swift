@@ -1,4 +1,5 @@
-/// The version of the schema and the numbers of rows in a database. A complete copy has the same.
+/// The version of the schema and the numbers of rows in a database. A complete copy has the same
+/// version and the same numbers.
 package struct DatabaseContents: Hashable, Sendable {
     /// The version of the schema.
     package var version: Int
@@ -8,8 +9,8 @@ package struct DatabaseContents: Hashable, Sendable {
     /// The number of events according to the logs' counters.
     package var loggedEvents: Int64
 
-    /// When the tables of the database behind a connection were first made, in milliseconds since
-    /// 1970. Copies of the database have the same time.
+    /// When the tables of the database behind a connection were first made, in
+    /// milliseconds since 1970. Copies of the database have the same time.
     package static func madeAt(
         _ connection: any Connection
     ) throws(StorageFailure) -> Int64 {

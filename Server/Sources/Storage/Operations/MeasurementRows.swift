@@ -8,7 +8,8 @@ package struct MeasurementRows: RowGroup {
     /// The maximum number of rows that one query counts.
     package static let countMax = 10_000
 
-    /// The committed events of an app that have no numbers yet, so that nobody can read them.
+    /// How many committed events of an app have no numbers yet, and since when. Nobody can read an
+    /// event without a number.
     package func unnumberedEvents(of app: AppID) throws(StorageFailure) -> QueueBacklog {
         guard dialect == .postgres else { return QueueBacklog(count: 0, oldest: nil) }
         return try backlog(
@@ -16,15 +17,15 @@ package struct MeasurementRows: RowGroup {
                 + "WHERE app = $1 ORDER BY position LIMIT $2) AS waiting", of: app)
     }
 
-    /// The changes of purchases that are not in the sums of movements yet. If there are more than
-    /// ``countMax``, the oldest may be missing.
+    /// How many changes of purchases are not in the sums of movements yet, and since when. If there
+    /// are more than ``countMax``, the oldest may be missing.
     package func unsummedChanges(of app: AppID) throws(StorageFailure) -> QueueBacklog {
         try backlog(
             "SELECT count(*), min(known_at_ms) FROM (SELECT known_at_ms FROM money_changes "
                 + "WHERE app = $1 LIMIT $2) AS waiting", of: app)
     }
 
-    /// Since when the oldest change that time alone causes is due; nil if none is.
+    /// Since when the oldest change that time alone causes is due; nil if no such change is due.
     package func oldestDueTransition(
         of app: AppID, at now: Instant
     ) throws(StorageFailure) -> Instant? {
@@ -45,8 +46,8 @@ package struct MeasurementRows: RowGroup {
         ) { row throws(StorageFailure) in try row.instant() }
     }
 
-    /// The size of the database in bytes, without SQLite's write-ahead log. Of a distributed
-    /// PostgreSQL, the part on the coordinator.
+    /// The size of the database in bytes, without SQLite's write-ahead log. For a distributed
+    /// PostgreSQL, the size of the part on the coordinator.
     package func databaseBytes() throws(StorageFailure) -> Int64 {
         try connection.number(
             dialect == .sqlite

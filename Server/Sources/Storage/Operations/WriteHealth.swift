@@ -51,7 +51,8 @@ final class WriteHealth: Sendable {
         try outcome.get()
     }
 
-    /// Waits for the probe in progress. Returns nil if there is none, and the caller must run it.
+    /// Waits for the probe in progress. Returns nil if no probe is running; the caller must then
+    /// run it.
     private func sharedOutcome() async -> Outcome? {
         await withCheckedContinuation { continuation in
             let runs = state.withLock { state in

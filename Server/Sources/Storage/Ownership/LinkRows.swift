@@ -108,7 +108,7 @@ package struct LinkRows: RowGroup {
         }
     }
 
-    /// The blocked purchases of their owner, in the order of the blocks.
+    /// The blocked purchases of an owner, in the order in which they were blocked.
     package func blockedPurchases(
         of owner: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [PurchaseID] {

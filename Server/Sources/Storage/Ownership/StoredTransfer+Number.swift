@@ -43,7 +43,8 @@ extension TransferRows {
     ///
     /// - Parameters:
     ///   - former: the customer who had the purchase before; nil if it had no owner.
-    ///   - reason: the reason given by the person who requested it; empty if a device did.
+    ///   - reason: the reason given by the person who requested the transfer; empty if a device
+    ///     caused it.
     package func add(
         _ kind: StoredTransfer.Kind, of purchase: PurchaseID, from former: CustomerID?,
         to customer: CustomerID, by evidence: OwnershipClaim.Evidence, reason: String,

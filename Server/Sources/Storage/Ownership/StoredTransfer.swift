@@ -12,7 +12,7 @@ package struct StoredTransfer: Hashable, Sendable {
     package var former: CustomerID?
     package var customer: CustomerID
     package var evidence: OwnershipClaim.Evidence
-    /// The reason given by the person who requested it; empty if a device did.
+    /// The reason given by the person who requested the transfer; empty if a device caused it.
     package var reason: String
     package var at: Instant
     package var undoneAt: Instant?
@@ -29,7 +29,7 @@ package struct StoredTransfer: Hashable, Sendable {
 
 /// A block: no other customer may claim the purchase from its owner.
 package struct PurchaseBlock: Hashable, Sendable {
-    /// The reason given by the person who requested it.
+    /// The reason given by the person who requested the block.
     package var reason: String
     package var since: Instant
 }

@@ -58,8 +58,9 @@ extension PurchaseRows {
         + "FROM \(purchasesWithOwners) "
         + "WHERE purchases.app = $1 AND purchases.environment = $2 AND purchases.purchase = $3"
 
-    /// Reads purchases, and transforms each, on several threads if there are many. The closure gets
-    /// the position of the purchase in the list, and the purchase; nil if it is unknown.
+    /// Reads purchases, and transforms each of them by a closure, on several threads if there are
+    /// many. The closure gets the position in the list, and the purchase, or nil if the purchase is
+    /// unknown.
     package func read<Value: Sendable>(
         _ keys: [(purchase: PurchaseID, app: AppID)],
         _ transform: @Sendable (Int, KnownPurchase?) -> Value

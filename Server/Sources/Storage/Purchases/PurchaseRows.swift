@@ -14,7 +14,7 @@ extension PurchaseRows {
         ]
     }
 
-    /// The values of ``upsert(_:)``.
+    /// The values of a purchase's row, as ``upsert(_:)`` writes them.
     private static func row(of known: KnownPurchase, _ rules: AccessRules) -> [Value] {
         let reported = known.reported
         let timeline = reported.timeline

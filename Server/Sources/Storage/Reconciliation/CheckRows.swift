@@ -113,7 +113,7 @@ package struct CheckRows: RowGroup {
 
     /// Leases purchases that are due for a check, the longest overdue first. Returns none while
     /// requests to the App Store are paused, or the pace of all servers is used up. No other server
-    /// can lease them until the lease expires.
+    /// can lease these purchases until the lease expires.
     package func lease(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker
@@ -175,8 +175,8 @@ package struct CheckRows: RowGroup {
     // MARK: - Results
 
     /// Records that the App Store responded with everything it knows about a purchase. The caller
-    /// must have recorded the evidence before. Idempotent. Also records the result if the lease has
-    /// expired, because the evidence is still true.
+    /// must have recorded the evidence before. Idempotent. The result is recorded even if the lease
+    /// has expired, because the evidence is still true.
     ///
     /// - Parameters:
     ///   - others: purchases of the same account that were part of the response.

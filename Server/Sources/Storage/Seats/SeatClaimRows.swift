@@ -29,8 +29,8 @@ package struct SeatClaimRows: RowGroup {
         ).first
     }
 
-    /// The open claims on seats of a purchase, in the order in which they get seats. Includes those
-    /// from before the subscription was bought again.
+    /// The open claims on seats of a purchase, in the order in which they get seats. Includes the
+    /// claims that were made before the subscription ended and was bought again.
     package func openClaims(
         on purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [SeatClaim] {
@@ -172,7 +172,7 @@ extension SeatClaimRows {
             claims.map { [.text(app.rawValue), .text($0.id.rawValue)] })
     }
 
-    /// Records that the App Store no longer has those of these claims that have ended.
+    /// Records that the App Store no longer has the claims in this list that have ended.
     package func markEndedInStore(
         _ claims: [StoredSeatClaim], in app: AppID
     ) throws(StorageFailure) {

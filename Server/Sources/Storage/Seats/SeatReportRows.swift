@@ -63,12 +63,12 @@ package struct SeatReportRows: RowGroup {
     /// Ends the lease of a claim that does not have to be reported.
     ///
     /// - Parameter state: `off` if the claim is to be reported when the subscription runs again;
-    ///   `ended` if it never is.
+    ///   `ended` if it is never to be reported.
     package func stopReporting(
         _ stored: StoredSeatClaim, as state: SeatReport.State, in app: AppID, by holder: String
     ) throws(StorageFailure) {
-        // Makes a later document about the running subscription see this claim: see
-        // `resumeSeatReports(on:in:at:)`.
+        // Touches the purchase, so that the transaction of a later document about the running
+        // subscription sees this claim: see `resumeSeatReports(on:in:at:)`.
         try tx.purchases.touch([stored.purchase], in: app)
         try tx.queues.complete(
             Self.key(of: stored.claim.id, in: app), of: .seatReports, .failed(next: nil),
@@ -114,7 +114,7 @@ package struct SeatReportRows: RowGroup {
         return isRecorded ? purchase : nil
     }
 
-    /// Schedules the comparison of a group's seats after the App Store's answer about a claim.
+    /// Schedules the comparison of a group's seats after the App Store has answered about a claim.
     ///
     /// - Parameter next: when to compare the seats, unless the comparison is due earlier.
     package func scheduleComparison(

@@ -23,8 +23,8 @@ package struct ReminderRows: RowGroup {
 
     // MARK: - Watches
 
-    /// Schedules an examination of everyone who benefits from a purchase, if it contains terms.
-    /// Skips account tokens of erased customers.
+    /// Schedules an examination of everyone who benefits from a purchase, if the purchase contains
+    /// terms. Skips account tokens of erased customers.
     package func watchTerms(of purchase: ReportedPurchase) throws(StorageFailure) {
         let (app, id) = (purchase.app, purchase.timeline.purchase)
         guard rules.appsWithReminders.contains(app), purchase.timeline.hasTerms else { return }

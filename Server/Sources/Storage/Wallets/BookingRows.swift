@@ -101,7 +101,7 @@ extension BookingRows {
 
     private static let bookingColumns = "is_credit, debit, currency, amount, reason, at_ms"
 
-    /// Reads the columns above.
+    /// Reads the `bookingColumns`.
     private static func booking(_ row: inout ColumnReader) throws(StorageFailure) -> Booking {
         Booking(
             try row.flag() ? .credit : .debit, id: BookingID(rawValue: try row.text()),

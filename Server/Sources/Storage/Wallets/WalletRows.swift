@@ -1,6 +1,6 @@
 import Ledger
 
-/// What a customer's wallets in one environment are computed from.
+/// The purchases and bookings from which a customer's wallets in one environment are computed.
 package struct WalletContents: Sendable {
     /// The customer's purchases. A purchase that the customer has for two reasons occurs twice.
     package var timelines: [Timeline]
