@@ -50,7 +50,7 @@ package struct EntityTag: Hashable, Sendable {
 
     /// Returns the response with this version, or 304 without a body if the client already has it.
     ///
-    /// - Parameter cacheControl: the header `Cache-Control` of both.
+    /// - Parameter cacheControl: the header `Cache-Control` of either response.
     package func respond(
         to request: Request, cacheControl: String = Self.askEachTime,
         with response: () throws -> Response

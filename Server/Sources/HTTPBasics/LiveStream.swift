@@ -50,7 +50,7 @@ package struct LiveStreamLimits: Sendable {
     package var writeMax: Duration
     /// How long the stream lasts; nil if it lasts as long as the connection.
     package var lifeMax: Duration?
-    /// The pause between two ticks. A tick is a signal for changes without a signal of their own.
+    /// The pause between two ticks. A tick stands for changes that send no signal.
     package var tickPause = Duration.seconds(1)
 
     package init(
@@ -91,7 +91,8 @@ package struct LiveStream<Source: LiveSource>: Sendable {
 
     /// - Parameters:
     ///   - tick: the signal that comes when the stream opens and once a second.
-    ///   - place: one of the streams that may be open; nil if the caller limits their number.
+    ///   - place: the reserved place of this stream; nil if the caller limits the number of
+    ///     streams.
     ///   - companion: runs while the stream is open, and is cancelled when it ends.
     ///   - signals: begins the signals. Called when the body is written. The stream finishes them.
     package init(
@@ -137,7 +138,7 @@ package struct LiveStream<Source: LiveSource>: Sendable {
                 try await write(to: &writer, after: stream, sink)
                 group.cancelAll()
             }
-            // The connection accepts the last output only now.
+            // The connection may accept the last output only during this call.
             let cut = connection.closing(after: limits.writeMax)
             defer { cut.cancel() }
             try await writer.finish(nil)

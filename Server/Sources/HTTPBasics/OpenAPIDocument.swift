@@ -4,7 +4,7 @@ package struct OpenAPIDocument: Sendable {
     package var info: OpenAPIValue
     /// Paths are written in the order of their first operation.
     package var operations: [Operation]
-    /// The members of `components`: schemas, and what else operations refer to.
+    /// The members of `components`: schemas, and everything else that operations refer to.
     package var components: [OpenAPIValue.Member]
 
     package init(
@@ -44,7 +44,8 @@ extension OpenAPIDocument {
         package var id: String?
         package var summary: String
         package var description: String?
-        /// The name of the security scheme that it requires. Nil if anyone may call it.
+        /// The name of the security scheme that the operation requires. Nil if anyone may call the
+        /// operation.
         package var security: String?
         package var parameters: [OpenAPIParameter]
         /// The body that a client sends.
@@ -116,7 +117,7 @@ package struct OpenAPIParameter: Sendable {
         var members = OpenAPIValue.Members()
         members.add("name", .text(name))
         members.add("in", .text(place.rawValue))
-        // False is what a missing member means.
+        // A missing member means false.
         members.add("required", isRequired ? true : nil)
         members.add("description", description.map { .text($0) })
         members.add("schema", schema)

@@ -1,5 +1,5 @@
-/// The building blocks of schemas (JSON Schema 2020-12). A type that describes a program conforms
-/// to it in order to write them without a prefix.
+/// The building blocks of schemas (JSON Schema 2020-12). A type that describes a program's API
+/// conforms to this protocol, so that it can name the building blocks without a prefix.
 package protocol OpenAPISchemas {}
 
 extension OpenAPISchemas {

@@ -23,7 +23,8 @@ package final class KeyCache: Sendable {
     /// - Parameter refused: keys that are rejected even if the database has them.
     init(refused: Set<String> = []) { self.refused = Mutex(refused) }
 
-    /// Replaces the keys that are rejected, and looks up every other key again.
+    /// Replaces the set of rejected keys, and empties the cache, so that every other key is looked
+    /// up again.
     func replace(refused: Set<String>) {
         self.refused.withLock { $0 = refused }
         entries.withLock { $0.removeAll() }
@@ -45,8 +46,9 @@ package final class KeyCache: Sendable {
         return holder
     }
 
-    /// Stores a use until ``drainUses()``. The use may be dropped, or not be written later, because
-    /// a key in use is looked up again every ``lifeSeconds``, and then stored again.
+    /// Stores a use until ``drainUses()``. The stored use may be lost before it is written. This
+    /// does no harm, because a key in use is looked up again every ``lifeSeconds``, and its use is
+    /// then stored again.
     private func add(_ use: KeyUse) {
         uses.withLock { uses in
             guard uses.count < Self.keysMax else { return }
@@ -62,8 +64,8 @@ package final class KeyCache: Sendable {
         }
     }
 
-    /// The cached holder of a key. Returns nil if the cache has no current entry for the key, which
-    /// may still be valid.
+    /// The cached holder of a key. Returns nil if the cache has no current entry for the key. The
+    /// key may be valid nevertheless.
     private func cachedHolder(_ key: String) -> StoredKey? {
         guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
             return nil

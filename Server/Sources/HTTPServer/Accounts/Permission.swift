@@ -5,8 +5,8 @@ import Hummingbird
 import Ledger
 import Logging
 
-/// Who may see a page or carry out an act. Each file with pages names it where it registers a path,
-/// by the parameter `for`; the default is `viewer`.
+/// Who may see a page or carry out an act. Each file with pages names the permission where it
+/// registers a path, by the parameter `for`; the default is `viewer`.
 enum Permission: Hashable, Sendable {
     /// Operators with at least this role for the app.
     case viewer, support, admin
@@ -47,8 +47,8 @@ extension DashboardRoutes {
     /// Begins the audit entry of an act for the app. Returns nil if the act is not about the app.
     ///
     /// - Parameter path: the pattern of the path. In the audit entry, the act of
-    ///   `/customers/{id}/grants` is named `customers.grants`. The last parameter other than the
-    ///   customer is the subject, unless the act sets it.
+    ///   `/customers/{id}/grants` is named `customers.grants`. The subject of the entry is the last
+    ///   parameter of the path other than the customer, unless the act sets another one.
     func begin(
         _ path: String, for permission: Permission, _ page: PageRequest
     ) throws -> PendingAct? {

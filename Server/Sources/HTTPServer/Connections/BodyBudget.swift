@@ -15,7 +15,7 @@ package struct BodyBudgetLimits: Hashable, Sendable {
     package var receiptBytesMax = 33_554_432
     /// Bytes that are reserved for small notifications.
     package var reservedBytes = 16_777_216
-    /// A notification whose announced size is at most this is small. Bytes.
+    /// The maximum announced size of a small notification, in bytes.
     package var smallNotificationBytesMax = 65_536
     /// The maximum time from when the body is requested until its end.
     package var secondsMax: Int64 = 30
@@ -39,7 +39,7 @@ enum BodyPool: Hashable, Sendable {
 final class BodyBudget: Sendable {
     struct Usage: Hashable, Sendable {
         fileprivate var bytes: [BodyPool: Int] = [:]
-        /// Requests rejected since the start.
+        /// The number of requests rejected since the start, for each pool.
         fileprivate var refused: [BodyPool: Int] = [:]
 
         var bytesWithKey: Int { bytes[.withKey, default: 0] }

@@ -36,7 +36,7 @@ struct ConnectionChannel: ServerChildChannel {
         }
     }
 
-    /// Adds the parser, and what follows it, to the end of the pipeline.
+    /// Adds the parser, and the handlers that follow it, to the end of the pipeline.
     func addHandlers(
         to channel: any Channel, logger: Logger
     ) -> EventLoopFuture<HTTP1Channel.Value> {

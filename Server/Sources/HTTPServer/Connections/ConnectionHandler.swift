@@ -40,8 +40,8 @@ struct BodyTooSlow: Error {
 /// - For a request that cannot be parsed, the framework writes an empty 400 response, in order.
 ///   This handler replaces it with a problem. A request without exactly one `Host` is treated the
 ///   same way (RFC 9112, section 3.2).
-/// - A response of unknown length to HTTP/1.0 ends with the connection, because chunks are unknown
-///   there.
+/// - A response of unknown length to HTTP/1.0 ends with the connection, because HTTP/1.0 has no
+///   chunks.
 /// - It reports when a client leaves while its request waits: see ``DepartureWatch``.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart

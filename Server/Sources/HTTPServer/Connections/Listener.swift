@@ -57,7 +57,7 @@ extension PerennialServer {
     ]
 
     /// The handler of a route at an address: the route's own handler, or one that responds with a
-    /// problem which names the right address.
+    /// problem that names the right address.
     func handler(of route: Route) -> Route.Handler {
         guard let elsewhere = elsewhere(route) else { return route.answer }
         return { _, _ in throw ProblemError(elsewhere) }

@@ -41,7 +41,7 @@ struct SecureChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        // This fails if the client leaves before the handshake has ended, or does not use TLS.
+        // The handshake fails if the client leaves before its end, or does not use TLS.
         if let connection = try? await value.negotiated.get() {
             return await http1.handle(value: connection, logger: logger)
         }

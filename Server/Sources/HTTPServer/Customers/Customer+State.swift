@@ -161,7 +161,7 @@ extension Access {
         }
     }
 
-    /// Whether access has ended and nothing follows.
+    /// Whether access has ended, and no payment for it is expected.
     fileprivate var isOver: Bool { state == .expired || state == .refunded || state == .revoked }
 }
 

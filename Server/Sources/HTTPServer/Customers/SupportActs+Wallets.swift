@@ -55,7 +55,8 @@ extension PageRequest {
         guard let key = form["key"] else {
             throw ProblemError(.requestNotUnderstood, detail: "The field “key” is missing.")
         }
-        // Both forms of a page have the same key, so a prefix distinguishes them.
+        // The debit form and the credit form of a page have the same key, so a prefix distinguishes
+        // their bookings.
         let prefix = kind == .debit ? "dashboard" : "dashboard credit"
         return NewBooking(
             kind, currency: CurrencyID(rawValue: try parameter("currency")), amount: amount,

@@ -35,7 +35,7 @@ struct ChartView: Sendable {
         "ltv": "ltv", "seats": "closing",
     ]
 
-    /// How long ago each word of `known` is, in days.
+    /// The words of `known`. Each word stands for the moment that many days ago.
     static let knownDays: [(word: String, label: String, days: Int64)] = [
         ("day", "A day ago", 1), ("week", "A week ago", 7), ("month", "30 days ago", 30),
         ("quarter", "90 days ago", 90),
@@ -130,8 +130,8 @@ struct ChartView: Sendable {
     /// The prefix in the query for the amounts of one currency, without amounts converted to it.
     private static let onlyPrefix = "ONLY-"
 
-    /// Whether each amount is shown in its own currency. Only then can purchases add up to a
-    /// number.
+    /// Whether each amount is shown in its own currency. If amounts are converted, the amounts of
+    /// the purchases do not add up to the number.
     var isUnconverted: Bool { query.currency == nil }
 
     // MARK: - Links
@@ -204,8 +204,8 @@ struct ChartView: Sendable {
         return Self.filter("currency", "Currency", options, selected)
     }
 
-    /// Whether each column is what remains of the previous column, so that all are shown as a
-    /// table.
+    /// Whether each column counts those who remain of the previous column, so that the columns are
+    /// shown as a table.
     var showsCohorts: Bool { definition.cohort == .payments }
 
     private static func filter(

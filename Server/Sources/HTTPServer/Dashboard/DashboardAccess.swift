@@ -102,7 +102,8 @@ enum Visitor: Sendable {
     case visit(Visit)
     /// The visitor has not signed in.
     case unknown
-    /// A proxy has signed the visitor in, but there is no account with that name, or it is blocked.
+    /// A proxy has signed the visitor in, but there is no account with that name, or the account is
+    /// blocked.
     case nobody(String)
     /// The operator may not see the requested app, but may see this app.
     case elsewhere(AppID)

@@ -47,7 +47,7 @@ extension DashboardRoutes {
     ) {
         get(path, of: router) { page in
             // The position of the log is read before the page is rendered, so that the stream
-            // misses nothing.
+            // misses no event.
             var page = page
             page.frame.logPlace = "\(try await engine.events.lastLogPosition(of: app))"
             return response(try await html(page), to: page.request)

@@ -9,9 +9,9 @@ import Storage
 
 /// The pages of the dashboard and their acts, which ``DashboardPath`` lists.
 ///
-/// The pages call the functions of the HTTP API's routes, and show nothing that these do not
-/// return. A request is checked in this order: ``PageOrigin``; the token of the form; the viewer's
-/// role; the operation itself.
+/// The pages call the functions of the HTTP API's routes, and show only what these return. A
+/// request is checked in this order: ``PageOrigin``; the token of the form; the viewer's role; the
+/// operation itself.
 ///
 /// One value serves one app. The paths of all apps are the same: see ``AppHandlers``.
 struct DashboardRoutes: Sendable {

@@ -3,8 +3,8 @@ import HTTPTypes
 /// The address of the pages, and whether a request comes from one of them.
 ///
 /// An act needs only a cookie, so other sites must not be able to cause an act: neither by a form
-/// or script that posts to this server, nor by a host name of theirs that leads to it (DNS
-/// rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch
+/// or script that posts to this server, nor by another site's host name that leads to this server
+/// (DNS rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch
 /// Metadata Request Headers). A program that is not a browser sends neither field, and may post.
 package struct PageOrigin: Hashable, Sendable {
     private static let loopbackHosts: Set<Substring> = ["localhost", "127.0.0.1", "[::1]"]
@@ -80,7 +80,7 @@ package struct PageOrigin: Hashable, Sendable {
         return own == authority || own == authority + (isSecure ? ":443" : ":80")
     }
 
-    /// Whether a host with or without a port is this machine's loopback name.
+    /// Whether a host, with or without a port, is a loopback name of this machine.
     private static func isLoopback(_ authority: String) -> Bool {
         let isBracketed = authority.hasPrefix("[")
         guard !isBracketed || authority.contains("]") else { return false }

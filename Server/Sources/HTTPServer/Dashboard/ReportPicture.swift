@@ -76,8 +76,8 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// The sum of a column in a period. Percentages are not added: they are computed from the sums
-    /// of their wholes.
+    /// The sum of a column in a period. A percentage is not a sum of percentages: it is computed
+    /// for all rows together.
     func value(_ column: Int, in period: ReportPeriod) -> Int64 {
         let values = rows(column).filter { $0.period == period }.map { $0.values[column] }
         if view.definition.columns[column].unit == .percent {
@@ -86,7 +86,7 @@ struct ReportPicture: Sendable {
         return values.map(\.whole).reduce(0, +)
     }
 
-    /// Whether there is a number to show. A percentage of nothing is none.
+    /// Whether there is a number to show: false for a percentage of zero.
     func hasValue(_ column: Int, in period: ReportPeriod) -> Bool {
         guard view.definition.columns[column].unit == .percent else { return true }
         return rows(column).contains { $0.period == period && $0.values[column].size > 0 }
@@ -313,7 +313,7 @@ extension CivilDate {
 }
 
 extension ReportPeriod {
-    /// The name under an axis, and in a sentence.
+    /// The names of the period: under an axis, and in a sentence.
     func names(_ length: Length) -> (short: String, long: String) {
         let date = CivilDate(dayNumber: days.lowerBound)
         let month = date.monthName

@@ -8,7 +8,8 @@ import Storage
 /// A part of the log, newest event first.
 struct NewestEvents: Sendable {
     var events: [PerennialContract.Event]
-    /// The number before which the next older events are; nil if there are none.
+    /// The events with lower numbers than this one are on the next page. Nil if there are no older
+    /// events.
     var older: Int64?
 }
 

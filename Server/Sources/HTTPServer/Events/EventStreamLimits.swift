@@ -7,7 +7,7 @@ package struct EventStreamLimits: Sendable {
     package var streamsMax = 100
     /// The maximum number of streams with one key.
     package var streamsOfKeyMax = 50
-    /// The maximum number of an operator's streams of pages.
+    /// The maximum number of streams of pages for one operator.
     package var streamsOfOperatorMax = 20
     /// How long a stream without events sends nothing, before it sends a comment. Many proxies cut
     /// a connection that is silent for a minute.
@@ -19,7 +19,7 @@ package struct EventStreamLimits: Sendable {
     /// How long a stream lasts. The client then connects again and continues.
     package var lifeMax = Duration.hours(1)
     /// How long a page's stream lasts. The page is then loaded again, which counts as a use of the
-    /// session. So this is longer than a session usually lasts without use.
+    /// session. So this time is longer than a session usually lasts without use.
     package var pageLifeMax = Duration.days(7)
     /// The maximum number of events that one step reads from the database and then writes.
     package var pageMax = 100

@@ -218,7 +218,8 @@ struct MoneyPages: PageGroup {
             part.map { picture.value(column, in: period, of: $0) }
                 ?? picture.value(column, in: period)
         }
-        // A flow is the total of all periods. Any other number is that of the last period.
+        // The number of a flow is the total of all periods. The number of any other column is its
+        // value in the last period.
         let isFlow = if case .flow = sources.column.source { true } else { false }
         return ChartPurchasesPage(
             chart: Self.entry(view.definition),

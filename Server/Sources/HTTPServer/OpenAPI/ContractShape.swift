@@ -135,7 +135,7 @@ private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func contains(_ key: Key) -> Bool { true }
 
-    /// Only called before an optional is decoded.
+    /// Called only before an optional member is decoded.
     func decodeNil(forKey key: Key) -> Bool {
         probe.optionalName = key.stringValue
         return false

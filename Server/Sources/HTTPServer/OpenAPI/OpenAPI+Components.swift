@@ -9,8 +9,8 @@ extension OpenAPI {
 
         /// Adds the schema of a type, and those of the types in it.
         ///
-        /// - Parameter isSent: whether clients send it. Then optional members may be left out. The
-        ///   server instead sends every member, with null for a missing value.
+        /// - Parameter isSent: whether clients send the type. Clients may leave out optional
+        ///   members. The server sends every member, with null for a missing value.
         mutating func add(_ type: any Decodable.Type, isSent: Bool) throws {
             let name = Self.name(of: type)
             guard names.insert(name).inserted else { return }

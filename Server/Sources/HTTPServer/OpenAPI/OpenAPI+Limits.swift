@@ -56,7 +56,7 @@ extension OpenAPI {
 }
 
 extension OpenAPIParameter {
-    /// - Parameter description: its purpose.
+    /// - Parameter description: the purpose of the id.
     static func customerID(_ description: String) -> Self {
         OpenAPIParameter(
             name: "customer_id", description: description, schema: OpenAPI.customerID)

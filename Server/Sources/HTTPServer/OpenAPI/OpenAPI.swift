@@ -29,7 +29,7 @@ enum OpenAPI {
 
     private static func components(of operations: [OpenAPIOperation]) throws -> Components {
         var components = Components()
-        // Clients may leave out optional members in what they send.
+        // Clients may leave out optional members of the objects that they send.
         for operation in operations {
             if let input = operation.input { try components.add(input, isSent: true) }
         }
@@ -41,7 +41,7 @@ enum OpenAPI {
             case .status, .object, .cacheableObject, .receiptStatus, .text, .file, .archive: break
             }
         }
-        // A problem omits nil members (RFC 9457); the objects in it do not.
+        // A problem omits nil members (RFC 9457); the objects in a problem do not.
         try components.add(Problem.self, isSent: true)
         return components
     }
@@ -76,7 +76,7 @@ extension OpenAPIOperation {
             responses: output.responses)
     }
 
-    /// Who may call it, and what else there is to know.
+    /// Who may call the operation, and its description. Nil if there is nothing to say.
     private var note: String? {
         let scope = scope.map { scope in
             access == .secretKey

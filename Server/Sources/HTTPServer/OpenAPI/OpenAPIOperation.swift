@@ -20,12 +20,11 @@ struct OpenAPIOperation: Sendable {
     /// The contract type of the body.
     var input: (any (Decodable & Sendable).Type)?
     var output: Output
-    /// Who may call it.
+    /// Who may call the operation.
     var access = Access.everyone
     /// The scope that a secret key needs. Nil if no key is needed.
     var scope: KeyScope?
-    /// Whether `?pretty` indents a JSON answer. False for answers in a form of their own: Apple's,
-    /// or a file's.
+    /// Whether `?pretty` indents a JSON answer. False for answers in Apple's format, and for files.
     var isIndentable = true
 
     enum Access: Sendable {
@@ -40,7 +39,7 @@ struct OpenAPIOperation: Sendable {
 
     enum Output: Sendable {
         case json(any (Decodable & Sendable).Type)
-        /// JSON, with the status 201 if the request has made it.
+        /// JSON, with the status 201 if the request has created the object.
         case created(any (Decodable & Sendable).Type)
         /// A JSON object with an ETag, or 304.
         case cacheable(any (Decodable & Sendable).Type)
@@ -48,7 +47,7 @@ struct OpenAPIOperation: Sendable {
         case status
         /// A JSON object without a contract type.
         case object(String)
-        /// The same, with an ETag, or 304.
+        /// A JSON object without a contract type, with an ETag; or 304.
         case cacheableObject(String)
         /// Apple's responseBody.
         case receiptStatus
@@ -91,7 +90,7 @@ extension OpenAPIParameter {
     static let after = OpenAPIParameter(
         name: "after", description: "next_cursor of an earlier response.")
 
-    /// The size of a page.
+    /// The parameter for the size of a page.
     static func limit(usual: Int, most: Int) -> OpenAPIParameter {
         OpenAPIParameter(
             name: "limit", description: "The maximum number of items.",

@@ -118,7 +118,7 @@ struct OperationPages: PageGroup {
         }
     }
 
-    /// The checks that need no request.
+    /// The checks of values that the server has in memory.
     var cachedChecks: [ChecksPage.Check] {
         [webhookCheck, forwardCheck] + appStoreChecks + seatChecks + backupChecks + [
             clockCheck, configurationCheck, productCheck, logCheck,

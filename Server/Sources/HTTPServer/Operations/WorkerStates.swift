@@ -17,7 +17,7 @@ package final class WorkerStates: Sendable {
     /// Records a batch that succeeded.
     ///
     /// - Parameters:
-    ///   - work: a name from the program's code, so that there are few.
+    ///   - work: a name from the program's code, so that there are only few names.
     ///   - now: the time of the machine's clock.
     package func recordSuccess(of work: String, at now: Instant) {
         states.withLock { $0[work, default: State()].succeededAt = now }

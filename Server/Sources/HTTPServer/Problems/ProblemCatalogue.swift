@@ -34,7 +34,8 @@ enum ProblemCatalogue {
             }
         }
 
-        /// Returns the entry for a special case of the same code. Texts that are nil stay.
+        /// Returns the entry for a special case of the same code. A text that is nil stays as in
+        /// the entry.
         func variant(
             _ title: String? = nil, detail: String? = nil, remedy: String? = nil
         ) -> Self {

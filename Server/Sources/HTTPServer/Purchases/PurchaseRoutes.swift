@@ -130,9 +130,8 @@ extension OwnershipClaim.Intent {
 }
 
 extension PostingResult {
-    /// The failure of a posting without accepted documents. This is a failure after which the
-    /// posting can be repeated later, if there is one, otherwise the failure of the first refused
-    /// document.
+    /// The failure of a posting without accepted documents: a temporary failure if there is one,
+    /// otherwise the failure of the first refused document.
     fileprivate var firstFailure: EngineFailure {
         let failures = documents.compactMap { document -> EngineFailure? in
             if case .refused(let failure) = document.result { failure } else { nil }

@@ -33,7 +33,7 @@ extension SeatGroup {
 
 extension PerennialContract.SeatClaim {
     /// - Parameter isForApp: whether the response is for the purchaser's app and not for the
-    ///   member. Then anonymous ids are hidden.
+    ///   member. If so, anonymous ids are hidden.
     init(_ state: SeatClaimState, isForApp: Bool) {
         self.init(state.claim, state.standing, isHidden: isForApp && state.isAnonymous)
     }

@@ -190,7 +190,8 @@ struct SeatRoutes: RouteGroup {
 }
 
 extension Request {
-    /// Decodes the body for a route for apps and servers: strictly for a server.
+    /// Decodes the body for a route for apps and servers: strictly for a server, and leniently for
+    /// an app.
     fileprivate func value<Value: Decodable>(
         _ type: Value.Type, max bytesMax: Int, for holder: StoredKey
     ) async throws -> Value {

@@ -153,7 +153,8 @@ extension PerennialContract.Credit {
 }
 
 extension WalletStatement {
-    /// Makes a page with the newest lines before a position; nil for the newest lines of all.
+    /// Makes a page with the newest lines before a position. If the position is nil, the page has
+    /// the newest lines of the statement.
     init(
         _ wallet: Ledger.Wallet, of currency: CurrencyID, before position: ListCursor?, limit: Int
     ) {
