@@ -38,8 +38,8 @@ struct KeysCreateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Without `--kind`, a key with a scope or an end is a secret key, because only secret keys
-    /// have them.
+    /// Without `--kind`, a key with a scope or an end is a secret key, because only secret keys can
+    /// have a scope or an end.
     static func kind(_ kind: KeyKind?, isLimited: Bool) throws(StartFailure) -> KeyKind {
         guard let kind = kind ?? (isLimited ? .secret : nil) else {
             throw StartFailure(

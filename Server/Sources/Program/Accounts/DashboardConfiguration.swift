@@ -32,7 +32,7 @@ extension ConfigurationReader {
     static let proxyKeys = ["addresses", "user_header"]
     private static let proxiesMax = 50
 
-    /// Reads the dashboard. Returns nil if its URL is missing or invalid.
+    /// Reads the configuration of the dashboard. Returns nil if its URL is missing or invalid.
     ///
     /// - Parameter hasTLS: whether browsers can reach the server by https without a proxy.
     mutating func dashboard(_ node: Node, hasTLS: Bool) -> DashboardConfiguration? {

@@ -168,8 +168,8 @@ struct CheckReport {
         }
     }
 
-    /// Notes that the traffic to the database may be unencrypted. Others could then read it on the
-    /// network, including the password.
+    /// Notes that the traffic to the database may be unencrypted. Others on the network could then
+    /// read that traffic, including the password.
     private mutating func reportUnencrypted(to address: String) {
         for host in DatabaseAddress.unencryptedHosts(of: address) {
             lines.append(

@@ -134,8 +134,8 @@ struct ConfigChange {
     /// Replaces the configuration and keeps the old one next to it. The replacement is atomic: a
     /// reader sees either the old file or the new one.
     ///
-    /// - Returns: false if the files are identical. Then the copy that an earlier change kept
-    ///   stays, too.
+    /// - Returns: false if the files are identical. In that case, the copy that an earlier change
+    ///   kept also stays.
     func apply() throws -> Bool {
         guard FileManager.default.contents(atPath: file) != text else { return false }
         do { try Self.replace(file, by: text, keeping: keptPath) } catch let failure as StartFailure
@@ -214,8 +214,8 @@ struct ConfigChange {
     }
 
     /// Whether servers would use another database. Two addresses that differ only in the password
-    /// mean the same database. In an address of key words the password cannot be recognised, so
-    /// there any difference counts.
+    /// mean the same database. In an address of `key=value` pairs the password cannot be
+    /// recognised, so any difference counts.
     static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
         let addresses = [old, new].map { $0["database"] ?? ProcessSettings.databaseDefault }
         guard !addresses.contains(where: DatabaseAddress.isKeyValueForm) else {

@@ -124,8 +124,8 @@ package struct AppStores: Sendable {
     }
 }
 
-/// The App Store of ``LocalStack``. It is not available until the simulator listens, which needs
-/// the server's address first.
+/// The App Store of ``LocalStack``. It is not available until the simulator listens. The simulator
+/// starts after the server, because it needs the server's address.
 final class DeferredAppStore: Sendable {
     private let latest = Mutex<(client: AppStoreClient, verification: VerifyReceiptClient)?>(nil)
 

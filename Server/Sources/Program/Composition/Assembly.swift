@@ -59,8 +59,8 @@ package struct Assembly: Sendable {
             signers: Self.signers(of: apps), operators: operators, logger: logger)
         guard purpose != .inspecting else { return }
         do {
-            // For a server that does not respond, this gives a clearer message than a failed
-            // migration.
+            // If a database server does not respond, this check gives a clearer message than a
+            // failed migration.
             if DatabaseAddress.isServer(databaseAddress) {
                 _ = try await DatabaseAddress.version(of: database, at: databaseAddress)
             }

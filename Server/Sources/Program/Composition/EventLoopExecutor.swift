@@ -8,7 +8,7 @@ import NIOPosix
 final class EventLoopExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // The current thread, if it is one of the event loops.
+        // `any()` returns the event loop of the current thread, if the thread belongs to one.
         MultiThreadedEventLoopGroup.singleton.any().execute { [self] in
             job.runSynchronously(on: asUnownedTaskExecutor())
         }

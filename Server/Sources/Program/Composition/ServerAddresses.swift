@@ -115,8 +115,8 @@ extension SocketAddress {
         let descriptor = socket(family, stream, 0)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
         defer { close(descriptor) }
-        // Uses the listener's option, so that closed connections of an earlier server do not
-        // matter.
+        // Sets the listener's option, so that closed connections of an earlier server do not
+        // prevent binding.
         var reuses: CInt = 1
         let length = socklen_t(MemoryLayout<CInt>.size)
         guard setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, length) == 0 else {

@@ -70,8 +70,8 @@ extension ConfigurationReader {
         Key("unconfirmed_hold_hours", \.unconfirmedHold, in: holdHoursRange) { .hours($0) }
     ]
 
-    /// Reads a bundle id. Returns an id with a wrong character, too, after reporting it as a
-    /// complaint: otherwise the app would also be reported as one without a bundle id.
+    /// Reads a bundle id. If the id has a wrong character, reports a complaint but returns the id:
+    /// otherwise the app would also be reported as an app without a bundle id.
     fileprivate mutating func bundleID(_ node: Node) -> String? {
         guard let id = nonEmptyText(node) else { return nil }
         let isPlain = id.allSatisfy {

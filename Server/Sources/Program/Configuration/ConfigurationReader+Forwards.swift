@@ -12,7 +12,8 @@ extension ConfigurationReader {
 
     static let forwardKeys = ["url", "environments"]
 
-    /// Parses an app's forwarding addresses. Wrong ones are reported as complaints and left out.
+    /// Parses an app's forwarding addresses. Invalid addresses are reported as complaints and left
+    /// out.
     mutating func targets(_ list: Node) -> [ForwardTarget] {
         guard let nodes = list.sequence, !nodes.isEmpty else {
             complain(list, "forward must be a list.", "Write `- url: https://…` lines under it.")

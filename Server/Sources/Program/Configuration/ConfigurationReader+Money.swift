@@ -13,7 +13,7 @@ extension ConfigurationReader {
         Key("rates_file") { reader, node, money in
             if let rates = reader.rates(node) { money.rates = rates }
         },
-        // Read after the table of rates, which must contain the currency.
+        // This key is read after the table of rates, which must contain the currency.
         Key("display_currency") { reader, node, money in
             money.displayCurrency = reader.displayCurrency(node, money.rates)
         },
@@ -124,7 +124,8 @@ extension ConfigurationReader {
 extension AppSettings {
     var moneyLines: [String] {
         var money = money
-        // The lengths are listed with the products of the `.storekit` file.
+        // The lengths are left out here, because they are listed with the products of the
+        // `.storekit` file.
         money.rules.lengths = [:]
         money.vendorNumber = nil
         guard money != MoneySettings() else { return [] }

@@ -9,7 +9,7 @@ extension ConfigurationReader {
     /// The maximum number of months of a term, and of its days, including the bonus.
     static let termMonthsMax = 1200
     static let termDaysMax = 36_500
-    /// The maximum number of reminders per product, and how long before the end they may be.
+    /// The maximum number of reminders per product, and the maximum number of days before the end.
     static let remindersMax = 10
     static let reminderDaysMax = 366
 

@@ -15,7 +15,7 @@ extension ConfigurationReader {
         "authorization_file", "authorization_env", "format", "paused",
     ]
 
-    /// Parses an app's webhooks. Wrong ones are reported as complaints and left out.
+    /// Parses an app's webhooks. Invalid webhooks are reported as complaints and left out.
     mutating func read(webhooks node: Node, into app: inout AppSettings) {
         let members = members(of: node, known: Self.webhookKeys, in: "webhooks")
         if let hosts = members["allow_private"] {

@@ -78,7 +78,7 @@ extension AppConfiguration {
         let pem =
             ["-----BEGIN PRIVATE KEY-----"] + Self.lines(of: key.privateKey)
             + ["-----END PRIVATE KEY-----", ""]
-        // A file with a redacted key has no usable one.
+        // A `.storekit` file with a redacted key has no usable key.
         let credentials = try? AppStoreCredentials(
             keyID: key.id, issuerID: Self.simulatedIssuer, bundleID: settings.bundleID,
             privateKey: pem.joined(separator: "\n"))

@@ -9,8 +9,8 @@ import Simulator
 /// virtual time.
 ///
 /// The database is saved, but the simulated world is not. So each new world continues at the time
-/// where the last world stopped. It has its own seed, so that its purchases never have the ids of
-/// earlier ones.
+/// where the last world stopped. Each world has another seed, so that its purchases never have the
+/// ids of earlier purchases.
 struct DevShop {
     let folder: URL
 

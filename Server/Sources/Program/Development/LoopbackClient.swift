@@ -5,8 +5,8 @@ import NIOCore
 /// Sends requests to one of the two servers of a ``LocalStack`` over HTTP, as any program on this
 /// machine could.
 struct LoopbackClient: Sendable {
-    /// The maximum size of an answer, in bytes. A thousand notifications have about fifteen
-    /// million.
+    /// The maximum size of an answer, in bytes. A thousand notifications have about fifteen million
+    /// bytes.
     static let answerBytesMax = 134_217_728
     /// The time limit of an answer, in seconds. The simulator needs long to move its clock by
     /// years.

@@ -6,7 +6,7 @@ import PerennialContract
 // Reads everything that the page shows, from the simulator's routes and from the server's API.
 
 extension PhoneBackend {
-    /// How many hours after the request of a refund Apple decides.
+    /// The number of hours from the request for a refund to Apple's decision.
     static let refundHours: Int64 = 48
     /// The maximum number of events that are read at once.
     private static let eventsMax = 500

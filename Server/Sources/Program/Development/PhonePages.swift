@@ -42,7 +42,7 @@ final class PhonePages: Sendable {
         return (stream, sink)
     }
 
-    /// Returns the pieces that differ from those that a page shows, and adds them to these.
+    /// Returns the pieces that differ from those that a page shows, and stores them in `shown`.
     ///
     /// - Parameter shown: the pieces that the page shows, by id.
     func changes(of shown: inout [String: PhonePiece]) -> [PhonePiece] {

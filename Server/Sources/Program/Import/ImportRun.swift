@@ -34,7 +34,7 @@ struct ImportRun {
     var report: URL
     /// The environment of rows that name none.
     var environment = Ledger.Environment.production
-    /// Whether to report only the expected result of each row. Then there are no requests and no
+    /// Whether to report only the expected result of each row. If so, there are no requests and no
     /// changes.
     var isTrial = false
     /// Whether to start from the beginning, even if the file was imported before.

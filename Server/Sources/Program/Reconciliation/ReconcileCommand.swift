@@ -44,7 +44,8 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
         }
     }
 
-    /// The app of the customer. If no customer is named, all apps: their due purchases are checked.
+    /// The app of the customer. If no customer is named, returns all apps, whose due purchases are
+    /// checked.
     private func chosenApps(
         _ apps: [AppConfiguration]
     ) throws(StartFailure) -> [AppConfiguration] {

@@ -187,8 +187,8 @@ extension Worker {
     }
 
     /// Creates the tables of coming months daily, if the database stores documents by month. The
-    /// tables reach three months ahead. Pauses first, because the start has just created them, or
-    /// could not because another process held a lock.
+    /// tables reach three months ahead. The worker pauses first: the start of the server has just
+    /// created the tables, or could not create them because another process held a lock.
     static func partitions(
         engine: Engine, logger: Logger, states: WorkerStates = WorkerStates()
     ) -> Worker {
