@@ -86,7 +86,7 @@ package struct DashboardPath: Hashable, Sendable {
         return path + "?" + parts.joined(separator: "&")
     }
 
-    /// Nothing is added for nil or an empty value.
+    /// This path with a parameter in its query. A value that is nil or empty adds nothing.
     package func with(_ name: String, _ value: String?) -> DashboardPath {
         guard let value, !value.isEmpty else { return self }
         var path = self
@@ -131,8 +131,8 @@ extension DashboardPath {
     package static func report(_ report: String, month: String) -> DashboardPath {
         .init("reports", month, report)
     }
-    /// A document, and how to find it: the first transaction of a purchase that it is about, and
-    /// when it was known.
+    /// A page of a document. The query says how to find the document: by the first transaction of a
+    /// purchase that it is about, and by the time when it became known.
     package static func document(
         _ id: String, transaction: String? = nil, knownAt: Timestamp? = nil
     ) -> DashboardPath {

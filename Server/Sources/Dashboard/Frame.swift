@@ -8,10 +8,10 @@ package struct Frame: Sendable {
     /// The apps to choose from, including this one.
     package var apps: [String]
     package var environment: StoreEnvironment
-    /// The environments to choose from. None for a simulated app.
+    /// The environments to choose from. Empty for a simulated app.
     package var environments: [StoreEnvironment]
     package var now: Timestamp
-    /// Nil follows the system.
+    /// The theme that the operator has chosen. Nil follows the system's setting.
     package var theme: Theme?
     /// Whether `/live` is served. If not, no page requests it.
     package var isLive: Bool
@@ -19,10 +19,10 @@ package struct Frame: Sendable {
     package var logPlace: String?
     /// Whether purchases are made in the simulator: then the navigation leads to the phone.
     package var isSimulated: Bool
-    /// Numbers in the navigation. Zero shows none.
+    /// The numbers in the navigation. Zero is not shown.
     package var deliveriesWaiting: Int
     package var checksOpen: Int
-    /// Path and query of the page, to return to.
+    /// The path and query of the page, to which a form returns.
     package var path: String
     /// The notices above the content: what an action has done, or why it was not done.
     package var notices: [Notice]
@@ -69,7 +69,8 @@ package struct Frame: Sendable {
         "<input type=\"hidden\" name=\"csrf\" value=\"\(.value(viewer.csrf))\">"
     }
 
-    /// The hidden field of every form that only searches, because its address has no query.
+    /// The hidden field of every form that only searches, because a browser replaces the query of
+    /// such a form's address.
     var environmentField: Markup {
         guard environment != .production else { return "" }
         return """

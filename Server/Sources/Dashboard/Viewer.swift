@@ -4,17 +4,17 @@ package struct Viewer: Hashable, Sendable {
     package var role: Role
     /// The value of the hidden field `csrf` of every form that changes something.
     package var csrf: String
-    /// Whether they may invite others, and change what others may do.
+    /// Whether the viewer may invite operators, and change their roles.
     package var managesOperators: Bool
-    /// Whether they have signed in, and so have a password and sessions.
+    /// Whether the viewer has signed in, and so has a password and sessions.
     package var hasSession: Bool
 
     package enum Role: String, Sendable, CaseIterable {
-        /// Sees no acts, no secrets and nothing that was signed.
+        /// Sees no acts, no secrets, and no signed content.
         case viewer
-        /// Also helps customers.
+        /// Like a viewer, and may help customers.
         case support
-        /// Also changes where events are sent.
+        /// Like support, and may change where events are sent.
         case admin
     }
 
@@ -30,7 +30,7 @@ package struct Viewer: Hashable, Sendable {
     }
 
     package var mayHelp: Bool { role != .viewer }
-    /// Whether they read why support gave, moved or kept something.
+    /// Whether the viewer sees the reasons that support gave.
     package var seesReasons: Bool { role != .viewer }
     var mayConfigure: Bool { role == .admin }
     var seesDocuments: Bool { role != .viewer }

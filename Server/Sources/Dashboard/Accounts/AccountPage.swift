@@ -66,7 +66,7 @@ package struct AccountPage: Sendable {
         ).markup
     }
 
-    /// A short name, with the browser's full description as a tooltip.
+    /// The short name of a browser, with its full description as a tooltip.
     private func browser(_ agent: String) -> Markup {
         let name = Markup.bdi(BrowserName(userAgent: agent).text)
         return agent.isEmpty ? name : "<span title=\"\(.value(agent))\">\(name)</span>"

@@ -3,7 +3,7 @@ import PerennialContract
 /// The page `/audit`: the manual actions of operators.
 package struct AuditPage: Sendable {
     package var entries: [AuditEntry]
-    /// The cursor of the next page. Nil on the last one.
+    /// The cursor of the next page. Nil on the last page.
     package var next: String?
     /// Whether these are the actions about the server, and not about the app.
     package var isOfServer: Bool

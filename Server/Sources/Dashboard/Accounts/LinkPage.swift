@@ -7,13 +7,14 @@ package struct LinkPage: Sendable {
     /// The part of the path that identifies the link.
     package var token: String
     package var kind: Kind
-    /// The typed name.
+    /// The name that the visitor typed.
     package var name: String
     /// Why the action failed, as a sentence.
     package var trouble: String?
 
     package enum Kind: Sendable, Hashable {
-        /// The first account of the server. Its name is chosen here.
+        /// The link creates the first account of the server. The visitor chooses the account's name
+        /// on this page.
         case first
         case invitation(name: String)
         case reset(name: String)
@@ -97,12 +98,12 @@ package struct Card: Sendable {
     var title: String
     var host: String
     var content: Markup
-    /// Whether the page replaces one that cannot be shown now.
+    /// Whether the page replaces another page that cannot be shown now.
     var loadsAgain = false
 
     /// The page of a link that does not work.
     ///
-    /// - Parameter isFirst: whether there is no account yet, so that no name can be given.
+    /// - Parameter isFirst: whether there is no account yet, so that the page names no account.
     package static func linkEnded(host: String, isFirst: Bool = false) -> Card {
         let name: Markup = isFirst ? "" : " NAME"
         let admin: Markup = isFirst ? "Make" : "Ask an admin for another one, or make"

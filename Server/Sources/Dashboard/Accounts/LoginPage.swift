@@ -4,16 +4,16 @@ import PerennialContract
 package struct LoginPage: Sendable {
     /// The server's host, which tells the visitor where they sign in.
     package var host: String
-    /// The typed name.
+    /// The name that the visitor typed.
     package var name: String
-    /// The path to go to afterwards.
+    /// The path to which the visitor returns after signing in.
     package var next: String
     package var state: State
 
     package enum State: Sendable {
         case ready
         case wrong(triesLeft: Int)
-        /// Too many attempts.
+        /// There were too many attempts.
         case shut(by: Limit, until: Timestamp)
         /// Too many other visitors are signing in.
         case busy

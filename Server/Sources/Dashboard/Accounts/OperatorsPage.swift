@@ -25,7 +25,7 @@ package struct OperatorsPage: Sendable {
     }
 
     package struct Role: Sendable, Hashable {
-        /// Nil stands for every app.
+        /// The app for which the role is. Nil stands for every app.
         package var app: String?
         package var role: Viewer.Role
 
@@ -37,7 +37,8 @@ package struct OperatorsPage: Sendable {
 
     package struct Link: Sendable {
         package var name: String
-        /// The roles of the account that it creates. Nil if it sets another password of an account.
+        /// The roles of the account that the link creates. Nil if the link sets another password
+        /// for an account.
         package var roles: [Role]?
         package var author: String
         package var until: Timestamp

@@ -4,11 +4,12 @@ package struct BarChart: Sendable {
     package var unit: ChartUnit
     package var name: String
     package var series: [Series]
-    /// Oldest first.
+    /// The columns of the chart, the oldest first.
     package var columns: [Column]
     package var showsNet: Bool
 
-    /// At most five, then “other”: the code that makes the chart adds up the rest.
+    /// The maximum number of series. If a report has more parts, the code that makes the chart adds
+    /// up the smaller parts as “other”.
     package static let seriesMax = 6
 
     package struct Series: Sendable {
@@ -40,7 +41,7 @@ package struct BarChart: Sendable {
         package var label: String
         package var name: String
         package var isOver: Bool
-        /// One for each series. Negative ones are drawn below zero.
+        /// The values of the series, one for each. Negative values are drawn below zero.
         package var values: [Int64]
         /// The purchases behind each value.
         package var purchases: [DashboardPath?]
@@ -187,9 +188,9 @@ package struct BarChart: Sendable {
 
     // MARK: - Table
 
-    /// The same numbers, newest first, with their sum; with opening, closing and difference if
-    /// those are known. The difference has a column only if it is not zero in some row; otherwise
-    /// one line says so.
+    /// A table of the chart's numbers, the newest first, with their sum, and with opening, closing
+    /// and difference if those are known. The difference has a column only if it is not zero in
+    /// some row; otherwise one line says that there is no difference.
     package func table(period: String, in frame: Frame) -> Markup {
         let closes = columns.contains { $0.difference != nil }
         let differs = closes && columns.contains { $0.difference != 0 }

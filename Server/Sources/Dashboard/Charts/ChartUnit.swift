@@ -3,13 +3,13 @@ import PerennialContract
 /// The unit of a chart's numbers. Each number is a whole number of the smallest step, so that
 /// picture, table and sum show the same number.
 package enum ChartUnit: Hashable, Sendable {
-    /// Thousandths of the currency's unit, as the App Store counts.
+    /// An amount in thousandths of the currency's unit, as the App Store counts.
     case money(currency: String)
     case count
-    /// Thousandths: 378 is 37.8 %.
+    /// A share in thousandths: 378 is 37.8 %.
     case share
 
-    /// Money is rounded to the currency's smallest unit.
+    /// The number as text. Money is rounded to the currency's smallest unit.
     package func text(_ value: Int64) -> String {
         switch self {
         case .money(let currency):
@@ -19,7 +19,7 @@ package enum ChartUnit: Hashable, Sendable {
         }
     }
 
-    /// With a sign: `+ $9.99`. Money is rounded to the currency's smallest unit.
+    /// The number with a sign: `+ $9.99`. Money is rounded to the currency's smallest unit.
     package func signedText(_ value: Int64) -> String {
         switch self {
         case .money(let currency):
@@ -32,7 +32,7 @@ package enum ChartUnit: Hashable, Sendable {
     /// Amounts from this number of thousandths on are shown without cents.
     private static let roughFrom: UInt64 = 1_000_000
 
-    /// For tiles: large amounts without cents.
+    /// The number as a tile shows it: large amounts have no cents.
     func roughText(_ value: Int64) -> String {
         switch self {
         case .money(let currency) where value.magnitude >= Self.roughFrom:
@@ -41,7 +41,7 @@ package enum ChartUnit: Hashable, Sendable {
         }
     }
 
-    /// The label of the axis: `$5k`. A tick's value is a round number of few digits.
+    /// The label of a tick on the axis: `$5k`. A tick's value is a round number of few digits.
     func tick(_ value: Int64, isSigned: Bool) -> String {
         let sign = value < 0 ? Figures.minus : isSigned && value > 0 ? "+" : ""
         let size = value.magnitude
@@ -109,7 +109,7 @@ struct ChartScale {
         return top + height * (high - Double(value)) / (high - low)
     }
 
-    /// The axis, an SVG of its own in a fixed gutter.
+    /// The axis: a separate SVG in a gutter of fixed width.
     func axis(unit: ChartUnit, chartHeight: Double, isSigned: Bool = false) -> Markup {
         let texts = ticks.map { tick -> Markup in
             """
@@ -134,7 +134,7 @@ struct ChartScale {
 }
 
 extension Double {
-    /// With at most two decimals, as SVG reads it. Zero if it is not a number.
+    /// The number as SVG reads it, with at most two decimals. Zero if the value is not a number.
     var svg: Markup {
         guard isFinite else { return "0" }
         let hundredths = Int64((Swift.max(-1e12, Swift.min(1e12, self)) * 100).rounded())

@@ -1,5 +1,5 @@
-/// Cohorts: how many of the people who began in a period did something in each later one. The
-/// picture is the table.
+/// Cohorts: how many of the people who began in a period did something in each later period. The
+/// table itself is the picture.
 package struct HeatTable: Sendable {
     /// The name of the table: `Retention by month of first payment, pro.monthly`.
     package var name: String
@@ -46,7 +46,7 @@ package struct HeatTable: Sendable {
 
     private var width: Int { cohorts.map(\.cells.count).max() ?? 0 }
 
-    /// The largest share of a cohort that is large enough has the deepest shade.
+    /// The largest share of any cohort that is large enough to be shaded. It has the deepest shade.
     private var deepest: Double {
         cohorts.filter { $0.people >= Self.peopleMin }.flatMap { cohort in
             cohort.cells.map { Double($0.people) / Double(cohort.people) }
@@ -91,7 +91,7 @@ package struct HeatTable: Sendable {
         return "<td\(Table.attribute("class", classes))>\(content)</td>"
     }
 
-    /// Adds up only the cohorts that are old enough.
+    /// The last row: for each column, the sum over the cohorts that are old enough.
     private func sum(width: Int, deepest: Double) -> Markup {
         let cells = (0..<width).map { index -> Markup in
             let reached = cohorts.filter { $0.cells.count > index }

@@ -4,28 +4,28 @@ package struct LineChart: Sendable {
     package var unit: ChartUnit
     /// The name of the number: `MRR`.
     package var name: String
-    /// Oldest first.
+    /// The points of the line, the oldest first.
     package var points: [Point]
     /// The name of the compared line: `a year before`.
     package var comparison: String
 
     package struct Point: Sendable {
-        /// Short, under the axis: `Nov 25`.
+        /// The short name of the period, under the axis: `Nov 25`.
         package var label: String
-        /// In the table: `November 2025`.
+        /// The name of the period in the table: `November 2025`.
         package var name: String
         package var value: Int64
-        /// False if there is no number, such as a percentage of nothing.
+        /// False if there is no number, such as a percentage of zero.
         package var hasValue: Bool
-        /// The number shown when the period had just ended. Nil if it was not recorded.
+        /// The number that was shown when the period had just ended. Nil if it was not recorded.
         package var then: Int64?
-        /// The reason of the difference to `then`: `1 refund, reported 12 Nov`.
+        /// The reason for the difference from `then`: `1 refund, reported 12 Nov`.
         package var learned: String?
-        /// The number in the period that it is compared with.
+        /// The number in the earlier period with which this period is compared.
         package var before: Int64?
         /// Whether the period has ended. If not, its line is dashed.
         package var isOver: Bool
-        /// The purchases behind it.
+        /// The page with the purchases behind the number.
         package var purchases: DashboardPath?
 
         package init(
@@ -60,7 +60,7 @@ package struct LineChart: Sendable {
 
     // MARK: - Picture
 
-    /// A sentence instead of the picture if there are fewer than two points.
+    /// The picture. If there are fewer than two points, a sentence instead.
     package func picture(height: Double, in frame: Frame) -> Markup {
         guard points.count > 1 else { return tooFew }
         let plot = height - 52
@@ -170,7 +170,7 @@ package struct LineChart: Sendable {
 // MARK: - Table
 
 extension LineChart {
-    /// The same numbers, newest first. Columns without any number are left out.
+    /// A table of the chart's numbers, the newest first. Columns without any number are left out.
     package func table(period: String, in frame: Frame) -> Markup {
         let hasThen = points.contains { $0.then != nil }
         let hasBefore = points.contains { $0.before != nil }
@@ -229,7 +229,7 @@ extension LineChart {
         ]
     }
 
-    /// In whole percent. Empty if there was nothing before.
+    /// The growth in whole percent. Empty if the earlier number was zero.
     static func growth(from before: Int64, to now: Int64) -> String {
         guard before > 0 else { return "" }
         let share = (Double(now) / Double(before) - 1) * 100

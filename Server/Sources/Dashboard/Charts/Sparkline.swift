@@ -21,15 +21,15 @@ package struct Sparkline: Sendable {
     }
 }
 
-/// Counts by the hour, as bars: successes in green, above them the waiting ones in amber, and
+/// Counts by the hour, as bars: successes in green, above them in amber those that wait, and
 /// failures in red.
 package struct Strip: Sendable {
-    /// Oldest first.
+    /// The hours, the oldest first.
     package var hours: [Hour]
 
     package struct Hour: Hashable, Sendable {
         package var good: Int
-        /// The number of those that wait: they may still succeed.
+        /// The number of those that wait. They may still succeed.
         package var waiting: Int
         package var bad: Int
 
@@ -72,7 +72,7 @@ package struct Strip: Sendable {
             """
     }
 
-    /// The same in words, because the bars are only a picture.
+    /// The counts in words, because the bars are only a picture.
     package var sentence: String {
         func sum(_ part: (Hour) -> Int) -> Int { hours.map(part).reduce(0, +) }
         let waiting = sum(\.waiting)

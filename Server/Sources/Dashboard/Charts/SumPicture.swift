@@ -5,10 +5,10 @@ package struct SumPicture: Sendable {
     /// The name of the table: `MRR movement of November 2026 so far`.
     package var name: String
     package var opening: Int64
-    /// Beside “Opening”: `1 November`.
+    /// The remark beside “Opening”: `1 November`.
     package var openingRemark: String
     package var parts: [Part]
-    /// Counted independently, not by adding up.
+    /// The closing number. It is counted independently, not computed from the parts.
     package var closing: Int64
     package var closingName: String
 
@@ -16,7 +16,7 @@ package struct SumPicture: Sendable {
         package var name: String
         package var remark: String
         package var color: BarChart.Color
-        /// Negative for a decrease.
+        /// The value of the part. Negative for a decrease.
         package var value: Int64
         package var purchases: DashboardPath?
 

@@ -21,9 +21,9 @@ package struct TimelinePicture: Sendable {
     package struct Span: Sendable {
         package var kind: Kind
         package var from: Timestamp
-        /// Nil if it never ends.
+        /// The end of the span. Nil if it never ends.
         package var until: Timestamp?
-        /// Inside, if there is room: `monthly`.
+        /// The label, which is inside the span if there is room: `monthly`.
         package var label: String
 
         package init(_ kind: Kind, from: Timestamp, until: Timestamp?, label: String = "") {
@@ -74,7 +74,7 @@ package struct TimelinePicture: Sendable {
 
     package init(lanes: [Lane]) { self.lanes = lanes }
 
-    /// Lanes that are drawn. The table has them all.
+    /// The maximum number of lanes that are drawn. The table has all lanes.
     package static let lanesMax = 12
 
     // MARK: - Picture
@@ -212,7 +212,7 @@ private struct Axis {
         last = Timestamp(milliseconds: from.milliseconds + length + length / 5)
     }
 
-    /// In per cent of the width.
+    /// The position of a moment, in per cent of the width.
     func x(_ at: Timestamp) -> Double {
         let share =
             Double(at.milliseconds - first.milliseconds)
@@ -220,8 +220,8 @@ private struct Axis {
         return min(max(share * 100, 0), 100)
     }
 
-    /// A line for the first day of each month, or of fewer months, so that there are at most
-    /// fifteen.
+    /// A line for the first day of each month, or of only some months, so that there are at most
+    /// fifteen lines.
     func months(height: Int, today: Timestamp) -> Markup {
         let (from, to) = (CivilTime(first), CivilTime(last))
         let count = (to.year - from.year) * 12 + to.month - from.month

@@ -4,7 +4,7 @@ import PerennialContract
 struct Answer {
     /// The text, with the names of entitlements in bold.
     private(set) var markup = Markup.empty
-    /// The same without markup, to copy.
+    /// The sentence without markup, to be copied.
     private(set) var text = ""
     /// The class of the panel: empty if something is open and not at risk.
     private(set) var look: Markup = ""
@@ -54,8 +54,9 @@ struct Answer {
         if open.count > Self.namedMax { add(" and \(open.count - Self.namedMax) more") }
     }
 
-    /// Open ones first: the one that may be lost soonest, because people usually ask about that. Of
-    /// the closed ones, one whose payment is still being collected, then the one that ended last.
+    /// The order of entitlements. Open ones come first, beginning with the one that may be lost
+    /// soonest, because people usually ask about that. Among the closed ones, one whose payment is
+    /// still being collected comes first, then the one that ended last.
     private static func rank(_ entry: (key: String, value: Entitlement)) -> (Int, Int64, String) {
         let until = entry.value.until?.milliseconds ?? Int64.max
         if entry.value.active { return (0, until, entry.key) }
@@ -92,7 +93,7 @@ extension Answer {
         }
     }
 
-    /// Why it is open, in a few words: `paid until …, then renews`.
+    /// Why an entitlement is open, in a few words: `paid until …, then renews`.
     func remark(_ entitlement: Entitlement, in frame: Frame) -> String {
         let until = entitlement.until.map { " until \(frame.longTime($0))" } ?? ", without end"
         return switch entitlement.state {
@@ -112,7 +113,7 @@ extension Answer {
             ? "a seat, paid for by somebody else" : "paid"
     }
 
-    /// What follows the end: nothing, the same, or another product.
+    /// What follows the end of an entitlement: nothing, the same product, or another product.
     private func continuation(of entitlement: Entitlement) -> String {
         let next = subscription(of: entitlement)?.renewsTo.flatMap {
             $0 == entitlement.productID ? nil : $0
@@ -132,7 +133,7 @@ extension Answer {
         }
     }
 
-    /// When the unpaid renewal was due: ` on 1 March 2026`.
+    /// The words for the time when the unpaid renewal was due: ` on 1 March 2026`.
     private func refusal(_ entitlement: Entitlement, in frame: Frame) -> String {
         subscription(of: entitlement)?.period.until.map { " on \(CivilTime($0).longDate)" } ?? ""
     }
@@ -153,7 +154,7 @@ extension Answer {
         }
     }
 
-    /// The renewal failed, and the grace period is over, or there was none.
+    /// The sentence about a renewal that failed, if its grace period is over or there was none.
     private func refusedCard(
         _ entitlement: Entitlement, of name: String, in frame: Frame
     ) -> String {

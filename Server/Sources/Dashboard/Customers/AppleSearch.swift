@@ -1,13 +1,13 @@
-/// Apple's answer about a searched number. Apple is only asked about numbers of its own that are
-/// unknown here.
+/// Apple's answer about a searched number. Apple is asked only about texts that have the form of
+/// its numbers and are unknown here.
 package enum AppleSearch: Hashable, Sendable {
     /// Something was found here, or the text is not a number of Apple.
     case notAsked
     /// Apple does not know the number either.
     case unknown
-    /// Apple knows it, but the purchase is not recorded here.
+    /// Apple knows the number, but the purchase is not recorded here.
     case known(originalTransactionID: String)
-    /// The server has no key to ask Apple with.
+    /// The server has no key for queries to Apple.
     case noKey
     /// Apple did not answer.
     case away

@@ -33,7 +33,7 @@ extension CustomerPage {
             """
     }
 
-    /// Its form leads to ``CreditPage``.
+    /// The dialog for a credit. Its form leads to ``CreditPage``.
     private func credit(_ statement: WalletStatement, _ number: Int) -> Dialog {
         let unit = Markup.bdi(statement.currency)
         return Dialog(
@@ -78,7 +78,8 @@ extension CustomerPage {
             """
     }
 
-    /// Only for a statement that is complete here: sums of one page would be wrong.
+    /// The sums of a statement. Only for a statement that is complete here: sums of one page would
+    /// be wrong.
     private func summary(of statement: WalletStatement, in frame: Frame) -> Markup {
         guard let last = statement.items.first else { return "" }
         let about: Markup = last.reason.map { ", “\(.bdi($0))”" } ?? ""
@@ -142,6 +143,6 @@ extension CustomerPage {
 }
 
 extension WalletStatement {
-    /// Whether nothing was ever added or taken out.
+    /// Whether the wallet never had an entry.
     fileprivate var isUnused: Bool { items.isEmpty && balance == 0 }
 }

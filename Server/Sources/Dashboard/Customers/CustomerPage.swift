@@ -1,12 +1,12 @@
 import PerennialContract
 
-/// The page `/customers/{id}`: what they may use, why, and what support can do.
+/// The page `/customers/{id}`: what the customer may use, why, and what support can do.
 package struct CustomerPage: Sendable {
     package var customer: Customer
     /// Whether a customer has this id. If not, there is nothing to erase.
     package var isKnown: Bool
-    /// When they were first seen, what they paid in each currency after refunds, and the three
-    /// letters of their storefront. Nil and empty if that is not known.
+    /// When the customer was first seen, the total that the customer paid in each currency after
+    /// refunds, and the three letters of the customer's storefront. Nil or empty if unknown.
     package var since: Timestamp?
     package var paid: [Money]
     package var storefront: String?
@@ -17,24 +17,26 @@ package struct CustomerPage: Sendable {
     /// A statement for each wallet.
     package var wallets: [WalletStatement]
     package var transfers: [Transfer]
-    /// Original transactions of purchases that are blocked in favour of this customer.
+    /// The original transactions of purchases that are blocked in favour of this customer.
     package var blocked: [String]
     package var grants: [Grant]
-    /// The groups that they pay for, newest first, and whether there are more.
+    /// The groups that the customer pays for, newest first, and whether there are more.
     package var groups: [CustomerGroup]
     package var hasMoreGroups: Bool
-    /// The seats that they have in the groups of others.
+    /// The seats that the customer has in the groups of others.
     package var seats: [CustomerSeat]
     package var consumption: ConsumptionOverview?
     /// The newest events, newest first.
     package var happened: [Event]
     /// The number of lines of the whole history.
     package var linesCount: Int
-    /// A piece of the whole history, oldest first; shown instead of the events, newest first.
+    /// A part of the whole history, the oldest line first. If it is set, the page shows it instead
+    /// of the events, with the newest line first.
     package var history: History?
     /// Entitlements that can be granted by hand.
     package var entitlements: [String]
-    /// How many purchases, in both environments, lose their customer when this one is erased.
+    /// The number of purchases, in both environments, that lose their owner when this customer is
+    /// erased.
     package var erasedPurchases: Int
     /// How many events have this customer's id. Shown in the dialog that erases.
     package var eventsCount: Int?

@@ -23,16 +23,17 @@ package struct CustomersPage: Sendable {
     package struct Row: Sendable {
         /// Nil if the purchase that was found belongs to no customer.
         package var customerID: String?
-        /// How a search found it: `id`, `id_prefix`, `transaction_id` or `order_id`.
+        /// How a search found the customer: `id`, `id_prefix`, `transaction_id` or `order_id`.
         package var by: String?
-        /// The most important state. Nil if they never had anything.
+        /// The most important state of the customer's entitlements. Nil if the customer never had
+        /// one.
         package var state: AccessState?
-        /// The end of what is open, or when it ended.
+        /// When the open access ends, or when the last access ended.
         package var until: Timestamp?
         package var entitlements: [String]
-        /// The product that gives it.
+        /// The product that gives the access.
         package var productID: String?
-        /// The total in each currency, after refunds.
+        /// The total that the customer paid in each currency, after refunds.
         package var paid: [Money]
         package var since: Timestamp?
         package var newsAt: Timestamp?
@@ -111,7 +112,7 @@ package struct CustomersPage: Sendable {
         ).markup
     }
 
-    /// The results may be incomplete.
+    /// The notice that the results may be incomplete.
     private var trouble: Markup {
         switch apple {
         case .notAsked, .unknown, .known: ""
@@ -183,7 +184,7 @@ package struct CustomersPage: Sendable {
         ).markup
     }
 
-    /// Why a page of events has no customer.
+    /// The sentence about a page of events that has no customer.
     private var unclaimed: Markup {
         "The latest events are about purchases that no customer has claimed yet."
     }

@@ -2,9 +2,9 @@ import PerennialContract
 
 /// The confirmation before a purchase is moved: its owner, and what will happen.
 package struct MovePage: Sendable {
-    /// The customer to whom it would be moved.
+    /// The customer to whom the purchase would be moved.
     package var customerID: String
-    /// The typed text.
+    /// The text that the operator typed.
     package var query: String
     package var reason: String
     package var found: [Found]
@@ -13,10 +13,10 @@ package struct MovePage: Sendable {
     package struct Found: Sendable {
         package var originalTransactionID: String
         package var productID: String?
-        /// Nil if it has no owner.
+        /// The present owner of the purchase. Nil if it has no owner.
         package var owner: String?
         package var state: AccessState?
-        /// Whether support has blocked it in favour of its owner.
+        /// Whether support has blocked the purchase in favour of its owner.
         package var isBlocked: Bool
 
         package init(

@@ -6,16 +6,17 @@ package struct PurchaseLine: Hashable, Sendable {
     /// How many purchases the line stands for: consumables of one product are one line.
     package var count: Int
     package var kind: Kind
-    /// Nil for a purchase that gives no access by itself.
+    /// The state of the access. Nil for a purchase that gives no access by itself.
     package var state: AccessState?
     package var from: Timestamp
     package var until: Timestamp?
     package var graceUntil: Timestamp?
     package var revokedAt: Timestamp?
-    /// After refunds. Nil if it is not known.
+    /// The amount that was paid, after refunds. Nil if unknown.
     package var paid: Money?
     package var originalTransactionIDs: [String]
-    /// Whether it is a seat in another person's group: then the customer has no transaction of it.
+    /// Whether the line is a seat in another person's group. The customer has no transaction of
+    /// such a seat.
     package var isSeat = false
 
     package enum Kind: Sendable { case subscription, term, kept, consumable }

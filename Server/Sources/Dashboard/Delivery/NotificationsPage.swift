@@ -15,13 +15,13 @@ package struct NotificationsPage: Sendable {
 
     package struct CameIn: Sendable {
         package var day: Day?
-        /// The last 24 hours, oldest first. Notifications that had to be requested from Apple count
-        /// as failures.
+        /// The counts of the last 24 hours, by hour, the oldest first. Notifications that had to be
+        /// requested from Apple count as failures.
         package var hours: [Strip.Hour]
-        /// The latest signature comes first.
+        /// The notifications, the latest signature first.
         package var items: [Incoming]
         package var olderCursor: String?
-        /// Whether this is the page with the newest ones, on which new ones come in.
+        /// Whether this is the page with the newest notifications, to which new ones are added.
         package var isFirstPage: Bool
 
         package init(
@@ -39,12 +39,13 @@ package struct NotificationsPage: Sendable {
     /// The numbers of the last 24 hours, and of this server.
     package struct Day: Hashable, Sendable {
         package var received: Int
-        /// How many of these were requested from Apple, because they had not arrived.
+        /// How many of the notifications were requested from Apple, because they had not arrived.
         package var asked: Int
-        /// The time from Apple's signature to the arrival: the median, and 99 of 100.
+        /// The time from Apple's signature to the arrival, in milliseconds: the median, and the
+        /// limit under which 99 of 100 are.
         package var milliseconds: Int64
         package var slowMilliseconds: Int64
-        /// Since this server started.
+        /// The number of repeated and of refused notifications since this server started.
         package var repeated: Int
         package var refused: Int
 
@@ -65,23 +66,23 @@ package struct NotificationsPage: Sendable {
     package struct Incoming: Sendable {
         package var signedAt: Timestamp
         package var receivedAt: Timestamp
-        /// Apple's words.
+        /// The type and the subtype, in Apple's words.
         package var type: String
         package var subtype: String?
         package var way: Way
         package var customerID: String?
         package var documentID: String
-        /// The first transaction of the purchase that it is about.
+        /// The first transaction of the purchase that the notification is about.
         package var transaction: String?
-        /// How many of the addresses that it is forwarded to have accepted it, and how many have
-        /// not.
+        /// How many of the addresses to which the notification is forwarded have accepted it, and
+        /// how many have not.
         package var accepted: Int
         package var waiting: Int
 
-        /// How it came here.
+        /// How a notification came to this server.
         package enum Way: Sendable {
             case sent
-            /// It was requested from Apple, because it had not arrived.
+            /// The notification was requested from Apple, because it had not arrived.
             case asked
             case imported
         }
@@ -118,7 +119,7 @@ package struct NotificationsPage: Sendable {
     package struct Address: Sendable {
         package var url: String
         package var environments: [StoreEnvironment]
-        /// Nil if it accepts. Otherwise its answer: `answers 500`.
+        /// What is wrong with the address: `answers 500`. Nil if it accepts notifications.
         package var trouble: String?
         package var waiting: Int
         package var oldestWaiting: Timestamp?
@@ -146,11 +147,11 @@ package struct NotificationsPage: Sendable {
         package var notifications: Int
         package var missed: Int
         package var latestMilliseconds: Int64
-        /// When they are requested again.
+        /// When missing notifications are requested again.
         package var nextAt: Timestamp?
         /// When Apple answered last.
         package var respondedAt: Timestamp?
-        /// Why Apple cannot be asked. Nil if it can.
+        /// Why Apple cannot be asked. Nil if Apple can be asked.
         package var trouble: String?
         /// The number of purchases that are due for a check now.
         package var due: Int
@@ -179,7 +180,7 @@ package struct NotificationsPage: Sendable {
         package var transaction: String
         package var dueAt: Timestamp
         package var askedAt: Timestamp?
-        /// The number of checks since then that Apple did not answer.
+        /// The number of checks after `askedAt` that Apple did not answer.
         package var failures: Int
 
         package init(
@@ -211,7 +212,7 @@ package struct NotificationsPage: Sendable {
         ).html(in: frame)
     }
 
-    /// The page with the newest ones that came in.
+    /// Whether this is the page with the newest notifications that came in.
     private var isLive: Bool {
         if case .cameIn(let values) = content { values.isFirstPage } else { false }
     }

@@ -3,11 +3,11 @@ import PerennialContract
 /// The part of a span of time that was delivered again, and a form to continue with the rest.
 package struct ReplayedPart: Hashable, Sendable {
     package var count: Int
-    /// Where the rest begins. Nil if there is none.
+    /// Where the rest begins. Nil if nothing is left.
     package var rest: Rest?
 
     package struct Rest: Hashable, Sendable {
-        /// The fields of the form, with the cursor after which it continues.
+        /// The fields of the form, with the cursor after which the replay continues.
         package var fields: [Field]
         /// The last event that was read, and when it became known.
         package var event: Int64

@@ -2,21 +2,23 @@ import PerennialContract
 
 /// The figures of a webhook's deliveries.
 package struct WebhookFigures: Hashable, Sendable {
-    /// The last 48 hours, or those of them that were read completely, oldest first.
+    /// The counts of the last 48 hours, the oldest first. Contains only hours that were read
+    /// completely.
     package var hours: [Strip.Hour]
     package var waiting: Int
-    /// Whether more wait than ``waiting``.
+    /// Whether more deliveries wait than ``waiting``.
     package var waitingIsMore: Bool
-    /// The number of their customers. Nil if unknown.
+    /// The number of customers whose deliveries wait. Nil if unknown.
     package var waitingCustomers: Int?
     package var oldestWaiting: Timestamp?
     package var delivered: Int
-    /// Whether more were delivered than ``delivered``.
+    /// Whether more deliveries succeeded than ``delivered``.
     package var deliveredIsMore: Bool
     package var lastStatus: Int?
     package var lastTrouble: String?
     package var nextAttemptAt: Timestamp?
-    /// The earliest time at which attempts for the oldest delivery end. Nil if none waits.
+    /// The earliest time at which the attempts for the oldest waiting delivery end. Nil if no
+    /// delivery waits.
     package var triedUntil: Timestamp?
 
     /// The time within which a receiver must answer. The sender has the same limit.
@@ -150,7 +152,7 @@ struct WebhookCard {
         return [webhook.isPaused ? resume : pause, test]
     }
 
-    /// An id is any text; in an HTML id only letters and digits of it are safe.
+    /// A webhook's id may be any text; in an HTML id, only its letters and digits are safe.
     static func key(of id: String) -> Markup {
         Markup(text: String(id.utf8.flatMap { String($0, radix: 16) }))
     }

@@ -64,7 +64,7 @@ package struct WebhookPage: Sendable {
 
     // MARK: - Acts
 
-    /// Shown once, to those who may change it.
+    /// The secret, which is shown once, to operators who may change it.
     private func secret(in frame: Frame) -> Markup {
         guard frame.viewer.mayConfigure, let secret = webhook.secret else { return "" }
         return """

@@ -3,7 +3,7 @@ import PerennialContract
 /// The page `/webhooks`: the addresses that receive events.
 package struct WebhooksPage: Sendable {
     package var webhooks: [Entry]
-    /// The formats that a new one may have.
+    /// The formats that a new webhook may have.
     package var formats: [Webhook.Format]
     /// An idempotency key: the form is one action, however often it is sent.
     package var formKey: String

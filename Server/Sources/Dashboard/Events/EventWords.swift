@@ -4,8 +4,8 @@ import PerennialContract
 struct EventWords {
     var event: Event
 
-    /// A few words for the feed: `Renewed`. For a type that this version does not know, the type
-    /// itself.
+    /// The event in a few words, for the feed: `Renewed`. For a type that this version does not
+    /// know, the type itself.
     var headline: String {
         Self.headlines[event.type] ?? Self.sentence(event.type.rawValue)
     }
@@ -82,7 +82,7 @@ struct EventWords {
         return "\(.bdi(grant.entitlement)) \(end)"
     }
 
-    /// Why a seat is gone.
+    /// Why a member no longer has a seat.
     private static func ending(_ cause: SeatEnd) -> Markup {
         endings[cause].map { Markup(text: $0) } ?? .bdi(cause.rawValue)
     }
@@ -103,7 +103,7 @@ struct EventWords {
         return "<span class=\"muted\">\(before) →</span> \(after)"
     }
 
-    /// How the server learned of it.
+    /// How the server learned of the change.
     func cause(in frame: Frame) -> Markup {
         if let document = event.cause.documentID {
             return DocumentLink(

@@ -3,13 +3,13 @@ import PerennialContract
 /// The page `/events`: all changes, in order.
 package struct EventsPage: Sendable {
     package var filter: Filter
-    /// Newest first.
+    /// The events, the newest first.
     package var events: [Event]
     /// The numbers of the day. Nil while they are being counted.
     package var day: Day?
-    /// The cursor of the page with older ones.
+    /// The cursor of the page with older events.
     package var olderCursor: String?
-    /// Whether it is the page with the newest events, to which new ones are added.
+    /// Whether this is the page with the newest events, to which new ones are added.
     package var isFirstPage: Bool
     /// Whether the events are still being read.
     package var isWaiting: Bool
@@ -17,7 +17,7 @@ package struct EventsPage: Sendable {
     package struct Filter: Hashable, Sendable {
         package var customerID: String
         package var what: What
-        /// Days, as `2026-11-24`, or empty.
+        /// The first and the last day of the events, as `2026-11-24`. Empty if not limited.
         package var from: String
         package var to: String
 
@@ -55,11 +55,11 @@ package struct EventsPage: Sendable {
     /// The numbers of today.
     package struct Day: Hashable, Sendable {
         package var events: Int
-        /// In each currency.
+        /// The money that was paid, and the money that was refunded, in each currency.
         package var came: [Money]
         package var wentBack: [Money]
         package var refunds: Int
-        /// Reported more than an hour after they happened.
+        /// The number of events that were reported more than an hour after they happened.
         package var late: Int
 
         package init(events: Int, came: [Money], wentBack: [Money], refunds: Int, late: Int) {
@@ -150,7 +150,8 @@ package struct EventsPage: Sendable {
             """
     }
 
-    /// The largest tile that fits: one currency, and the rest in the remark.
+    /// The sum in the first currency, because a tile has no room for more. The remark has the other
+    /// currencies.
     private static func sum(_ money: [Money]) -> Markup {
         money.isEmpty ? "–" : CustomersPage.sum([money[0]])
     }

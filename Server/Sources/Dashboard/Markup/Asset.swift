@@ -24,7 +24,7 @@ package struct Asset: Hashable, Sendable {
         name: "icon", fileExtension: "svg", contentType: "image/svg+xml",
         bytes: PackageResources.icon_svg)
 
-    /// What every page loads.
+    /// The files that every page loads.
     package static let common = [style, script, icon]
 
     /// The header `Cache-Control` of every asset.

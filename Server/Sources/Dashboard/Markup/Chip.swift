@@ -29,7 +29,7 @@ struct Chip: Hashable, Sendable {
         self.look = look
     }
 
-    /// A state of access. One that this version does not know has no colour.
+    /// A state of access. A state that this version does not know has no colour.
     init(_ state: AccessState) {
         self.init(state.rawValue, Self.looks[state] ?? .neutral)
     }

@@ -8,7 +8,7 @@ package struct CivilTime: Hashable, Sendable {
     let hour: Int
     let minute: Int
     let second: Int
-    /// 0 is Sunday.
+    /// The day of the week. 0 is Sunday.
     let weekday: Int
 
     init(_ timestamp: Timestamp) {
@@ -25,7 +25,7 @@ package struct CivilTime: Hashable, Sendable {
         weekday = ((days + 4) % 7 + 7) % 7
     }
 
-    /// Their names in English.
+    /// The English names of the months.
     package static let months = [
         "January", "February", "March", "April", "May", "June", "July", "August", "September",
         "October", "November", "December",
@@ -71,7 +71,7 @@ extension Frame {
         return "\(civil.longDate), \(civil.clock) UTC"
     }
 
-    /// `09:00` today, `23 Nov 22:14` this year, and else `23 Nov 2025`.
+    /// `09:00` today, `23 Nov 22:14` this year, and otherwise `23 Nov 2025`.
     func shortTime(_ timestamp: Timestamp) -> String {
         let (civil, today) = (CivilTime(timestamp), CivilTime(now))
         if civil.isSameDay(as: today) { return civil.clock }
@@ -79,18 +79,18 @@ extension Frame {
             ? "\(civil.day) \(civil.shortMonth) \(civil.clock)" : civil.date
     }
 
-    /// `4 Dec`, with its year if that is not this one.
+    /// `4 Dec`, with the year if it is not the present year.
     func day(_ timestamp: Timestamp) -> String {
         let (civil, today) = (CivilTime(timestamp), CivilTime(now))
         return civil.year == today.year ? "\(civil.day) \(civil.shortMonth)" : civil.date
     }
 
-    /// The time since then, in one unit: `12 s`, `12 min`, `5 h`, `3 days`.
+    /// The time since a moment, in one unit: `12 s`, `12 min`, `5 h`, `3 days`.
     func span(since timestamp: Timestamp) -> String {
         Duration.short(milliseconds: max(0, now.milliseconds - timestamp.milliseconds))
     }
 
-    /// An element with the machine's form of the time. The text is ``shortTime(_:)``.
+    /// A `time` element with the machine-readable time. Its text is ``shortTime(_:)``.
     func element(_ timestamp: Timestamp) -> Markup {
         "<time datetime=\"\(timestamp.description)\">\(shortTime(timestamp))</time>"
     }

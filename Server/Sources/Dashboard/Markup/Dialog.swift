@@ -1,6 +1,6 @@
 /// An action: a button, and the dialog that it opens, which describes the effect.
 struct Dialog {
-    /// Unique on the page.
+    /// The id of the dialog, unique on the page.
     var id: Markup
     var button: Markup
     var title: Markup
@@ -8,7 +8,7 @@ struct Dialog {
     var sentences: Markup
     var path: DashboardPath
     var fields: Markup = ""
-    /// Repeats verb and name.
+    /// The text of the button that confirms. It repeats the verb and the name.
     var submit: Markup
     /// Whether the action cannot be undone.
     var isGrave = false
@@ -36,7 +36,7 @@ struct Dialog {
 
     /// The field for the operator's reason, which is stored with the operator's name.
     ///
-    /// - Parameter note: who else can read it.
+    /// - Parameter note: who else can read the reason.
     static func reasonField(
         _ id: Markup, _ note: Markup = "stored with your name; the customer never sees it"
     ) -> Markup {
@@ -52,7 +52,7 @@ struct Choice {
     var id: Markup
     var name: Markup
     var label: Markup
-    /// Values with their labels. The empty value means all.
+    /// The values with their labels. The empty value means all.
     var options: [(value: String, label: String)]
     var selected: String
 

@@ -6,38 +6,40 @@ package enum Figures {
     static let minus = "\u{2212}"
     private static let space = "\u{A0}"
 
-    /// `12,408`; a negative one has a true minus.
+    /// A count: `12,408`. A negative count has a true minus sign.
     package static func count(_ number: some BinaryInteger) -> String {
         let digits = grouped(String(number.magnitude))
         return number < 0 ? minus + digits : digits
     }
 
-    /// `+ 87` or `− 87`; `0` has no sign.
+    /// A change: `+ 87` or `− 87`; `0` has no sign.
     package static func change(_ number: some BinaryInteger) -> String {
         number == 0
             ? "0" : "\(number < 0 ? minus : "+")\(space)\(grouped(String(number.magnitude)))"
     }
 
-    /// `1 event`, `2 events`.
+    /// A count with its noun: `1 event`, `2 events`.
     package static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
         "\(count(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// `$9.99`, `−$9.99`, `¥4,500`, `CHF 4.00`: rounded to the currency's smallest unit, half of it
-    /// away from zero. An amount other than zero is never written as zero.
+    /// An amount: `$9.99`, `−$9.99`, `¥4,500`, `CHF 4.00`. It is rounded to the currency's smallest
+    /// unit, and halves are rounded away from zero. An amount other than zero is never written as
+    /// zero.
     package static func money(_ money: Money) -> String {
         let amount = Amount(money)
         return (amount.isNegative ? minus : "") + amount.text
     }
 
-    /// `+ $9.99`, `− $9.99`; zero has no sign.
+    /// An amount with a sign: `+ $9.99`, `− $9.99`; zero has no sign.
     package static func signedMoney(_ money: Money) -> String {
         let amount = Amount(money)
         if amount.isZero { return amount.text }
         return (amount.isNegative ? minus : "+") + space + amount.text
     }
 
-    /// Without cents: `$16,288`. For large numbers only; cut off, never rounded up.
+    /// An amount without cents: `$16,288`. For large amounts only. The cents are cut off, never
+    /// rounded up.
     package static func roughMoney(_ money: Money) -> String {
         let amount = Amount(money)
         return (amount.isNegative ? minus : "") + amount.symbol + grouped(amount.units)
@@ -106,7 +108,7 @@ private struct Amount {
 }
 
 extension Money {
-    /// In thousandths of the currency's unit. Nil if the text is not such an amount.
+    /// The amount in thousandths of the currency's unit. Nil if the text is not such an amount.
     var milliunits: Int64? {
         let parts = amount.drop { $0 == "-" }.split(
             separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,4 +1,4 @@
-/// The drawings in the text.
+/// Small drawings that stand in a line of text.
 package enum Icon: Sendable {
     case menu, home, chart, page, person, lines, bell, arrow, box, pulse, phone, halfMoon
     case warning, check, about, download

@@ -36,7 +36,7 @@ extension Layout {
             """
     }
 
-    /// Who may act here, and what they did.
+    /// The links about people: who may act here, and what they did.
     private func people(in frame: Frame) -> Markup {
         guard frame.viewer.mayConfigure else { return "" }
         let operators: Markup =

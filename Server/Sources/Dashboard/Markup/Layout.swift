@@ -12,8 +12,8 @@ package struct Layout: Sendable {
     package var trail: Markup = ""
     /// Whether the page is updated while it is open.
     package var isLive: Bool
-    /// Whether the page replaces one that cannot be shown now: it is reloaded once that is
-    /// possible.
+    /// Whether the page replaces another page that cannot be shown now. The browser reloads it
+    /// until the other page can be shown.
     package var loadsAgain = false
     package var isWide = true
     package var scripts: [Asset] = []
@@ -80,7 +80,7 @@ package struct Layout: Sendable {
         return document.html
     }
 
-    /// The heading, with what stands below and beside it.
+    /// The heading, with the elements below and beside it.
     private var head: Markup {
         heading.inside { heading in
             """

@@ -6,25 +6,26 @@
 package struct LivePieces: Sendable {
     /// Elements, in the order of the page.
     private var elements: [Message] = []
-    /// Rows of tables to which new ones are added, by the id of the table's body.
+    /// Rows of tables to which new rows are added, by the id of the table's body.
     private var tables: [(id: String, rows: [Message])] = []
 
-    /// Replaces the element with this id or, if that is the body of a table, adds rows at the top.
+    /// Replaces the element with this id or, if that element is the body of a table, adds rows at
+    /// its top.
     package struct Message: Hashable, Sendable, Encodable {
         package var id: String
         package var html: String
     }
 
-    /// The ids of elements that are live, on any page.
+    /// The ids of live elements, on any page.
     private static let ids: Set<String> = [
         "tiles", "mrr", "movement", "feed", "left", "answer", "story", "purchases", "groups",
         "history", "rights", "day", "webhook", "checks",
     ]
-    /// The prefix of ids that are live, one for each webhook.
+    /// The prefix of further live ids, one for each webhook.
     private static let prefix = "webhook-"
     private static let idMark = Array(" id=\"".utf8)
     private static let rowMark = Array("<tr id=\"".utf8)
-    /// Behind the id of a table's body whose rows are live.
+    /// The text behind the id of a table's body whose rows are live.
     private static let rowsMark = Array("\" data-rows".utf8)
 
     private typealias Bytes = ArraySlice<UInt8>
@@ -57,7 +58,7 @@ package struct LivePieces: Sendable {
         bytes.prefix { $0 != UInt8(ascii: "\"") }
     }
 
-    /// The element that begins here, with its end tag. Nil if it does not end.
+    /// The element that begins here, with its end tag. Nil if the element does not end.
     private static func element(at html: Bytes) -> Bytes? {
         let name = name(at: html.dropFirst())
         guard !name.isEmpty else { return nil }
@@ -98,8 +99,8 @@ package struct LivePieces: Sendable {
 
     // MARK: - Messages
 
-    /// The differences from earlier pieces; all pieces if there are none. The page skips rows that
-    /// it already has.
+    /// The differences from earlier pieces; all pieces if there are no earlier ones. The page skips
+    /// rows that it already has.
     package func messages(since earlier: LivePieces?) -> [Message] {
         let known = Dictionary((earlier?.all ?? []).map { ($0.id, $0.html) }) { one, _ in one }
         var messages = elements.filter { known[$0.id] != $0.html }

@@ -35,7 +35,7 @@ package struct Markup: Hashable, Sendable {
         Markup(trusted: "<bdi>\(escaped(VisibleText.encoded(id)))</bdi>")
     }
 
-    /// This markup within other markup. Nothing if this is empty.
+    /// This markup within other markup. Empty if this markup is empty.
     package func inside(_ outer: (Markup) -> Markup) -> Markup { isEmpty ? .empty : outer(self) }
 
     package static func + (one: Markup, other: Markup) -> Markup {
@@ -73,19 +73,19 @@ extension Markup: ExpressibleByStringInterpolation {
 
         package mutating func appendInterpolation(_ markup: Markup) { html += markup.html }
 
-        /// Nothing for nil.
+        /// Appends markup. Appends nothing for nil.
         package mutating func appendInterpolation(_ markup: Markup?) { html += markup?.html ?? "" }
 
-        /// Escaped, for people to read. Use ``Markup/bdi(_:)`` for text from outside where elements
-        /// are allowed, and ``Markup/value(_:)`` where it is sent back to us.
+        /// Appends text, escaped for people to read. Use ``Markup/bdi(_:)`` for text from outside
+        /// where elements are allowed, and ``Markup/value(_:)`` where the text is sent back to us.
         ///
-        /// Disfavoured, so that a literal in an interpolation is markup, not text.
+        /// This overload is disfavoured, so that a literal in an interpolation is markup, not text.
         @_disfavoredOverload
         package mutating func appendInterpolation(_ text: String) {
             html += Markup(text: text).html
         }
 
-        /// Digits, without separators.
+        /// Appends a number as digits, without separators.
         package mutating func appendInterpolation(_ number: Int) { html += String(number) }
     }
 }
@@ -93,8 +93,8 @@ extension Markup: ExpressibleByStringInterpolation {
 // MARK: - Escaping
 
 extension Markup {
-    /// Scalar by scalar, not character by character: a browser recognises a quotation mark even if
-    /// a combining mark follows it.
+    /// Escapes scalar by scalar, not character by character: a browser recognises a quotation mark
+    /// even if a combining mark follows it.
     fileprivate static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 16)

@@ -4,10 +4,10 @@ package struct Notice: Hashable, Sendable {
     package var kind: Kind
     /// What happened, in one sentence with its full stop.
     package var title: String
-    /// What it means and what to do.
+    /// What the event means, and what to do.
     package var text: String
     package var link: Link?
-    /// An action that undoes it.
+    /// An action that undoes what happened.
     package var undo: Link?
     /// The problem's code, and the id of the request.
     package var code: String?

@@ -18,8 +18,8 @@ struct Table {
     /// Rows, as `Row` makes them.
     var rows: [Markup]
     var foot: Markup = ""
-    /// `fold`: entries of several lines on a phone. `roomy`: scrolls there. `dense`: has so many
-    /// columns that they are narrower in a window of medium width.
+    /// `fold`: entries of several lines on a phone. `roomy`: scrolls on a phone. `dense`: has so
+    /// many columns that they are narrower in a window of medium width.
     var classes: Markup = "fold"
     /// The id of the table's body, whose rows are live.
     var bodyID: Markup = ""
@@ -37,7 +37,7 @@ struct Table {
             """
     }
 
-    /// The class for a table that does not fold. On a phone one with few columns fits.
+    /// The class for a table that does not fold. On a phone, a table with few columns fits.
     static func classes(columns: Int) -> Markup {
         columns > columnsMax ? "roomy dense" : columns > 3 ? "roomy" : ""
     }
@@ -59,7 +59,7 @@ struct Table {
         }
     }
 
-    /// The first cell heads the row.
+    /// A row, whose first cell is its heading.
     static func row(id: String? = nil, _ head: Cell, _ cells: [Cell]) -> Markup {
         let rest = cells.map { cell -> Markup in
             "<td\(attribute("class", cell.classes))>\(cell.content)</td>"
@@ -75,10 +75,10 @@ struct Table {
 /// A box with a heading.
 struct Panel {
     var title: Markup
-    /// Beside the heading: a link or a few words.
+    /// The content beside the heading: a link or a few words.
     var side: Markup = ""
     var content: Markup
-    /// `flush` for tables.
+    /// The classes of the panel: `flush` for tables.
     var classes: Markup = ""
     var id: Markup = ""
 

@@ -3,21 +3,22 @@ import PerennialContract
 /// The page `/reports/{month}/{report}`: do our numbers equal Apple's?
 package struct AppleReportsPage: Sendable {
     package var filters: [ChartFilter]
-    /// Nil if there is nothing to compare.
+    /// The comparison. Nil if there is nothing to compare.
     package var comparison: Comparison?
     package var files: [File]
-    /// Why nothing is compared, or a file that was not understood.
+    /// Why nothing is compared, or why a file was not understood.
     package var trouble: Notice?
 
     package struct Comparison: Sendable {
         /// `October 2026`
         package var month: String
         package var linesEqual: Int
-        /// Lines of Apple's files: one for each day, product, country and currency.
+        /// The number of lines in Apple's files: one line for each day, product, country and
+        /// currency.
         package var linesTotal: Int
         /// How many numbers differ, including those that are not shown.
         package var differencesTotal: Int
-        /// How many of them have no explanation, so that money may be missing.
+        /// How many of the differences have no explanation, so that money may be missing.
         package var unexplained: Int
         package var differences: [Difference]
         package var sums: [Residual]
@@ -52,7 +53,7 @@ package struct AppleReportsPage: Sendable {
         package var apple: Amount
         package var ours: Amount
         package var difference: Amount
-        /// A word: `day boundary`, `commission`.
+        /// The cause of the difference in a word: `day boundary`, `commission`.
         package var cause: String
         /// Whether money may be missing.
         package var isResidual: Bool

@@ -105,7 +105,7 @@ package struct ChartFilter: Sendable {
 package struct Breakdown: Sendable {
     /// `By product`
     package var title: String
-    /// Heads the first column: `Product`.
+    /// The heading of the first column: `Product`.
     package var rowName: String
     /// Columns before the number, such as the number in its own currency and the rate.
     package var extraColumns: [String]
@@ -166,7 +166,7 @@ package struct Breakdown: Sendable {
     }
 }
 
-/// How a number is computed. Its version changes when the number would.
+/// How a number is computed. The version changes whenever the computed number would change.
 package struct ChartDefinition: Sendable {
     package var version: Int
     package var sentence: String

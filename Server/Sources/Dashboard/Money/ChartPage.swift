@@ -1,4 +1,4 @@
-/// The pages `/charts/{name}`: a picture, its summary, its definition, and the same as a table.
+/// The pages `/charts/{name}`: a picture, its summary, its definition, and its numbers as a table.
 package struct ChartPage: Sendable {
     package var menu: ChartMenu
     /// The name in the path.
@@ -6,7 +6,7 @@ package struct ChartPage: Sendable {
     package var title: String
     package var lede: String
     package var filters: [ChartFilter]
-    /// The first and the last day that were chosen, such as `2026-01-31`; empty for those of the
+    /// The first and the last day that were chosen, such as `2026-01-31`; empty for the days of the
     /// last twelve periods.
     package var days: (from: String, to: String)
     /// The main number, and its meaning: `$16,288.59`, `now, November so far`.
@@ -26,10 +26,10 @@ package struct ChartPage: Sendable {
 
     package enum Content: Sendable {
         case line(LineChart)
-        /// Under a movement is its sum, with the difference.
+        /// Bars. Under a movement is its sum, with the difference.
         case bars(BarChart, sum: SumPicture?)
         case cohorts(HeatTable)
-        /// Nothing in the range. The link leads to the first day with numbers.
+        /// There are no numbers in the range. The link leads to the first day with numbers.
         case empty(String, String, first: DashboardPath?)
         /// Counting takes longer than a second: what is being counted, and how long it takes.
         case counting(String)

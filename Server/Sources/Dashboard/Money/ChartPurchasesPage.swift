@@ -12,13 +12,14 @@ package struct ChartPurchasesPage: Sendable {
     package var unit: ChartUnit
     /// The number on the previous page.
     package var number: Int64
-    /// Whether it is a flow. If not, it is a total at one time, and has no plus sign.
+    /// Whether the number is a flow. If not, the number is a total at one time, and has no plus
+    /// sign.
     package var isFlow: Bool
     package var rows: [Row]
-    /// The total count; nil if more than ``countedMax``.
+    /// The number of purchases. Nil if there are more than ``countedMax``.
     package var total: Int?
     package var olderCursor: String?
-    /// The view, for links.
+    /// The path of this view, for links.
     package var path: DashboardPath
     /// The source of the rates. Empty if nothing was converted.
     package var ratesSentence: String
@@ -26,7 +27,7 @@ package struct ChartPurchasesPage: Sendable {
     package struct Row: Sendable {
         package var customerID: String?
         package var productID: String
-        /// Set if the product changed.
+        /// The product after the change. Nil if the product did not change.
         package var newProductID: String?
         package var at: Timestamp
         package var priceBefore: Money?
@@ -35,7 +36,7 @@ package struct ChartPurchasesPage: Sendable {
         package var amount: Money?
         /// The rate of the day, as decimal text.
         package var rate: String?
-        /// In the unit of the number.
+        /// The purchase's part of the number, in the unit of the number.
         package var value: Int64
         /// The first transaction of the purchase.
         package var transaction: String
@@ -77,7 +78,7 @@ package struct ChartPurchasesPage: Sendable {
         self.ratesSentence = ratesSentence
     }
 
-    /// The maximum number that is counted.
+    /// The maximum number of purchases that are counted.
     package static let countedMax = 1_000
 
     /// The sum of the rows on this page.
@@ -87,7 +88,7 @@ package struct ChartPurchasesPage: Sendable {
 
     package func html(in frame: Frame) -> String {
         let verb: Markup = total == 1 ? "makes" : "make"
-        // As the chart shows it. The rows and their sum are exact to thousandths.
+        // The number as the chart shows it. The rows and their sum are exact to thousandths.
         let sum = isFlow ? unit.signedText(number) : unit.text(number)
         let count =
             total.map { Figures.count($0, "purchase") }
@@ -140,7 +141,7 @@ package struct ChartPurchasesPage: Sendable {
     private var hasPrices: Bool { rows.contains { $0.price != nil || $0.priceBefore != nil } }
     private var hasRates: Bool { rows.contains { $0.rate != nil } }
 
-    /// The number of columns before the one that is added up.
+    /// The number of columns before the column that is added up.
     private var columnsBefore: Int { 3 + (hasPrices ? 1 : 0) + (hasRates ? 2 : 0) }
 
     private func text(_ value: Int64) -> String {

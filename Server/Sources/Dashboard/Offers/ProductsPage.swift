@@ -15,7 +15,7 @@ package struct ProductsPage: Sendable {
 
     /// What is known about a product besides the configuration.
     package struct Sold: Sendable {
-        /// From the `.storekit` file or App Store Connect.
+        /// The name from the `.storekit` file or App Store Connect.
         package var displayName: String?
         /// `subscription, 1 month`
         package var kind: String?

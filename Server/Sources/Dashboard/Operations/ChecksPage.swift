@@ -4,7 +4,7 @@ import PerennialContract
 package struct ChecksPage: Sendable {
     package var checks: [Check]
     package var requests: Requests?
-    /// The latest actions, newest first. Only for operators who may configure.
+    /// The latest actions, the newest first. Only operators who may configure see them.
     package var log: [Entry]
 
     package struct Check: Sendable {
@@ -13,7 +13,7 @@ package struct ChecksPage: Sendable {
         /// The result, in one sentence.
         package var sentence: String
         package var link: Notice.Link?
-        /// A command or a line of the configuration that fixes it.
+        /// A command or a line of the configuration that fixes the problem.
         package var remedy: String?
 
         package enum State: Sendable { case well, needsYou, failed }

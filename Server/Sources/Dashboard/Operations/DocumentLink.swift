@@ -4,7 +4,8 @@ import PerennialContract
 /// the document.
 struct DocumentLink {
     var id: String
-    /// How to find it: the first transaction of a purchase that it is about, and when it was known.
+    /// How to find the document: the first transaction of a purchase that it is about, and when it
+    /// was known.
     var transaction: String?
     var knownAt: Timestamp?
 
@@ -21,7 +22,7 @@ struct DocumentLink {
             """
     }
 
-    /// The first transaction of a purchase, which leads to all documents about it.
+    /// A link from the first transaction of a purchase to all documents about the purchase.
     static func all(of transaction: String, in frame: Frame) -> Markup {
         guard frame.viewer.seesDocuments else {
             return "<span class=\"mono\">\(.bdi(transaction))</span>"

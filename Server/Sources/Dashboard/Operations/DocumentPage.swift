@@ -3,22 +3,23 @@ import PerennialContract
 /// The page `/documents/{document_id}`: what Apple signed, byte for byte.
 package struct DocumentPage: Sendable {
     package var document: DocumentLine
-    /// Why it would not be accepted now, by the time of its arrival. Nil if it would be.
+    /// Why the document would not be accepted now, verified as of its arrival. Nil if it would be
+    /// accepted.
     package var refusal: String?
     package var customerID: String?
-    /// The first transactions of the purchases that it is about.
+    /// The first transactions of the purchases that the document is about.
     package var transactions: [String]
     /// The payload, decoded and indented. Nil for a receipt, which is not JSON.
     package var payload: String?
     /// The document in its original form, or the beginning of it.
     package var signed: String
-    /// Set if `signed` is incomplete: its full size in bytes.
+    /// The full size of the document in bytes, if `signed` is incomplete. Nil if it is complete.
     package var bytesCount: Int?
     /// The file with the original document.
     package var file: DashboardPath
 
-    /// The maximum size of a document that is written into the page, in bytes. The file has all of
-    /// it.
+    /// The maximum size of a document that is written into the page, in bytes. The file has the
+    /// whole document.
     package static let shownBytesMax = 14_000
 
     package init(
@@ -122,9 +123,9 @@ package struct DocumentLine: Hashable, Sendable {
 package struct DocumentsPage: Sendable {
     /// The first transaction of the purchase.
     package var transaction: String
-    /// The latest signature comes first.
+    /// The documents, the latest signature first.
     package var documents: [DocumentLine]
-    /// The cursor of the page with older ones.
+    /// The cursor of the page with older documents.
     package var olderCursor: String?
 
     package init(transaction: String, documents: [DocumentLine], olderCursor: String? = nil) {

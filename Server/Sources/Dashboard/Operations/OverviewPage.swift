@@ -4,14 +4,14 @@ import PerennialContract
 package struct OverviewPage: Sendable {
     /// How money is converted, in one sentence. Empty if there is one currency.
     package var conversion: String
-    /// What needs attention, worst first.
+    /// What needs attention, the worst first.
     package var warnings: [Notice]
     package var tiles: [Tile]
     package var chart: LineChart?
     /// A summary of the chart, in words.
     package var chartFinding: String
     package var movement: SumPicture?
-    /// Newest first.
+    /// The events, the newest first.
     package var events: [Event]
     package var left: [Leaving]
     package var leftTotal: Int
@@ -30,7 +30,7 @@ package struct OverviewPage: Sendable {
         package var isAtRisk: Bool
         package var shape: Sparkline
         package var path: DashboardPath
-        /// When it was counted, if that is a while ago.
+        /// When the number was counted, if that was a while ago.
         package var countedAt: Timestamp?
 
         package init(

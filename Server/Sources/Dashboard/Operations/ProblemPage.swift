@@ -1,9 +1,9 @@
 import PerennialContract
 
-/// The page that replaces one that cannot be shown: not found, refused, or failed.
+/// The page that replaces a page that cannot be shown: not found, refused, or failed.
 package struct ProblemPage: Sendable {
     package var problem: Problem
-    /// Whether a form was sent: then it says that nothing has changed.
+    /// Whether a form was sent. If so, the page says that nothing has changed.
     package var wasAct: Bool
     /// The page from which the form was sent.
     package var origin: DashboardPath?

@@ -9,7 +9,7 @@ package enum PhoneAct: Hashable, Sendable {
     case openSheet(String)
     case confirmSheet
     case closeSheet
-    /// One seat more on the open sheet, or one less.
+    /// Adds a seat to the order on the open sheet, or removes one.
     case moreSeats
     case fewerSeats
     /// Opens the screen with the group, or closes it.
@@ -24,14 +24,14 @@ package enum PhoneAct: Hashable, Sendable {
     case leave(String)
     /// Switches renewal on or off.
     case switchRenewal
-    /// Whether the card works, or is refused.
+    /// Switches whether the card works, or is refused.
     case switchCard
     /// Opens the screen with the choices about family and privacy, or closes it.
     case switchScreen
-    /// Whether a parent is asked before each purchase.
+    /// Switches whether a parent is asked before each purchase.
     case switchParent
     case switchFamily
-    /// Whether the app may report to Apple how purchases were used.
+    /// Switches whether the app may report to Apple how purchases were used.
     case switchConsumption
     case requestRefund
     case restoreElsewhere
@@ -85,11 +85,11 @@ package enum PhoneAct: Hashable, Sendable {
 /// A button of the page's form.
 struct PhoneButton {
     var act: PhoneAct
-    /// Whether the next step of the tour needs it.
+    /// Whether the next step of the tour needs the button.
     var isHinted: Bool
     var isDisabled = false
 
-    /// The attributes of the element, beside its other classes.
+    /// The attributes of the button's element, in addition to its other classes.
     func attributes(_ classes: Markup) -> Markup {
         let all: Markup = isHinted ? "\(classes) hint" : classes
         return """

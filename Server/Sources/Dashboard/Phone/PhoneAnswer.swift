@@ -6,7 +6,7 @@ struct PhoneAnswer: Hashable, Sendable {
     /// The class of the panel: empty, `warn`, `bad` or `shut`.
     var look: Markup
     var chip: Chip
-    /// Nil if the books agree.
+    /// How the answer contradicts the books. Nil if they agree.
     var contradiction: String?
 
     init(_ state: PhoneState) {

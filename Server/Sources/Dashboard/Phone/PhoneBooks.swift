@@ -1,16 +1,17 @@
 import PerennialContract
 
-/// The customer's contribution to the charts: recurring revenue, revenue, and whether she counts.
-/// Computed from her events.
+/// The customer's contribution to the charts: recurring revenue, revenue, and whether she counts as
+/// a subscriber. The values are computed from her events.
 struct PhoneBooks: Hashable, Sendable {
     struct Point: Hashable, Sendable {
         var at: Timestamp
-        /// In thousandths of the currency's unit.
+        /// The recurring revenue of a month, and the revenue so far, in thousandths of the
+        /// currency's unit.
         var monthly: Int64
         var revenue: Int64
     }
 
-    /// One for each event that changed something, oldest first.
+    /// The points of the lines: one for each event that changed something, the oldest first.
     private(set) var points: [Point] = []
     let now: Timestamp
     let currency: String
@@ -49,7 +50,7 @@ struct PhoneBooks: Hashable, Sendable {
 
     /// A subscription's contribution to recurring revenue after an event.
     ///
-    /// - Parameter before: its contribution before.
+    /// - Parameter before: the subscription's contribution before the event.
     private static func monthly(
         after event: Event, of product: PhoneProduct?, _ before: Int64?
     ) -> Int64 {
@@ -90,7 +91,8 @@ struct PhoneBooks: Hashable, Sendable {
 
     private static let (width, floor, height): (Int64, Int64, Int64) = (1000, 260, 240)
 
-    /// Drawn as steps, because nothing happens between two events. Heights are in tenths.
+    /// The line is drawn as steps, because nothing happens between two events. Heights are in
+    /// tenths.
     private func line(_ value: KeyPath<Point, Int64>) -> Markup {
         guard let first = points.first else { return "" }
         let length = max(1, now.milliseconds - first.at.milliseconds)

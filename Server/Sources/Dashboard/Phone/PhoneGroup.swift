@@ -6,15 +6,15 @@ package struct PhoneGroup: Hashable, Sendable {
     package var seats: Int
     /// How many more members can join.
     package var free: Int
-    /// In the order in which they get seats.
+    /// The members, in the order in which they get seats.
     package var members: [Member]
-    /// The person who joins next, on another phone. Nil if all of them are in the group.
+    /// The person who joins next, on another phone. Nil if all friends are in the group.
     package var nextFriend: String?
 
     package struct Member: Hashable, Sendable {
         package var claimID: String
         package var name: String
-        /// Whether there is a seat for them.
+        /// Whether there is a seat for the member.
         package var hasSeat: Bool
 
         package init(claimID: String, name: String, hasSeat: Bool) {

@@ -30,7 +30,8 @@ extension PhonePicture {
         <line class="hr" y2="6"/></pattern></defs>
         """
 
-    /// From a little before the first span until a little after the last one.
+    /// The drawn range of time: from a little before the first span until a little after the last
+    /// one.
     private struct Axis {
         let first: Timestamp
         let start: Int64
@@ -47,7 +48,7 @@ extension PhonePicture {
             end = last.milliseconds + length / 10 + 14 * day
         }
 
-        /// Hundredths of a percent.
+        /// The position of a moment, in hundredths of a percent of the width.
         func place(_ timestamp: Timestamp) -> Int {
             let within = min(max(timestamp.milliseconds, start), end) - start
             return Int(within * 10_000 / max(1, end - start))
@@ -113,7 +114,7 @@ extension PhonePicture {
             """
     }
 
-    /// The newest labels, without those that would cover another.
+    /// The newest labels, without labels that would cover another label.
     private func words(_ axis: Axis) -> Markup {
         var (shown, near) = (Markup.empty, 19_900)
         for flag in flags.suffix(Self.flagsMax).reversed() {

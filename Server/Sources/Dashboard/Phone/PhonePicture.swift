@@ -50,13 +50,14 @@ struct PhonePicture: Hashable, Sendable {
         }
     }
 
-    /// Sorted by time. Events of one second are in the order of the log: a payment that succeeded
-    /// after all has the second of the refusal, and may have an earlier millisecond.
+    /// The order of events: by time, but events of one second stay in the order of the log: a
+    /// payment that succeeded after all has the second of the refusal, and may have an earlier
+    /// millisecond.
     static func order(_ event: Event) -> (Int64, Int64) {
         (event.at.milliseconds / 1000, Int64(event.sequence))
     }
 
-    /// Later than anything that is drawn.
+    /// A moment later than anything that is drawn.
     static let openEnd = Timestamp(milliseconds: .max)
 
     /// Algorithm: each event contains the state from its moment on, and its end. A state lasts

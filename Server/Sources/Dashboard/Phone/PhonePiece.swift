@@ -97,7 +97,7 @@ extension PhonePiece.Name {
             """
     }
 
-    /// Links for after the last step.
+    /// Links for a reader who has finished the last step.
     private static func whatNext(_ state: PhoneState) -> Markup {
         func link(_ path: DashboardPath, _ words: Markup) -> Markup {
             "<a href=\"\(path.text)\">\(words)</a>"

@@ -1,9 +1,9 @@
 import PerennialContract
 
 extension PhoneProduct {
-    /// The number of the first seat with a price.
+    /// A price, and the number of the first seat that has this price.
     package struct SeatTier: Hashable, Sendable {
-        /// The first seat is 1.
+        /// The number of the first seat of this tier. The first tier begins with 1.
         package var from: Int
         /// The price of one seat, in thousandths of the currency's unit.
         package var milliunits: Int64
@@ -32,7 +32,7 @@ extension PhoneProduct {
         return Money(milliunits: sum, currency: currency)
     }
 
-    /// Such as `5 × $9.99 and 2 × $7.99`.
+    /// The seats by price, such as `5 × $9.99 and 2 × $7.99`.
     func breakdown(of seats: Range<Int>) -> String {
         lines(of: seats).map { line in
             let price = Figures.money(Money(milliunits: line.milliunits, currency: currency))

@@ -4,7 +4,7 @@ import PerennialContract
 package struct PhoneProduct: Hashable, Sendable {
     package var id: String
     package var name: String
-    /// In thousandths of the currency's unit.
+    /// The price, in thousandths of the currency's unit.
     package var milliunits: Int64
     package var currency: String
     /// The length of a subscription's period. Nil for a one-time product.
@@ -15,7 +15,7 @@ package struct PhoneProduct: Hashable, Sendable {
     package var freeTrial: PhonePeriod?
     /// The wallet that the product credits, and by how much.
     package var wallet: String?
-    /// What a seat costs, by ascending numbers. Empty if it is not sold in seats.
+    /// The prices of seats, by ascending seat numbers. Empty if the product is not sold in seats.
     package var seatTiers: [SeatTier] = []
 
     package init(
@@ -61,7 +61,7 @@ package struct PhonePeriod: Hashable, Sendable {
     }
 
     package var unit: Unit
-    /// At least 1.
+    /// The number of units, at least 1.
     package var count: Int
 
     package init(_ count: Int, _ unit: Unit) {
@@ -78,7 +78,7 @@ package struct PhonePeriod: Hashable, Sendable {
         self.init(count, unit)
     }
 
-    /// Such as `Monthly`, the name of a plan.
+    /// The name of a plan with this period, such as `Monthly`.
     var adverb: String {
         switch (count, unit) {
         case (1, .day): "Daily"
@@ -89,10 +89,10 @@ package struct PhonePeriod: Hashable, Sendable {
         }
     }
 
-    /// Such as `month` or `3 months`: the text after “a” or “every”.
+    /// The text after “a” or “every”, such as `month` or `3 months`.
     var length: String { count == 1 ? unit.rawValue : "\(count) \(unit.rawValue)s" }
-    /// Such as `a month`, `every 3 months`.
+    /// How often something is paid, such as `a month`, `every 3 months`.
     var rate: String { count == 1 ? "a \(unit.rawValue)" : "every \(length)" }
-    /// Such as `a week`, `3 days`.
+    /// The length in words, such as `a week`, `3 days`.
     var span: String { count == 1 ? "a \(unit.rawValue)" : length }
 }

@@ -80,7 +80,7 @@ struct PhoneScreen {
         """
     }
 
-    /// The period, unless two plans have the same.
+    /// The name of a plan: its period, unless two plans have the same period.
     static func name(of product: PhoneProduct, in state: PhoneState) -> String {
         guard let period = product.period,
             state.products.count(where: { $0.period == period }) == 1

@@ -19,7 +19,7 @@ package struct PhoneState: Hashable, Sendable {
     package var refund: AskedRefund?
     /// The customer's events, oldest first.
     package var events: [Event] = []
-    /// Newest first.
+    /// The messages, the newest first.
     package var wire: [WireEntry] = []
     package var device = PhoneDevice()
     /// The group that the customer pays for. Nil if she has bought no seats.
@@ -61,7 +61,7 @@ package struct PhoneDevice: Hashable, Sendable {
     package var showsGroup = false
     /// The code of an unused invitation.
     package var invitation: String?
-    /// Other devices on which the purchases were restored.
+    /// The number of other devices on which the purchases were restored.
     package var restoredCount = 0
     /// Whether Apple has decided about a refund, in either way.
     package var hasRefundDecision = false
@@ -88,7 +88,7 @@ package struct BookedPurchase: Hashable, Sendable {
     package var isShared = false
     /// The newest transaction that was charged and not refunded.
     package var refundableID: String?
-    /// How many people it is paid for. Nil if it was not bought in seats.
+    /// How many people the purchase is paid for. Nil if it was not bought in seats.
     package var seats: Int?
 
     package init(

@@ -11,7 +11,7 @@ struct PhoneTour: Hashable, Sendable {
     }
 
     let done: Set<Step>
-    /// The button that the next step needs. Nil if all is done.
+    /// The button that the next step needs. Nil if all steps are done.
     let hint: PhoneAct?
 
     var next: Step? { Step.allCases.first { !done.contains($0) } }
@@ -45,7 +45,7 @@ struct PhoneTour: Hashable, Sendable {
         if state.device.sheet != nil { return .confirmSheet }
         if state.pending != nil { return .approve }
         let hint = hintOnApp(for: step, in: state)
-        // What is needed is on the other screen.
+        // The button that the step needs is on the other screen.
         let isElsewhere = [.goToDue, .pass(PhonePeriod(1, .month))].contains(hint)
         if isElsewhere { return hint }
         if state.showsGroup { return .switchGroup }

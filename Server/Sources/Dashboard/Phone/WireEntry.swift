@@ -1,11 +1,11 @@
 import PerennialContract
 
-/// What was said at one moment: by the phone, by Apple, and by the server.
+/// The messages of one moment: from the phone, from Apple, and from the server.
 package struct WireEntry: Hashable, Sendable {
     /// The maximum number of entries that the page shows.
     package static let countMax = 40
 
-    /// Grows with each entry.
+    /// The number of the entry, which grows with each entry.
     package var id: Int
     package var at: Timestamp
     package var lines: [Line]
@@ -17,12 +17,12 @@ package struct WireEntry: Hashable, Sendable {
     }
 
     package struct Line: Hashable, Sendable {
-        /// Who speaks, in one word.
+        /// The sender of the message, in one word.
         package var who: String
         package var content: Content
-        /// Such as a subtype, in small print.
+        /// Details in small print, such as a subtype.
         package var detail: String?
-        /// What became of it.
+        /// The result of the message.
         package var result: String
 
         package init(_ who: String, _ content: Content, detail: String? = nil, result: String = "")

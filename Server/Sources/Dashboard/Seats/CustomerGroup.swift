@@ -2,24 +2,25 @@ import PerennialContract
 
 /// A group on the page of the customer who pays for it.
 package struct CustomerGroup: Hashable, Sendable {
-    /// Its claims are those of one page.
+    /// The group. Its claims are the claims of one page.
     package var group: SeatGroup
     /// The payments of the period, oldest first: several if seats were added.
     package var parts: [Part]
     /// The invitations that can be used, newest first.
     package var invitations: [SeatInvitation]
-    /// Whether these are the first claims.
+    /// Whether the page has the first claims.
     package var isFirstPage: Bool
 
     /// One payment for seats.
     package struct Part: Hashable, Sendable {
         package var at: Timestamp
         package var seats: Int
-        /// How many of them were refunded.
+        /// How many of the payment's seats were refunded.
         package var refunded: Int
-        /// The dearest first. Empty if the App Store has not said.
+        /// The prices of the seats, the dearest first. Empty if the App Store has not reported
+        /// them.
         package var tiers: [Tier]
-        /// After refunds. Nil if the App Store has not said.
+        /// The amount that was paid, after refunds. Nil if the App Store has not reported it.
         package var paid: Money?
 
         package init(
@@ -36,7 +37,7 @@ package struct CustomerGroup: Hashable, Sendable {
     /// A number of seats at one price.
     package struct Tier: Hashable, Sendable {
         package var count: Int
-        /// Of one seat.
+        /// The price of one seat.
         package var price: Money
 
         package init(count: Int, price: Money) {
@@ -67,7 +68,7 @@ package struct CustomerSeat: Hashable, Sendable {
     package var productID: String
     package var standing: SeatStanding
     package var claimedAt: Timestamp
-    /// Who pays for it. Nil if that is not known.
+    /// The customer who pays for the seat. Nil if unknown.
     package var purchaserID: String?
 
     package init(

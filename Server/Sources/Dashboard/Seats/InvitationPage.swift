@@ -1,10 +1,10 @@
 import PerennialContract
 
-/// What follows the form that makes an invitation: its token, which is shown once.
+/// The page after the form that makes an invitation. It shows the invitation's token, once.
 package struct InvitationPage: Sendable {
     /// The purchaser.
     package var customerID: String
-    /// Its token is nil if the form was sent before.
+    /// The invitation. Its token is nil if the form was sent before.
     package var invitation: SeatInvitation
 
     package init(customerID: String, invitation: SeatInvitation) {

@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// A seat on the page of whoever has it.
+/// A seat, on the page of its member.
 struct SeatPanel {
     var seat: CustomerSeat
     /// The member.
@@ -64,7 +64,8 @@ struct SeatPanel {
 }
 
 extension CustomerPage {
-    /// The groups that the customer pays for, and the seats that they have. Live, so never absent.
+    /// The groups that the customer pays for, and the customer's seats in other groups. The element
+    /// is live, so it is never absent.
     func groupPanels(in frame: Frame) -> Markup {
         let assigned = customer.subscriptions.filter {
             $0.ownership == .assigned && $0.seat == nil
