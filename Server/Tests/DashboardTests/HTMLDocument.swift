@@ -1,8 +1,8 @@
 /// A small parser of HTML that checks whether a page is well-formed, and lists its elements and
 /// text.
 ///
-/// It is stricter than a browser: every element is closed, and every attribute has a quoted value
-/// or none.
+/// The parser is stricter than a browser: every element is closed, and every attribute has a quoted
+/// value or none.
 struct HTMLDocument {
     struct Element {
         var name: String

@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `if a list has found no matching entry yet, it offers to look further back`() {
+    @Test func `if a list has found no matching entry yet, it offers to search older entries`() {
         let frame = Samples().frame
         let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
         #expect(paid.contains("No customer is “<bdi>paid</bdi>” here"))
@@ -231,7 +231,7 @@ import Testing
         #expect(!listed.contains("subscription or one-time purchase"))
     }
 
-    @Test func `the page says that a webhook without deliveries has sent nothing lately`() {
+    @Test func `the page says that a webhook without deliveries has sent nothing recently`() {
         let samples = Samples()
         let webhook = samples.webhook("crm.example.com", failing: false)
         let card = WebhookCard(webhook: webhook, figures: .init(hours: []))

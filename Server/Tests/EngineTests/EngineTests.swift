@@ -67,7 +67,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(united.aliases == ["anna"], "anna was no customer before: \(united.aliases)")
     }
 
-    @Test func `each of two aliases leads to the other, and adding one again changes nothing`()
+    @Test func `each of two aliases leads to the other, and adding an alias again changes nothing`()
         async throws
     {
         let engine = try await engine()
@@ -121,7 +121,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
             } == expected)
     }
 
-    @Test func `if a grant is repeated with its key after its end, the expired grant is returned`()
+    @Test func `a repeated request for a grant that has expired returns the expired grant`()
         async throws
     {
         let two = try await TwoApps()

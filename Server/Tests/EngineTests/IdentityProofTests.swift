@@ -32,7 +32,7 @@ import Testing
     private static let ending =
         "1700000600.8821359f236e130c0af0dfe8b742112a64b2898e2e66d36e651896f9ce9f3606"
 
-    @Test func `a proof code with an expiry is valid until then, for one customer only`() {
+    @Test func `a proof code with an expiry is valid until the expiry, for one customer only`() {
         let code = String(Self.ending.dropFirst("1700000600.".count))
         for proof in [IdentityProof.hmac(Self.secret), .hmac(Self.secret, endless: true)] {
             #expect(proof.defect(in: Self.ending, of: "anna", at: Self.now) == nil)

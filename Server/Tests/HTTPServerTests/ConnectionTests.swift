@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test
-    func `if a client waits for status 100, it gets that, and after its body gets the answer`()
+    func `if a client waits for status 100, it gets 100, sends its body, and gets the answer`()
         async throws
     {
         try await ListeningServer.run { server in

@@ -17,12 +17,12 @@ import Testing
         check(.seconds(-60), isOK: true, says: "60 seconds behind")
     }
 
-    @Test func `if a clock is ahead, periods end too early`() {
+    @Test func `if a clock is ahead, the check says that periods end too early`() {
         check(.seconds(600), isOK: false, says: "600 seconds ahead of the App Store's: periods end")
         check(.seconds(61), isOK: false, says: "too early")
     }
 
-    @Test func `if a clock is behind, periods end too late`() {
+    @Test func `if a clock is behind, the check says that periods end too late`() {
         check(.seconds(-600), isOK: false, says: "600 seconds behind the App Store's: periods end")
         check(.milliseconds(-60_001), isOK: false, says: "too late")
     }

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `a restore is refused until no program has the database open`() async throws {
+    @Test func `a restore is refused while any program has the database open`() async throws {
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
             try await Self.make(path)

@@ -265,7 +265,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     }
 
     // Each page is tested in a new world, so its readers must also start a new world.
-    @Test func `a page with examples says that they need a new world`() throws {
+    @Test func `a page with examples says that the examples need a new world`() throws {
         #expect(try PageExamples.all().filter { !$0.beginsFresh }.map(\.page) == [])
     }
 

@@ -159,7 +159,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `new facts move the next check, and a rebuild does not`(driver: Driver) async throws {
+    func `new facts reschedule the next check, a rebuild does not`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction {

@@ -6,7 +6,7 @@ import Testing
 
 /// The budget of documents that devices may post about one purchase.
 @Suite struct DocumentBudgetTests {
-    @Test func `the document budget can be used at once, and is full again after an hour`() {
+    @Test func `the whole document budget can be used at once, and is full again after an hour`() {
         let budget = DocumentBudget(perHour: 6)
         var fullAt: Instant?
         func take(_ count: Int, after minutes: Int) -> DocumentBudget.Outcome {

@@ -230,7 +230,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `if an address is left out because of a full queue, this is recorded`(driver: Driver)
+    func `an address left out because its queue is full is recorded as left out`(driver: Driver)
         async throws
     {
         try await driver.withStore { store in

@@ -146,7 +146,7 @@ private struct Poisoned: Error {}
 
     /// The database refuses the fourth of seven documents. The last one repeats the first.
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `each document of one writer is stored or refused by itself`(driver: Driver) async throws {
+    func `a writer's documents are each stored or refused separately`(driver: Driver) async throws {
         try await driver.withStore { store in
             var documents = (0..<6).map { DocumentWithFacts(Self.document($0), [Self.fact($0)]) }
             documents[3].document.id.removeLast()

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the walk through the history waits while requests are paused, the backfill does not`(
+    func `while requests are paused, the walk through the history waits, and the backfill runs`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `failed sign-ins are counted by subject`(driver: Driver) async throws {
+    func `failed sign-ins are counted separately for each subject`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 var failures = SignInFailures(subject: "name mira", count: 1, lastAt: now)

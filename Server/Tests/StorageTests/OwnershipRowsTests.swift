@@ -215,7 +215,7 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             // Ben has bought nothing, so Cleo's consent counts for him. Anna has bought something,
-            // so it does not count for her.
+            // so Cleo's consent does not count for her.
             let given = Consent(isGiven: true, hadSample: nil, at: now)
             try await store.transaction { tx in
                 try tx.consents.save(given, of: "cleo", in: app)

@@ -309,7 +309,8 @@ private final class Flag: Sendable {
             defer { driver.close() }
             let hasRead = Flag()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                // More scans than there are threads, in case they shared them with the read below.
+                // More scans than there are threads: if scans used the threads for reads, the read
+                // below would wait.
                 for _ in 0..<64 {
                     tasks.addTask {
                         try await driver.scan { _ in

@@ -65,8 +65,8 @@ enum Arrows {
         // What the server and the simulator both need of HTTP. It knows neither of them.
         "HTTPBasics": web.union(locks).union(["Crypto", "ServiceLifecycle"]),
         // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.
-        // ServiceLifecycle signals that the server stops, so that waiting requests end.
-        // It encrypts connections, and checks its own certificate.
+        // ServiceLifecycle signals that the server stops, so that waiting requests end. The server
+        // encrypts connections, and checks its own certificate.
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
             "ServiceLifecycle", "Engine", "HTTPBasics", "Ledger", "PerennialContract", "Dashboard",
@@ -213,7 +213,8 @@ enum Arrows {
     }
 
     /// Finds targets that import both Simulator and Engine. Only the wiring, Convergence, Stories
-    /// and Benchmarks may, because elsewhere one could come to depend on the other.
+    /// and Benchmarks may, because in other targets, one of the two could come to depend on the
+    /// other.
     static func meetings(in files: [SourceFile]) -> [Violation] {
         let apart: Set = ["Simulator", "Engine"]
         let byTarget = Dictionary(grouping: files.filter(\.isSwift)) { $0.target ?? "" }

@@ -156,7 +156,7 @@ enum Distribution {
     }
 
     /// Complains unless each table is restricted to one app: by a value, or by a join with a table
-    /// that is.
+    /// that is restricted.
     private static func rowComplaints(_ sql: String) -> [String] {
         guard sql.contains(#/^(SELECT|UPDATE|DELETE|INSERT|WITH) /#) else { return [] }
         var tables = sql.matches(of: #/\b(?:FROM|JOIN) ([a-z_]+|\\\([^)]*\))/#).map {

@@ -286,7 +286,7 @@ import Testing
         ) {
             try await engine.operators.resetLink(for: "ben", by: "mira")
         }
-        // A restored backup could contain such a link.
+        // A restored backup could contain a link that resets the password of a blocked operator.
         let token = SessionService.newToken()
         let link = OperatorLink(
             hash: SessionService.hash(ofToken: token), kind: .reset, operatorName: "ben",

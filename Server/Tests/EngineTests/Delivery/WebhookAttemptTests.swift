@@ -10,7 +10,7 @@ import Testing
 
 /// Which attempts to deliver are counted.
 @Suite struct WebhookAttemptTests {
-    @Test func `a delivery that was not attempted counts no attempt and stays due`()
+    @Test func `if a delivery is not attempted, no attempt is counted and the delivery stays due`()
         async throws
     {
         let now = Instant(milliseconds: 1_795_248_000_000)

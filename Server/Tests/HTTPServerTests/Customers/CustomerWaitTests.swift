@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a wait ends at an expiry, even if no document reports it`() async throws {
+    @Test func `a wait ends when access expires, even without a document`() async throws {
         let clock = Mutex(TestServer.now)
         let now: @Sendable () -> Instant = { clock.withLock { $0 } }
         try await TestServer.run(clock: now) { server in

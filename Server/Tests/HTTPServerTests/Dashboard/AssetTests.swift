@@ -5,7 +5,7 @@ import Testing
 
 /// The files that pages load.
 @Suite struct AssetTests {
-    @Test func `a file is sent once to a browser that keeps it`() async throws {
+    @Test func `a file is sent once to a browser that caches it`() async throws {
         try await DashboardServer.run { server in
             let page = try await server.get("/")
             let paths = page.text.matches(of: /"(\/assets\/[^"]+)"/).map { String($0.1) }

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test
-    func `an answer that is sent twice has one audit entry; without consent none can be sent`()
+    func `an answer that is sent twice has one audit entry; without consent no answer can be sent`()
         async throws
     {
         try await run { server in

@@ -18,9 +18,9 @@ enum Promtool {
     /// The rules' tests cover days, minute by minute.
     private static let secondsMax = 600.0
 
-    /// Runs it in deploy/prometheus. Returns how it ended, and everything that it wrote.
+    /// Runs the tool in deploy/prometheus. Returns its exit status, and everything that it wrote.
     ///
-    /// - Parameter input: the file that it reads from standard input.
+    /// - Parameter input: the file that the tool reads from standard input.
     static func run(
         _ arguments: [String], input: URL? = nil
     ) async throws -> (status: Int32, text: String) {

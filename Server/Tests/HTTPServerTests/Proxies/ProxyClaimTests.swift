@@ -14,7 +14,7 @@ import Testing
 
     private static let secret = "authorization: Bearer sk_test_birds"
     private static let appKey = "authorization: Bearer pk_test_birds"
-    /// The address from which the server believes a request to come.
+    /// The path that returns the address from which a request comes, as the server sees it.
     private static let addressPath = "/test/address"
 
     /// Runs a server behind a proxy, which it trusts. Its waits are short.

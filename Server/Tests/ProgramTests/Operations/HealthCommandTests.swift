@@ -62,7 +62,7 @@ import Testing
 
     // On Linux, all of 127.0.0.0/8 are addresses of this machine, as that of a network would be.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self")))
-    func `perennial dev listens on one address of this machine, unless it is told another`()
+    func `perennial dev listens on one address of this machine, unless an option names another`()
         async throws
     {
         let ask = """
@@ -84,7 +84,7 @@ import Testing
         ("::", "http://127.0.0.1:80"), ("::1", "http://[::1]:80"),
         ("10.0.0.5", "http://10.0.0.5:80"), ("db.example.com", "http://db.example.com:80"),
     ])
-    func `an address is reached where it listens, and all addresses at the loopback one`(
+    func `a listen address is reached as it is; if it means all addresses, by the loopback one`(
         host: String, url: String
     ) {
         #expect(ListenAddress(host: host, port: 80).localURL == url)

@@ -129,7 +129,7 @@ import Testing
         [], ["--mark", "b.sqlite"], ["--drill", "b.sqlite"], ["--drill", "--mark"],
         ["--backup", "b.sqlite"], ["b.sqlite", "--backup", "newest"],
     ])
-    func `one of a file, a mark and a drill is required`(arguments: [String]) {
+    func `perennial restore requires one of a file, --mark and --drill`(arguments: [String]) {
         #expect(throws: (any Error).self) { try RestoreCommand.parse(arguments) }
     }
 }

@@ -322,7 +322,7 @@ extension Database {
 @Suite struct SharedLogTests {
     private static let documents: UInt8 = 240
 
-    @Test func `a reader misses no event while three servers write, and sees all in order`()
+    @Test func `while three servers write, a reader sees every event, in order`()
         async throws
     {
         try await Driver.withServers { servers in

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `if an epoch is begun a second time, nothing changes; the first time makes a backfill due`(
+    func `a repeated beginning of an epoch changes nothing; the first makes a backfill due`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

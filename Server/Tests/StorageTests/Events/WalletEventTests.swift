@@ -107,8 +107,7 @@ extension Database {
                 ])
             #expect(events.map(\.purchase) == [packID(1), nil, packID(1), packID(1)])
             #expect(events.map(\.change.transaction) == ["1", nil, "1", "1"])
-            // The reversal of a refund has no date of its own, so its event has the time of
-            // arrival.
+            // The reversal of a refund is not dated, so its event has the time of arrival.
             #expect(
                 events.map(\.change.at) == [now, now + .seconds(1), now + .days(1), now])
             let debit = try #require(events[1].change.wallet)

@@ -11,7 +11,7 @@ import Testing
     private static let first = WallClock.utc.dayNumber(at: now)
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `if a subscription changes its currency, it counts as begun once`(
+    func `a subscription that changes its currency counts as one subscription`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

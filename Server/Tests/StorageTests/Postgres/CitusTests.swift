@@ -32,8 +32,8 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    /// Citus cannot plan a join from a generic plan, because that has no value for the app. The
-    /// test sets the mode that is wrong for Citus and right for PostgreSQL.
+    /// Citus cannot plan a join from a generic plan, because such a plan has no value for the app.
+    /// The test sets the mode that is wrong for Citus and right for PostgreSQL.
     @Test(arguments: [(true, "auto"), (false, "force_generic_plan")])
     func `statements are planned for their values on Citus, and only once on PostgreSQL`(
         hasCitus: Bool, mode: String

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `if one document is posted twice at the same time, it is new in one transaction`()
+    @Test func `if one document is posted twice at once, one transaction reports it as new`()
         async throws
     {
         try await withServers { servers, _ in

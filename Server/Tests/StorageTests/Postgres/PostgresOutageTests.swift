@@ -100,8 +100,8 @@ import Testing
             defer { isDone.store(true, ordering: .relaxed) }
             return try await store.transaction { try $0.documents.insert(document(1)) }
         }()
-        // The loop repeats this until then, because PostgreSQL's own processes may also wait for
-        // the standby.
+        // The cut is repeated until the insert is done, because PostgreSQL's own processes may also
+        // wait for the standby.
         try await eventually("the insert is done") {
             try Administration.run(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
@@ -164,7 +164,7 @@ import Testing
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        // If they waited one after the other, this would take more than two hundred seconds.
+        // If the readers waited one after the other, they would take more than two hundred seconds.
         #expect(ContinuousClock.now - start < .seconds(6 * Retry.outageSecondsMax))
         #expect(kinds.count == 30 && kinds.allSatisfy { $0 == .unavailable })
         try await server.start()

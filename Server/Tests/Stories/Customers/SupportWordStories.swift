@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `an undone transfer restores a share once, and no share that ended before it`()
+    @Test func `an undone transfer restores a share once, and none that ended before the transfer`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.sharing) { shop in

@@ -57,7 +57,8 @@ final class Receiver: Sendable {
 
     func reply(_ replies: Reply...) { state.withLock { $0.replies = replies } }
 
-    /// A socket of this machine and its port: the wished port, or any free port if that is 0.
+    /// A socket of this machine and its port: the given port, or any free port if the given one is
+    /// 0.
     private static func bound(to port: UInt16) throws -> (socket: Int32, port: UInt16) {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var yes: Int32 = 1

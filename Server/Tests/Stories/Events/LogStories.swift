@@ -14,7 +14,7 @@ import Testing
     private func types(_ events: [JSON]) -> [String] { events.compactMap { $0["type"]?.string } }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `events caused by elapsed time are emitted when the simulator's clock answers`(
+    func `events caused by elapsed time are emitted before a change of the clock is answered`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

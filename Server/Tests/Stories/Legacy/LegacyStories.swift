@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, [LocalStack.Settings.NotificationVersions.v1, .both])
-    func `if an app is updated in the middle of a life, its answers stay consistent`(
+    func `if an app is updated in the middle of a life, the answers stay consistent`(
         life: Life, announcements: LocalStack.Settings.NotificationVersions
     ) async throws {
         try await withShop(on: .sqlite, questions: .due, announcements: announcements) { shop in

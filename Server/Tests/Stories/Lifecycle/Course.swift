@@ -224,7 +224,8 @@ struct CourseRun {
         if !isHeld { #expect(open == Self.open(books), "\(account), \(place), at \(now)") }
     }
 
-    /// The answer, in which the truth replaces an entitlement that is held open if that is allowed.
+    /// The server's answer. If held access is allowed, the books replace an entitlement that is
+    /// held open.
     private func settled(
         _ answer: Set<PurchaseView>, _ truth: Set<PurchaseView>
     ) -> (Set<PurchaseView>, isHeld: Bool) {

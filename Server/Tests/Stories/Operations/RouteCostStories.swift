@@ -152,7 +152,7 @@
         // MARK: - Claims
 
         @Test(.timeLimit(.minutes(30)))
-        func `no route costs much for a small request, or more when there are more customers`()
+        func `a small request to any route costs little, however many customers there are`()
             async throws
         {
             let folder = try TemporaryFolder()

@@ -38,7 +38,7 @@ import Testing
         return app
     }
 
-    /// The products that the log says give nothing, in order.
+    /// The products that give nothing according to the log, in order.
     private static func givingNothing(_ log: RecordedLog) -> [String] {
         log.lines.filter {
             $0.level == .warning && $0.facts["app"] == "birds"

@@ -81,7 +81,7 @@ import Testing
             for number in 1...2 {
                 _ = try await Self.post([signed], as: Self.device(number), "sync", in: shop)
             }
-            // She signs in on the second device, which only shares the purchase.
+            // Anna signs in on the second device, which only shares the purchase.
             try await shop.server.post(
                 "/v1/customers/anna/aliases", ["customer_id": .string(Self.device(2))])
             let found = try await shop.server.get("/v1/customers/anna")
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token is made once, is an id of the customer, and keeps them anonymous`(
+    func `an account token is made once, is one of the ids, and keeps the customer anonymous`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.keep)) { shop in

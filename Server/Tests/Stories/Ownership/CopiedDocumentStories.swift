@@ -78,7 +78,7 @@ import Testing
     // MARK: - Devices
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `an old copy opens nothing on devices without log-in`(
+    func `an old copy gives no access on devices without log-in`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(policy)) { shop in
@@ -179,14 +179,14 @@ import Testing
 
     /// How the buyer takes back what a thief has taken.
     enum Buyer: String, CaseIterable {
-        /// On the same device, without having signed in.
+        /// The buyer posts on the same device, without having signed in.
         case phone
-        /// On a new device, or after the app was deleted.
+        /// The buyer posts on a new device, or after the app was deleted.
         case newPhone
-        /// After she signed in on the same device.
+        /// The buyer posts after she signed in on the same device.
         case signedIn
-        /// On a device on which she had a purchase before she signed in, so the device's id is not
-        /// an alias of hers.
+        /// The buyer posts on a device on which she had a purchase before she signed in, so the
+        /// device's id is not an alias of hers.
         case person
     }
 
@@ -198,7 +198,7 @@ import Testing
             let copy = try await Self.buy(in: shop)
             try await Self.pass("P20D", in: shop)
             #expect(try await Self.post(copy, as: "thief", "restore", in: shop) == "moved")
-            // He shows the same copy repeatedly, and also a copy from before the theft.
+            // The thief shows the same copy repeatedly, and also a copy from before the theft.
             for intent in ["sync", "restore"] {
                 #expect(try await Self.post(copy, as: "thief", intent, in: shop) == "theirs")
             }

@@ -223,7 +223,7 @@ extension Shop {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `if an app finds a purchase at launch, it takes it from nobody, and learns why`(
+    func `an app that finds a purchase at launch takes it from nobody, and learns why`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         let expected = try RestoreRow.verdictsOfSync(under: policy)

@@ -6,7 +6,7 @@ import Testing
 /// sees.
 @Suite(.serialized) struct SeatClaimStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `members have the purchaser's access as long as it is paid`(
+    func `members have the purchaser's access as long as the purchase is paid`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in

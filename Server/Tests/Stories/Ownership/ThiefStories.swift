@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a person took an ended purchase, they keep it by proof that the account is theirs`(
+    func `a person who took an ended purchase keeps it by proof that the account is theirs`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in

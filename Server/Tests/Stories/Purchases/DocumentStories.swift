@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase beyond its budget stores no new documents for a while, and loses nothing`(
+    func `beyond its budget, a purchase's documents are refused, but notifications take effect`(
         database: StoryDatabase
     ) async throws {
         var app = birds

@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `renewal info without its transaction does not refuse other documents`(
+    func `renewal info without its transaction does not cause the refusal of others`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a sandbox purchase opens nothing in production`(database: StoryDatabase) async throws {
+    func `a sandbox purchase gives no access in production`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop, ["environment": "sandbox"])
             let posted = try await Self.post([transaction], as: "anna", in: shop)

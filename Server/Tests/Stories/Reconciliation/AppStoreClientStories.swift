@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `within our budget the App Store refuses no request`() async throws {
+    @Test func `within our client's budget the App Store refuses no request`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.simulator.post("/_sim/reset", ["api_rate_limits": "real"])
             let id = try await buy("anna", in: shop)

@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app spends only what the configuration allows, and never adds`(
+    func `an app spends only what the configuration allows, and never credits`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.shop(spentBy: .server)) { shop in
