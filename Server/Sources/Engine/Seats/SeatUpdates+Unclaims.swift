@@ -32,9 +32,9 @@ extension SeatUpdates {
         }
     }
 
-    /// Ends the claims of a notification, whatever their rank. A notification that does not name
-    /// the app is applied only if each id belongs to a claim of the app, and all these claims are
-    /// in one environment.
+    /// Ends the claims of a notification, in whatever order the members joined. A notification that
+    /// does not name the app is applied only if each id belongs to a claim of the app, and all
+    /// these claims are in one environment.
     private func applyUnclaim(
         _ document: [UInt8], in app: AppID, at now: Instant
     ) throws(StorageFailure) {
