@@ -5,14 +5,15 @@ import ServiceLifecycle
 
 /// The content of a live stream, and the position of its client in this content.
 package protocol LiveSource: Sendable {
-    /// Wakes the stream up. It is `Void` if something may have changed, or the change itself.
+    /// Wakes the stream up. A signal is `Void` if it only says that something may have changed;
+    /// otherwise it is the change itself.
     associatedtype Signal: Sendable
 
     /// Returns the next bytes to write. Called after each signal, and immediately after an output
     /// whose `next` is `atOnce`.
     ///
-    /// - Throws: any error. It ends the response without its last chunk, so the client sees a
-    ///   broken connection and connects again.
+    /// - Throws: any error. The error ends the response without its last chunk, so the client sees
+    ///   a broken connection and connects again.
     mutating func output(after signal: Signal) async throws -> LiveOutput
 }
 
@@ -66,10 +67,10 @@ package struct LiveStreamLimits: Sendable {
 /// A response that is a stream of server-sent events (WHATWG HTML, "Server-sent events"). All
 /// streams of the server, of the dashboard and of the simulator have this type.
 ///
-/// The stream waits for a signal, asks its source for the next output, and writes it. It asks again
-/// only when the connection has accepted this output, so a slow reader costs no memory. A reader
-/// that accepts nothing for `writeMax` is disconnected. A tick, which is also a signal, comes when
-/// the stream opens and once a second.
+/// The stream waits for a signal, asks its source for the next output, and writes it. The stream
+/// asks again only when the connection has accepted this output, so a slow reader costs no memory.
+/// A reader that accepts nothing for `writeMax` is disconnected. A tick, which is also a signal,
+/// comes when the stream opens and once a second.
 ///
 /// The stream ends, and releases its place, when the source has nothing more, when the client
 /// disconnects, when the server stops, or when the stream is `lifeMax` old. The client then
@@ -210,7 +211,7 @@ private enum LiveText {
     /// Sent immediately, so that the client sees that the stream is open. The number is the time in
     /// milliseconds after which the client reconnects.
     static let opening = "retry: 1000\n\n"
-    /// Clients skip this comment. It shows that the connection is alive.
+    /// Clients skip this comment. The comment shows that the connection is alive.
     static let comment = ByteBuffer(string: ": nothing new\n\n")
 
     /// The header fields of the response. The last field makes nginx forward the data immediately,

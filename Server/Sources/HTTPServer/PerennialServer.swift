@@ -116,8 +116,8 @@ package struct PerennialServer: Sendable {
         LiveServer(self).application(.only, host: host, port: port, onListening: onListening)
     }
 
-    /// Returns the server with another engine. It shares the counters, the limits, and the waiting
-    /// requests with this one.
+    /// Returns the server with another engine. The new server shares the counters, the limits, and
+    /// the waiting requests with this one.
     ///
     /// - Parameter refusedKeys: keys that are rejected even if the database has them.
     func replacing(_ engine: Engine, refusedKeys: Set<String>) -> PerennialServer {

@@ -10,8 +10,8 @@ package typealias ExponentialBackoff = Ledger.ExponentialBackoff
 ///
 /// A closure may run several times: because of a conflict with another transaction, or because the
 /// connection was lost, possibly during the commit, so that the first run may have been committed
-/// already. It must therefore base its decisions on the rows it reads, and be idempotent. The value
-/// returned by a repeated run may say that nothing was new.
+/// already. The closure must therefore base its decisions on the rows it reads, and be idempotent.
+/// The value returned by a repeated run may say that nothing was new.
 package protocol DatabaseDriver: Sendable {
     var dialect: Dialect { get }
 
@@ -83,8 +83,8 @@ package enum Value: Hashable, Sendable {
     }
 }
 
-/// One row of a result, with its columns in the order of the query. They are read by a
-/// ``ColumnReader``.
+/// One row of a result, with its columns in the order of the query. A ``ColumnReader`` reads the
+/// columns.
 package struct Row: Hashable, Sendable {
     package var values: [Value]
 

@@ -42,7 +42,7 @@ package enum Dialect: Hashable, Sendable {
     var withoutLockTimeout: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
 
     /// Statements that prevent all other writes to the given tables until the transaction ends,
-    /// however long it takes. They must be the first statements of the transaction: on PostgreSQL
+    /// however long it takes. These must be the first statements of the transaction: on PostgreSQL
     /// the first statement after them takes the snapshot, so that it includes everything written
     /// before the locks were granted. Empty on SQLite, which has only one writer.
     func lockTables(_ tables: [String]) -> [String] {

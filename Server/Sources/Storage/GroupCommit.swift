@@ -6,15 +6,15 @@ import Synchronization
 ///
 /// The first writer that finds no write in progress becomes the leader: it runs the work of all
 /// writers waiting at that moment, including its own, in one transaction. All these writers resume
-/// only after the commit. Then the longest-waiting writer leads the next group. There is no
-/// background task and no timer, so a single writer never waits.
+/// only after the commit. After the commit, the longest-waiting writer leads the next group. There
+/// is no background task and no timer, so a single writer never waits.
 ///
 /// Most writers have documents to record, and nothing to read first: the documents of a group are
 /// written together, table by table. The closures of other writers run one after the other.
 ///
 /// A failure of one writer, or of one document, does not affect the others: if a writer or document
 /// throws, the group is rolled back and run again, with each writer or document in a separate
-/// savepoint. Then only the rows of those that throw are missing.
+/// savepoint. In the end, only the rows of those that throw are missing.
 ///
 /// If another transaction interfered, the group is run again. If that happens repeatedly, it is run
 /// in parts, so that only writers that conflict with others are repeated.
@@ -373,12 +373,12 @@ final class GroupCommit: Sendable {
 }
 
 extension StorageFailure {
-    /// Whether the database is locked, full or unreachable. If so, the next writer would wait as
-    /// long as this one, and also fail.
+    /// Whether the database is locked, full or unreachable. In such a state, the next writer would
+    /// wait as long as this one, and also fail.
     fileprivate var isUnavailability: Bool { kind == .busy || kind == .unavailable }
 
-    /// Whether the failure concerns the whole transaction, not one writer. If so, another run may
-    /// succeed.
+    /// Whether the failure concerns the whole transaction, not one writer. After such a failure,
+    /// another run may succeed.
     fileprivate var affectsWholeTransaction: Bool {
         switch kind {
         case .busy, .conflict, .unavailable, .needsSerializable: true

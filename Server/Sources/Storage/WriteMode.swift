@@ -2,8 +2,9 @@
 /// modes are the same.
 package struct WriteMode: Hashable, Sendable {
     package enum Isolation: Hashable, Sendable {
-        /// Serializable: the transaction runs as if alone. It fails if the engine cannot exclude
-        /// that another transaction interfered, even if both only used the same page of an index.
+        /// Serializable: the transaction runs as if alone. The transaction fails if the engine
+        /// cannot exclude that another transaction interfered, even if both only used the same page
+        /// of an index.
         case serializable
         /// Snapshot: all statements see the rows as they were at the first statement. The
         /// transaction fails only if another one has changed a row that it also changes. So the

@@ -4,9 +4,9 @@ import Storage
 ///
 /// A transaction waits until a restart or failover is over. If the outage lasts longer,
 /// transactions no longer wait, because each would also have to wait for all transactions before it
-/// in the queue. Then one connection at a time tries to connect, and all others fail with the error
-/// of the last attempt. The outage ends as soon as the server responds to any connection, even if
-/// others cannot connect.
+/// in the queue. From then on, one connection at a time tries to connect, and all others fail with
+/// the error of the last attempt. The outage ends as soon as the server responds to any connection,
+/// even if others cannot connect.
 ///
 /// All times are seconds of a monotonic clock.
 struct Outage {

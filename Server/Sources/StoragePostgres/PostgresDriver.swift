@@ -44,8 +44,9 @@ package final class PostgresDriver: DatabaseDriver {
     /// - Parameter url: `postgres://…`, `postgresql://…`, or key-value pairs like
     ///   `host=db dbname=perennial`: all forms that libpq accepts. If there are several hosts, the
     ///   one that accepts writes is used.
-    /// - Parameter onlyReads: whether the command has nothing to write. Then the driver may read a
-    ///   standby if no server accepts writes, and does not repeat a write that fails.
+    /// - Parameter onlyReads: whether the command has nothing to write. For such a command, the
+    ///   driver may read a standby if no server accepts writes, and does not repeat a write that
+    ///   fails.
     /// - Parameter random: returns 0 ..< 1, for the pauses before a transaction is run again.
     /// - Throws: ``StorageFailure`` if the address cannot be parsed.
     package init(

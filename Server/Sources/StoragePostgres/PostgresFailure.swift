@@ -60,8 +60,8 @@ enum PostgresFailure {
         }
     }
 
-    /// Whether the server is reachable but cannot work, for example because its disk is full. Then
-    /// an immediate retry would only make all callers wait.
+    /// Whether the server is reachable but cannot work, for example because its disk is full. In
+    /// such a state, an immediate retry would only make all callers wait.
     static func isLasting(_ failure: StorageFailure) -> Bool {
         failure.sqlState.map { cannotWrite($0) } ?? false
     }
@@ -83,8 +83,8 @@ enum PostgresFailure {
     }
 
     private static func oneLine(_ said: String?) -> String {
-        // Skips lines that begin with a tab. They are hints, such as the question whether the
-        // server is running.
+        // Skips lines that begin with a tab. These lines are hints, such as the question whether
+        // the server is running.
         let lines = (said ?? "").split(whereSeparator: \.isNewline)
             .filter { !$0.hasPrefix("\t") }
         return lines.isEmpty ? "no answer" : lines.joined(separator: "; ")

@@ -1,8 +1,8 @@
 import CLibPQ
 import Storage
 
-/// A standby: a server that copies another server. It can be read, and accepts writes after it is
-/// promoted.
+/// A standby: a server that copies another server. A standby can be read, and accepts writes after
+/// it is promoted.
 enum Standby {
     /// The SQLSTATE of a write on a standby: read_only_sql_transaction.
     static let sqlState = "25006"

@@ -10,8 +10,8 @@ import Synchronization
 final class WorkerThreads<Worker>: Sendable {
     private static var stackBytes: Int { 1 << 20 }
 
-    /// Work in the queue. It is called once, with a worker or with the reason why there is no
-    /// worker.
+    /// Work in the queue. The closure is called once, with a worker or with the reason why there is
+    /// no worker.
     typealias Job = @Sendable (Result<Worker, StorageFailure>) -> Void
 
     private struct State {

@@ -71,7 +71,7 @@ package final class SQLiteDriver: DatabaseDriver {
         state = Mutex(State(writer: writer, companion: companion))
     }
 
-    /// A database in memory, for tests. It is deleted when the driver is released.
+    /// A database in memory, for tests. The database is deleted when the driver is released.
     package static func inMemory() throws(StorageFailure) -> SQLiteDriver {
         try SQLiteDriver(path: inMemoryPath)
     }

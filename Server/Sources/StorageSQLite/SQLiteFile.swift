@@ -2,8 +2,8 @@ import CSQLite
 import Dispatch
 import Storage
 
-/// Operations on a whole database file: copy, check and close. They do not change rows. If the task
-/// is cancelled, copies and reads end soon, with an error.
+/// Operations on a whole database file: copy, check and close. The operations do not change rows.
+/// If the task is cancelled, copies and reads end soon, with an error.
 package struct SQLiteFile: Sendable {
     package let path: String
 

@@ -13,7 +13,8 @@ import Testing
 private let now = Instant(milliseconds: 1_790_000_000_000)
 private let secret = "c0ffee00c0ffee00c0ffee00c0ffee00"
 
-/// Receipts that Apple signed, and Apple's answers to them. They are not part of this repository.
+/// Receipts that Apple signed, and Apple's answers to them. These files are not part of this
+/// repository.
 private enum Golden {
     static let directory = URL(
         filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",

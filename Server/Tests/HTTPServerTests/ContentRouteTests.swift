@@ -6,8 +6,8 @@ import Testing
 
 /// Content in files on another server. The stories cover files in a folder of this server.
 @Suite struct ContentRouteTests {
-    /// HMAC-SHA256 with the key `secret`, made with Python. It signs the path and the time five
-    /// minutes after the server's time, in seconds.
+    /// HMAC-SHA256 with the key `secret`, made with Python. The code signs the path and the time
+    /// five minutes after the server's time, in seconds.
     private static let signature =
         "e811ee5bbfa72025dd3a9021dae21bb4daa2749dbe617cf2b6647f34268749bf"
 

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Program
 
-/// A YAML file that describes a simulated world. It becomes the body of a request that resets the
-/// simulator.
+/// A YAML file that describes a simulated world. The file becomes the body of a request that resets
+/// the simulator.
 @Suite struct WorldFileTests {
     /// Returns the body made from a file that has a StoreKit file in the same folder.
     private func body(_ text: String) async throws -> String {

@@ -7,8 +7,8 @@ import Testing
     private static let purchases = 40
     private static let periods = 3
 
-    /// The documents. Those of one purchase are in the order of time; the purchases are in no
-    /// order.
+    /// The documents. The documents of one purchase are in the order of time; the purchases are in
+    /// no order.
     private static let documents = (0..<periods * purchases).map { number in
         let (period, place) = number.quotientAndRemainder(dividingBy: purchases)
         let from = now + .days(30 * period)

@@ -45,8 +45,8 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
         }
     }
 
-    /// The first byte of the stored form. It is twice the number of the layout. Few purchases need
-    /// a later layout.
+    /// The first byte of the stored form. This byte is twice the number of the layout. Few
+    /// purchases need a later layout.
     @Test(
         arguments: [
             (nil, nil, 2, 2), (nil, Seats(), 2, 8), (4, nil, 9, 9), (1, Seats(), 9, 9),

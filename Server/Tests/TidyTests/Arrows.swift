@@ -62,7 +62,8 @@ enum Arrows {
             "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
         ]),
         "Dashboard": foundation.union(["PerennialContract"]),
-        // What the server and the simulator both need of HTTP. It knows neither of them.
+        // The parts of HTTP that the server and the simulator both need. The module knows neither
+        // of them.
         "HTTPBasics": web.union(locks).union(["Crypto", "ServiceLifecycle"]),
         // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.
         // ServiceLifecycle signals that the server stops, so that waiting requests end. The server
@@ -80,10 +81,10 @@ enum Arrows {
             "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "Reports",
             "Simulator", "Storage", "StorageSQLite", "Logging",
         ]),
-        // The wiring. It may import everything. Only its tests and the stories import it.
+        // The wiring. This target may import everything. Only its tests and the stories import it.
         "Program": everything,
-        // The target is beside Sources, and no target imports it. It measures single parts, such
-        // as the recorder of Engine, and the program from outside.
+        // The target is beside Sources, and no target imports it. The benchmarks measure single
+        // parts, such as the recorder of Engine, and the program from outside.
         "Benchmarks": everything.subtracting(["HTTPServer", "Convergence"]).union([
             "PostgresCluster", "CLibPQ", "CSQLite",
         ]),

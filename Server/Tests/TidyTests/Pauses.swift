@@ -1,7 +1,7 @@
 /// Finds tests that sleep for a fixed time. Such a test fails on a busy machine and is slow on any
 /// other. A test waits for a condition instead: see `eventually` in Tests/Eventually.
 enum Pauses {
-    /// Files that may sleep, how often, and why. They test time itself.
+    /// Files that may sleep, how often, and why. These files test time itself.
     static let allowed: [String: (count: Int, why: String)] = [
         "Eventually/Eventually.swift": (2, "it looks again and again"),
         "Eventually/AsyncSequence+First.swift": (1, "the limit of a wait"),

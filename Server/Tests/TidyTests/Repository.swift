@@ -15,7 +15,7 @@ enum Repository {
 
     private static let paths = paths(in: root, prefix: "").sorted()
 
-    /// All text files, sorted by path. They are read from disk once.
+    /// All text files, sorted by path. The files are read from disk once.
     static let files: [SourceFile] = paths.compactMap(file)
 
     /// All files and folders, including pictures, because a link may name any of them.

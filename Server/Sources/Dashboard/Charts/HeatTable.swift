@@ -46,7 +46,8 @@ package struct HeatTable: Sendable {
 
     private var width: Int { cohorts.map(\.cells.count).max() ?? 0 }
 
-    /// The largest share of any cohort that is large enough to be shaded. It has the deepest shade.
+    /// The largest share of any cohort that is large enough to be shaded. This share has the
+    /// deepest shade.
     private var deepest: Double {
         cohorts.filter { $0.people >= Self.peopleMin }.flatMap { cohort in
             cohort.cells.map { Double($0.people) / Double(cohort.people) }

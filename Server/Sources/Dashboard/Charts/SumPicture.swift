@@ -8,7 +8,7 @@ package struct SumPicture: Sendable {
     /// The remark beside “Opening”: `1 November`.
     package var openingRemark: String
     package var parts: [Part]
-    /// The closing number. It is counted independently, not computed from the parts.
+    /// The closing number. This number is counted independently, not computed from the parts.
     package var closing: Int64
     package var closingName: String
 

@@ -3,8 +3,8 @@ package struct Asset: Hashable, Sendable {
     package let path: String
     package let bytes: [UInt8]
     package let contentType: String
-    /// 16 hexadecimal digits that distinguish versions of our own files. They have no security
-    /// purpose.
+    /// 16 hexadecimal digits that distinguish versions of our own files. The digits have no
+    /// security purpose.
     package let hash: String
 
     package init(name: String, fileExtension: String, contentType: String, bytes: [UInt8]) {

@@ -8,7 +8,7 @@ struct Dialog {
     var sentences: Markup
     var path: DashboardPath
     var fields: Markup = ""
-    /// The text of the button that confirms. It repeats the verb and the name.
+    /// The text of the button that confirms. This text repeats the verb and the name.
     var submit: Markup
     /// Whether the action cannot be undone.
     var isGrave = false

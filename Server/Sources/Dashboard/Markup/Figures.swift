@@ -23,9 +23,9 @@ package enum Figures {
         "\(count(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// An amount: `$9.99`, `−$9.99`, `¥4,500`, `CHF 4.00`. It is rounded to the currency's smallest
-    /// unit, and halves are rounded away from zero. An amount other than zero is never written as
-    /// zero.
+    /// An amount: `$9.99`, `−$9.99`, `¥4,500`, `CHF 4.00`. The amount is rounded to the currency's
+    /// smallest unit, and halves are rounded away from zero. An amount other than zero is never
+    /// written as zero.
     package static func money(_ money: Money) -> String {
         let amount = Amount(money)
         return (amount.isNegative ? minus : "") + amount.text

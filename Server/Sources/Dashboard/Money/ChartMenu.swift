@@ -59,7 +59,7 @@ package struct ChartMenu: Sendable {
     }
 }
 
-/// One field of the form above a chart. All of them together are the view, and are in the URL.
+/// One field of the form above a chart. All fields together are the view, and are in the URL.
 package struct ChartFilter: Sendable {
     /// The name in the query: `range`, `by`, `product`, `country`, `currency`, `compare`, `known`.
     package var name: String

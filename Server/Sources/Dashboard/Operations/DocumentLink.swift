@@ -1,7 +1,7 @@
 import PerennialContract
 
-/// A signed document, shown as the first digits of its id. It is a link for operators who may see
-/// the document.
+/// A signed document, shown as the first digits of its id. The id is a link for operators who may
+/// see the document.
 struct DocumentLink {
     var id: String
     /// How to find the document: the first transaction of a purchase that it is about, and when it

@@ -3,7 +3,7 @@ import PerennialContract
 /// The page that replaces a page that cannot be shown: not found, refused, or failed.
 package struct ProblemPage: Sendable {
     package var problem: Problem
-    /// Whether a form was sent. If so, the page says that nothing has changed.
+    /// Whether a form was sent. After a form, the page says that nothing has changed.
     package var wasAct: Bool
     /// The page from which the form was sent.
     package var origin: DashboardPath?

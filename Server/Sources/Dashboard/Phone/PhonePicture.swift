@@ -1,8 +1,8 @@
 import PerennialContract
 
 /// The customer's purchases over time: a lane for the subscriptions, and one for each product that
-/// is owned permanently. It is drawn from the server's events alone, as any client of the API could
-/// draw it.
+/// is owned permanently. The picture is drawn from the server's events alone, as any client of the
+/// API could draw it.
 struct PhonePicture: Hashable, Sendable {
     /// A stretch of time in one state.
     struct Span: Hashable, Sendable {

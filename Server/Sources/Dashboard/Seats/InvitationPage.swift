@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The page after the form that makes an invitation. It shows the invitation's token, once.
+/// The page after the form that makes an invitation. This page shows the invitation's token, once.
 package struct InvitationPage: Sendable {
     /// The purchaser.
     package var customerID: String

@@ -5,8 +5,8 @@ extension CustomerService {
     /// Explains what a customer may use, why, and on which documents that is based. The text is for
     /// people, with a few lines for each purchase.
     ///
-    /// - Parameter isForApp: whether the text is for the customer's own app. Then it contains no
-    ///   other customer, no anonymous id, and no decision of support.
+    /// - Parameter isForApp: whether the text is for the customer's own app. The text for an app
+    ///   contains no other customer, no anonymous id, and no decision of support.
     /// - Parameter hasReasons: whether decisions of support are shown with their reasons.
     package func explain(
         _ id: CustomerID, app appID: AppID, environment: Environment, isForApp: Bool = false,
@@ -236,7 +236,7 @@ private enum Explanation {
         return lines
     }
 
-    /// The line about the purchase of the app itself. It names the document that proves the
+    /// The line about the purchase of the app itself. The line names the document that proves the
     /// purchase. Later documents do not change the proof.
     private static func line(
         of proof: Timeline.Attested<AppPurchase>, among facts: [FactWithSource]

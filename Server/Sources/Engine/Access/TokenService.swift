@@ -32,8 +32,8 @@ package struct TokenRules: Hashable, Sendable {
         self.offlineDays = offlineDays
     }
 
-    /// The time until which devices without a network may rely on the token. It is never before
-    /// `exp`.
+    /// The time until which devices without a network may rely on the token. This time is never
+    /// before `exp`.
     func offlineEnd(from issued: Instant) -> Instant {
         issued + max(life, .days(offlineDays))
     }
@@ -191,7 +191,7 @@ package struct TokenService: Sendable {
     let context: Context
     let mint: TokenMint
 
-    /// - Parameter former: the service of the previous configuration. Its caches are reused.
+    /// - Parameter former: the service of the previous configuration, whose caches are reused.
     init(context: Context, former: TokenService?) {
         self.context = context
         mint = former?.mint ?? TokenMint()
@@ -232,8 +232,8 @@ extension TokenRules {
 }
 
 extension CustomerState {
-    /// The claims about the customer. They contain only open entitlements. Verifiers must also
-    /// check `until`, which may be earlier than `exp`.
+    /// The claims about the customer. The claims contain only open entitlements. Verifiers must
+    /// also check `until`, which may be earlier than `exp`.
     fileprivate func claims(of app: AppSettings, _ rules: TokenRules) -> [JSON.Member] {
         let open = entitlements.filter(\.value.isOpen).sorted { $0.key < $1.key }
         let seats = Set(purchases.map(\.timeline).filter { $0.seat != nil }.map(\.purchase))
@@ -263,7 +263,7 @@ extension CustomerState {
 }
 
 extension EntitlementStatus {
-    /// Whether the purchase may renew at `until`. If so, an offline device may wait for the
+    /// Whether the purchase may renew at `until`, so that an offline device may wait for the
     /// renewal.
     private var mayRenew: Bool {
         switch state {

@@ -16,10 +16,11 @@ package enum SignInLimit: Hashable, Sendable {
 ///
 /// Anyone can try any name, so a few wrong attempts must not lock out its operator. Wrong attempts
 /// are counted for the name and the address together, so an operator at another address is not
-/// affected. The limit for a name from all addresses is loose. It never locks out anyone for long,
-/// but allows one more attempt after each pause, so that the number of guesses in a day is limited
-/// even for someone with many addresses. This limit does not apply to networks from which the
-/// operator has signed in recently, because someone with many addresses could use up all attempts.
+/// affected. The limit for a name from all addresses is loose. That limit never locks out anyone
+/// for long, but allows one more attempt after each pause, so that the number of guesses in a day
+/// is limited even for someone with many addresses. This limit does not apply to networks from
+/// which the operator has signed in recently, because someone with many addresses could use up all
+/// attempts.
 struct SignInAttempt: Sendable {
     private static let addressCharactersMax = 64
 

@@ -45,8 +45,8 @@ package struct ContentLink: Hashable, Sendable {
         return link
     }
 
-    /// The text that is signed. It is unambiguous, because only the last part can contain a line
-    /// break.
+    /// The text that is signed. The text is unambiguous, because only the last part can contain a
+    /// line break.
     private var signedText: [UInt8] {
         let asker = isServer ? "server" : "app"
         return Array(

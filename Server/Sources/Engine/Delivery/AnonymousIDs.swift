@@ -2,10 +2,10 @@ import Crypto
 import Ledger
 import Storage
 
-/// Makes the ids that RevenueCat's format needs for purchases without an owner. They have the form
-/// of the ids that RevenueCat's SDK makes, so anyone who knows such an id may act as its customer.
-/// Each id contains a code that was made with a key of the app, so nobody can guess it, even from a
-/// copy of the purchase.
+/// Makes the ids that RevenueCat's format needs for purchases without an owner. These ids have the
+/// form of the ids that RevenueCat's SDK makes, so anyone who knows such an id may act as its
+/// customer. Each id contains a code that was made with a key of the app, so nobody can guess it,
+/// even from a copy of the purchase.
 struct AnonymousIDs {
     private static let keyName = "anonymous ids"
     private static let keyBits = SymmetricKeySize.bits256
@@ -16,7 +16,8 @@ struct AnonymousIDs {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The anonymous id of a purchase. It is the same at any time, on every server of the database.
+    /// The anonymous id of a purchase, which is the same at any time, on every server of the
+    /// database.
     ///
     /// - Throws: ``EngineFailure/storage(_:)`` if ``prepare(_:in:at:)`` was not called before.
     func id(of purchase: PurchaseID, in app: AppID) throws -> CustomerID {

@@ -8,7 +8,7 @@ package struct ForwardingService: Sendable {
     let forwardingSettings: ForwardingSettings
     let stateCache: ForwardingStateCache
 
-    /// - Parameter former: the service of the previous configuration. Its caches are reused.
+    /// - Parameter former: the service of the previous configuration, whose caches are reused.
     init(context: Context, forwardingSettings: ForwardingSettings, former: ForwardingService?) {
         self.context = context
         self.forwardingSettings = forwardingSettings

@@ -57,8 +57,8 @@ package struct ForwardingSettings: Sendable {
     package static let concurrentAttempts = 8
     /// The pauses between attempts.
     private static let backoff = ExponentialBackoff(first: .seconds(15), longest: .hours(6))
-    /// The maximum number of attempts. They are spread over more than six days, as long as the App
-    /// Store itself retries.
+    /// The maximum number of attempts. The attempts are spread over more than six days, as long as
+    /// the App Store itself retries.
     package static let attemptsMax = 36
     /// How long the queue waits before its first attempt if the response to the App Store depends
     /// on the other addresses. In this time, the handler of the App Store's request makes the first

@@ -25,8 +25,8 @@ package struct WebhookRules: Hashable, Sendable {
     package static let urlBytesMax = 2_000
 
     /// Whether webhooks may be posted to a URL: The URL must have the scheme https, unless its host
-    /// is a permitted private one. It must have a plain name or address as its host, and no user,
-    /// password or fragment.
+    /// is a permitted private one. Its host must be a plain name or address, and it must have no
+    /// user, password or fragment.
     package func permits(url: String) -> Bool {
         guard url.utf8.count <= Self.urlBytesMax,
             url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }),
@@ -169,8 +169,8 @@ extension StoredWebhook {
 }
 
 extension WebhookEndpoint {
-    /// A text that identifies the secret that a form has shown. It does not reveal the secret,
-    /// because each secret has at least 24 random bytes.
+    /// A text that identifies the secret that a form has shown. The text does not reveal the
+    /// secret, because each secret has at least 24 random bytes.
     package var secretMark: String { secretMark(of: stored.secret) }
 
     /// Whether the secret with this mark was replaced by another, and still signs.

@@ -8,7 +8,7 @@ package struct WebhookService: Sendable {
     let webhookTransport: WebhookTransport
     let stateCache: WebhookStateCache
 
-    /// - Parameter former: the service of the previous configuration. Its caches are reused.
+    /// - Parameter former: the service of the previous configuration, whose caches are reused.
     init(
         context: Context, events: EventService, webhookTransport: WebhookTransport,
         former: WebhookService?

@@ -97,7 +97,7 @@ extension LegacyService {
                 others.formUnion(try await self.verification.verify(again: witness).purchases)
             } catch {
                 // The document can no longer be verified, for example because the configuration has
-                // changed. It is ignored, and the other purchases are used.
+                // changed. The document is ignored, and the other purchases are used.
                 context.logger.notice(
                     "a recorded document can no longer be verified",
                     metadata: [

@@ -19,8 +19,8 @@ extension LegacyService {
     /// The maximum size of a request, in bytes.
     package static let verifyReceiptBytesMax = PurchaseEvidence.bytesMax
 
-    /// The response to a request that is too large. It must not say that the receipt is invalid,
-    /// because programs would then discard it.
+    /// The response to a request that is too large. The response must not say that the receipt is
+    /// invalid, because programs would then discard it.
     package static let verifyReceiptUnavailable = VerifyReceiptResponse(.unavailable).json.bytes
 
     /// The response to a request's body, in Apple's format. Like Apple's response, it reports

@@ -91,7 +91,7 @@ extension RecordingService {
         return try self.context.app(app.id)
     }
 
-    /// The bundle ID that the receipt in a notification claims. It is not verified, and is used
+    /// The bundle ID that the receipt in a notification claims. The id is not verified, and is used
     /// only to choose the app.
     private static func bundleID(within notification: V1Notification?) -> String? {
         let text = notification?.unifiedReceipt?.latestReceipt

@@ -139,8 +139,8 @@ struct VerifyReceiptComposer: Sendable {
         return renewals
     }
 
-    /// Whether Apple's response already considered the renewal. Then the response lists the
-    /// renewal, or omits it on purpose.
+    /// Whether Apple's response already considered the renewal. A response that considered the
+    /// renewal lists it, or omits it on purpose.
     private func isCovered(
         _ renewal: Timeline.Attested<Renewal>, of period: Timeline.Period
     ) -> Bool {

@@ -7,8 +7,8 @@ import Synchronization
 package struct OfferingSignature: Hashable, Sendable {
     /// A compact JWS whose payload contains the offerings. Nil if the app issues no tokens.
     package var jws: String?
-    /// The version of the offerings. It changes whenever the offerings or the signing key change,
-    /// and only then.
+    /// The version of the offerings. The version changes whenever the offerings or the signing key
+    /// change, and only then.
     package var version: String
 }
 

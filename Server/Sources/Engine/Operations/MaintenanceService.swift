@@ -48,7 +48,8 @@ package struct MaintenanceService: Sendable {
     /// keep arriving, the facts of the last documents are copied as they were first derived.
     ///
     /// - Parameter withoutUnusable: whether to continue even if documents that are in use can no
-    ///   longer be verified, for example under another configuration. Their facts are then lost.
+    ///   longer be verified, for example under another configuration. The facts of such documents
+    ///   are then lost.
     /// - Parameter sleep: called between attempts to lock the tables.
     /// - Throws: ``EngineFailure`` `storage` if documents in use can no longer be verified and
     ///   `withoutUnusable` is false, or if another rebuild is running; `busy` if other operations

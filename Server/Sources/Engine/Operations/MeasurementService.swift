@@ -84,7 +84,7 @@ package struct MeasurementService: Sendable {
     let context: Context
     private let cache: Cache
 
-    /// - Parameter former: the service of the previous configuration. Its cache is reused.
+    /// - Parameter former: the service of the previous configuration, whose cache is reused.
     init(context: Context, former: MeasurementService?) {
         self.context = context
         cache = former?.cache ?? Cache()

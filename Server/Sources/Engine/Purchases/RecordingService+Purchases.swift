@@ -66,8 +66,8 @@ extension RecordingService {
     /// documents do not make the request fail, and the others are recorded.
     ///
     /// - Parameters:
-    ///   - place: the place of the sale in the app. It is stored with the transactions if the
-    ///     intent is `purchase`. For other intents, the app does not know the place.
+    ///   - place: the place of the sale in the app. The place is stored with the transactions if
+    ///     the intent is `purchase`. For other intents, the app does not know the place.
     ///   - isByApp: whether the request has an app key.
     /// - Throws: `mixedEnvironments` if there is an intent and the documents are of both
     ///   environments.

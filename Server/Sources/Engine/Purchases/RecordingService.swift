@@ -79,8 +79,8 @@ package struct RecordingService: Sendable {
         guard let claim = Verifier.peek(jws), claim.bundleID == nil else {
             return try await record(notification: jws, of: try context.app(claimedBy: jws), arrived)
         }
-        // The notification names no app. It is recorded for each app that it can be about, so that
-        // a later version of Perennial that knows its meaning finds it.
+        // The notification names no app. The notification is recorded for each app that it can be
+        // about, so that a later version of Perennial that knows its meaning can use it.
         var recorded: RecordedNotification?
         var refusal: EngineFailure?
         for id in context.appIDs {

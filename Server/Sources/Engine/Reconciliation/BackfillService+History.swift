@@ -12,11 +12,11 @@ import Synchronization
 // and cost only a lookup by id.
 
 extension BackfillService {
-    /// The interval between two walks. It is half a day, so that a loss is detected within a day
-    /// even if one walk fails or the App Store is late.
+    /// The interval between two walks. The interval is half a day, so that a loss is detected
+    /// within a day even if one walk fails or the App Store is late.
     package static let walkInterval = Duration.hours(12)
-    /// The minimum interval before the first walk of a process. It is shorter, because the database
-    /// may have been restored from a backup.
+    /// The minimum interval before the first walk of a process. This interval is shorter, because
+    /// the database may have been restored from a backup.
     private static let firstWalkInterval = Duration.hours(1)
     /// The time by which each walk overlaps the previous one, because notifications may be added to
     /// the history late.

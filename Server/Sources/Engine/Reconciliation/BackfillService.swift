@@ -12,7 +12,7 @@ package struct BackfillService: Sendable {
     let backfillBackoff: BackfillBackoff
     let historyWalks: HistoryWalkStates
 
-    /// - Parameter former: the service of the previous configuration. Its caches are reused.
+    /// - Parameter former: the service of the previous configuration, whose caches are reused.
     init(
         context: Context, forwarding: ForwardingService, verification: VerificationService,
         reconciliation: ReconciliationService, former: BackfillService?
@@ -42,8 +42,9 @@ package struct BackfillService: Sendable {
         }
     }
 
-    /// Whether the last attempt to backfill notifications failed. If so, due purchases are checked
-    /// first, so that one endpoint that does not respond does not delay requests to the others.
+    /// Whether the last attempt to backfill notifications failed. After a failure, due purchases
+    /// are checked first, so that one endpoint that does not respond does not delay requests to the
+    /// others.
     package var isFailing: Bool { backfillBackoff.isAnyActive }
 
     /// Requests missed notifications from the App Store if that is due, and records them. Returns

@@ -9,8 +9,9 @@ import Storage
 ///
 /// By itself the renewal info says that the App Store is collecting payment without a grace period,
 /// and would deny access to a paying customer. So the response is recorded as a separate document,
-/// from which a rebuild derives the same grace period again. It is trusted like verifyReceipt
-/// responses, which are not signed either, because only this server can have recorded it.
+/// from which a rebuild derives the same grace period again. That document is trusted like
+/// verifyReceipt responses, which are not signed either, because only this server can have recorded
+/// it.
 struct GraceResponse {
     let signedRenewalInfo: String
 

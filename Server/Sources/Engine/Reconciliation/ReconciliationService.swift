@@ -13,7 +13,7 @@ package struct ReconciliationService: Sendable {
     let stateCache: ReconciliationStateCache
     let roundRobin: RoundRobin
 
-    /// - Parameter former: the service of the previous configuration. Its caches are reused.
+    /// - Parameter former: the service of the previous configuration, whose caches are reused.
     init(
         context: Context, verification: VerificationService, seats: SeatService,
         former: ReconciliationService?

@@ -44,7 +44,7 @@ package struct ReconciliationSettings: Sendable {
     ) { _ in nil }
 }
 
-/// The purchases for which clients are waiting. They are checked first.
+/// The purchases for which clients are waiting. These purchases are checked first.
 final class UrgentChecks: Sendable {
     /// The maximum number of entries. Further purchases are left to the regular schedule.
     static let entriesMax = 1_000

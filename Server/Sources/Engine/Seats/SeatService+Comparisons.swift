@@ -3,8 +3,8 @@ import Ledger
 import Storage
 
 extension SeatService {
-    /// The interval at which the seats of a group are compared with the App Store's list. They are
-    /// also compared after each document that changes the group.
+    /// The interval at which the seats of a group are compared with the App Store's list. The seats
+    /// are also compared after each document that changes the group.
     static let seatComparisonInterval = Duration.days(1)
     /// The maximum number of groups of one app and environment that are compared one after the
     /// other under one lease.

@@ -85,8 +85,8 @@ struct WalletDecisions {
                     ?? payment.from
             }
         // The booking is never earlier than the last entry of the wallet, because another server's
-        // clock may be ahead. It is also later than each refund, because a refund of the same
-        // moment is counted last.
+        // clock may be ahead. The booking is also later than each refund, because a refund of the
+        // same moment is counted last.
         let at = (moments + [lastBooked?.lastAt ?? now]).reduce(now, max)
         let booking = Booking(
             order.kind, id: name, currency: currency, amount: order.amount, reason: order.reason,

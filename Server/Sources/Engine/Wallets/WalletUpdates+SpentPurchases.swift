@@ -16,7 +16,7 @@ extension WalletUpdates {
     /// The customer whom a purchase named until now, if it now names another customer or none.
     /// Returns nil if the purchase credits nothing or named no known customer.
     ///
-    /// - Parameter before: the stored purchase. It must have no link.
+    /// - Parameter before: the stored purchase. The purchase must have no link.
     func formerBeneficiary(
         of before: Timeline, becoming after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {

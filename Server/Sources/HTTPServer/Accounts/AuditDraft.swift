@@ -1,7 +1,7 @@
 import Engine
 import Synchronization
 
-/// The details of an act for its entry in the audit. They must not contain secrets. Only the
+/// The details of an act for its entry in the audit. The details must not contain secrets. Only the
 /// members that an erasure replaces may contain ids of customers: see
 /// ``RecordedAct/customerMembers``.
 final class AuditDraft: Sendable {

@@ -10,8 +10,8 @@ package struct BodyBudgetLimits: Hashable, Sendable {
     /// The limit for requests without a valid key, in bytes, without the reserve. Enough for a
     /// notification of the usual size on each of ``PerennialServer/connectionsMax`` connections.
     package var bytesWithoutKeyMax = 67_108_864
-    /// The limit for requests to verifyReceipt, in bytes. It is part of the limit for requests
-    /// without a key, so that receipts cannot crowd out notifications.
+    /// The limit for requests to verifyReceipt, in bytes. This limit is part of the limit for
+    /// requests without a key, so that receipts cannot crowd out notifications.
     package var receiptBytesMax = 33_554_432
     /// Bytes that are reserved for small notifications.
     package var reservedBytes = 16_777_216
@@ -31,7 +31,7 @@ enum BodyPool: Hashable, Sendable {
     case withoutKey
     /// A request to verifyReceipt.
     case receipts
-    /// A notification that announces a small body. It may use the reserve.
+    /// A notification that announces a small body. Such a notification may use the reserve.
     case smallNotifications
 }
 
@@ -85,7 +85,7 @@ final class BodyBudget: Sendable {
     }
 }
 
-/// One request's share of the budget. It grows as the body arrives, and is released when the
+/// One request's share of the budget. The share grows as the body arrives, and is released when the
 /// response has been made.
 final class BodyShare: Sendable {
     private struct State {

@@ -5,8 +5,9 @@ import Synchronization
 /// The limits of connections from one address.
 package struct ConnectionLimits: Hashable, Sendable {
     /// The maximum number of open connections from one address, or from one network of IPv6
-    /// addresses. It is half of all connections, which is more than the number of requests that may
-    /// wait: a proxy that is not configured as trusted has one connection for each waiting request.
+    /// addresses. This number is half of all connections, which is more than the number of requests
+    /// that may wait: a proxy that is not configured as trusted has one connection for each waiting
+    /// request.
     package var connectionsOfAddressMax = PerennialServer.connectionsMax / 2
 
     package init() {}

@@ -25,8 +25,8 @@ struct BodyTooSlow: Error {
     var secondsMax: Int64
 }
 
-/// Implements the parts of HTTP/1.x that the framework does not, for one connection. It is placed
-/// right behind the parser.
+/// Implements the parts of HTTP/1.x that the framework does not, for one connection. The handler is
+/// placed right behind the parser.
 ///
 /// - After an HTTP/1.0 request, a request with `Connection: close`, or a response with that
 /// header, the connection is closed. Anything that arrives after such a request is discarded.

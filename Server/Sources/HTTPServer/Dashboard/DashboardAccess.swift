@@ -13,7 +13,7 @@ package struct DashboardAccess: Sendable {
     package var origin: PageOrigin
     /// A proxy that reports the origin of a request, and possibly the operator who sends it.
     package var proxy: TrustedProxy?
-    /// Whether purchases are made in the simulator. If so, the navigation contains the phone.
+    /// Whether purchases are made in the simulator. The navigation then contains the phone.
     package var isSimulated: Bool
 
     /// A dashboard for operators, who sign in.

@@ -125,8 +125,8 @@ struct EventPages: PageGroup {
     }
 
     /// Adds customers to events without a customer. Such an event was recorded before its purchase
-    /// was linked. It gets the customer to whom the purchase was linked soon after. `events` are
-    /// newest first.
+    /// was linked. Such an event gets the customer to whom its purchase was linked soon after.
+    /// `events` are newest first.
     private static func named(
         _ events: [PerennialContract.Event]
     ) -> [PerennialContract.Event] {

@@ -8,7 +8,7 @@ import PerennialContract
 import Storage
 
 // The log as server-sent events (WHATWG HTML, "Server-sent events"). A stream stores only the
-// cursor of its last event. It reads a page of events, and reads the next one only when the
+// cursor of its last event. The stream reads a page of events, and reads the next one only when the
 // connection has accepted the first. The stream wakes up after each commit of this server, and once
 // a second for the commits of other servers.
 

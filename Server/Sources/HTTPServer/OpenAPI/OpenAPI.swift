@@ -1,8 +1,9 @@
 import HTTPBasics
 import PerennialContract
 
-/// The OpenAPI description that `/openapi.json` serves. It is derived from the operations and from
-/// the contract's types; a test compares it with the responses of the running server.
+/// The OpenAPI description that `/openapi.json` serves. The description is derived from the
+/// operations and from the contract's types; a test compares it with the responses of the running
+/// server.
 enum OpenAPI {
     /// Throws ``ContractProbe/Failure`` if a contract type cannot be described.
     static func document(of operations: [OpenAPIOperation]) throws -> OpenAPIValue {

@@ -15,7 +15,8 @@ struct OpenAPIOperation: Sendable {
     var id: String
     var summary: String
     var description: String?
-    /// Parameters in the query and in header fields. Those in the path are derived from the path.
+    /// Parameters in the query and in header fields. The parameters in the path are derived from
+    /// the path.
     var parameters: [OpenAPIParameter]
     /// The contract type of the body.
     var input: (any (Decodable & Sendable).Type)?

@@ -2,8 +2,8 @@ import HTTPBasics
 import NIOCore
 import Synchronization
 
-/// The body of `/openapi.json`. It is encoded once for all addresses and all configurations of a
-/// server: none of them changes the routes.
+/// The body of `/openapi.json`. The body is encoded once for all addresses and all configurations
+/// of a server: none of them changes the routes.
 final class ServedDescription: Sendable {
     private let body = Mutex<ConstantBody?>(nil)
 

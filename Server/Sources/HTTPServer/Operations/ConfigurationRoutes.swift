@@ -53,8 +53,8 @@ struct ConfigurationRoutes: RouteGroup {
 
     /// The maximum size of a configuration's text, in bytes.
     static let bytesMax = 262_144
-    /// The time limit for examining customers. It lets the answer arrive before a proxy ends the
-    /// request.
+    /// The time limit for examining customers. The limit lets the answer arrive before a proxy ends
+    /// the request.
     private static let previewTime = Duration.seconds(20)
     private static let problemsMax = 20
 

@@ -128,9 +128,9 @@ struct RequestMiddleware: RouterMiddleware {
         return withUnsafeBytes(of: nextNumber()) { Hexadecimal.text($0) }
     }
 
-    /// Returns a number that is different for each request. It is an id and not a secret. Only the
-    /// first number comes from the random number generator, because each call of the generator
-    /// enters the kernel.
+    /// Returns a number that is different for each request. The number is an id and not a secret.
+    /// Only the first number comes from the random number generator, because each call of the
+    /// generator enters the kernel.
     private static func nextNumber() -> UInt64 {
         var mixed = lastNumber.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
         // The output function of SplitMix64, which maps different inputs to different outputs.

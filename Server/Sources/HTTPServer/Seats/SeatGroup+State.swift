@@ -33,7 +33,7 @@ extension SeatGroup {
 
 extension PerennialContract.SeatClaim {
     /// - Parameter isForApp: whether the response is for the purchaser's app and not for the
-    ///   member. If so, anonymous ids are hidden.
+    ///   member. A response for the purchaser's app hides anonymous ids.
     init(_ state: SeatClaimState, isForApp: Bool) {
         self.init(state.claim, state.standing, isHidden: isForApp && state.isAnonymous)
     }

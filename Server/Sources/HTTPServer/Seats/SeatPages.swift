@@ -190,8 +190,8 @@ extension PurchaseState {
 }
 
 extension StoredInvitation {
-    /// The values for the audit. They do not name the customer, because an erasure would not
-    /// replace the id there.
+    /// The values for the audit. These values do not name the customer, because an erasure would
+    /// not replace the id there.
     fileprivate var auditState: [String: String?] {
         [
             "expires_at": Timestamp(expiresAt).description,

@@ -58,8 +58,9 @@ package struct AppStores: Sendable {
         let distance: ClockOffset
         let now: @Sendable () -> AppStoreDate
 
-        /// Returns the function that sends an app's requests. It does not observe the time in a
-        /// simulator's responses, because they have the machine's time and not the simulator's.
+        /// Returns the function that sends an app's requests. That function does not observe the
+        /// time in a simulator's responses, because they have the machine's time and not the
+        /// simulator's.
         func sender(
             of app: AppConfiguration, to hosts: AppStoreHosts
         ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
@@ -124,8 +125,8 @@ package struct AppStores: Sendable {
     }
 }
 
-/// The App Store of ``LocalStack``. It is not available until the simulator listens. The simulator
-/// starts after the server, because it needs the server's address.
+/// The App Store of ``LocalStack``. This App Store is not available until the simulator listens.
+/// The simulator starts after the server, because it needs the server's address.
 final class DeferredAppStore: Sendable {
     private let latest = Mutex<(client: AppStoreClient, verification: VerifyReceiptClient)?>(nil)
 

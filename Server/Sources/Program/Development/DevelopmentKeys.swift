@@ -3,7 +3,7 @@ import Engine
 import Ledger
 import Storage
 
-/// The keys of `perennial dev`. They are public, so real servers never accept them.
+/// The keys of `perennial dev`. These keys are public, so real servers never accept them.
 enum DevelopmentKeys {
     static func keys(of app: AppID) -> [(key: String, kind: KeyKind)] {
         [("pk_dev_\(app)", .app), ("sk_dev_\(app)", .secret)]

@@ -7,8 +7,8 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// The routes of the phone's page. They are added to the server's own router, in `perennial dev`
-/// only.
+/// The routes of the phone's page. These routes are added to the server's own router, in
+/// `perennial dev` only.
 struct PhoneRoutes: Sendable {
     /// The maximum size of a form, in bytes.
     static let formBytesMax = 16_384
@@ -17,7 +17,7 @@ struct PhoneRoutes: Sendable {
 
     let phone: DeferredPhone
     let app: AppID
-    /// The dashboard that contains the page. It serves the files that every page loads.
+    /// The dashboard that contains the page. The dashboard serves the files that every page loads.
     let access: DashboardAccess
     let viewer: Viewer
 

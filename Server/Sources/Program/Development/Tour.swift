@@ -1,5 +1,5 @@
-/// The first commands for a new user to try. They can be pasted unchanged. The README shows the
-/// same commands.
+/// The first commands for a new user to try. The commands can be pasted unchanged. The README shows
+/// the same commands.
 package enum Tour {
     package static func commands(
         serverPort: Int = 8080, simulatorPort: Int = 8090, key: String = "pk_dev_birds"

@@ -2,7 +2,7 @@ import Foundation
 import HTTPServer
 
 /// The report of an import: one line for each row that could not be used, with its line number, its
-/// customer, and the reason. It contains no receipts.
+/// customer, and the reason. The report contains no receipts.
 struct ImportReport {
     private static let header = "line,customer_id,reason\n"
     /// The maximum number of characters of a customer id in the report.
@@ -46,7 +46,7 @@ struct ImportReport {
         }
     }
 
-    /// Appends rows. They are on disk when the function returns.
+    /// Appends rows. The rows are on disk when the function returns.
     mutating func add(_ rows: [(line: Int64, customer: String?, reason: String)]) throws {
         guard !rows.isEmpty else { return }
         try add(

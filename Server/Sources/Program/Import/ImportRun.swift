@@ -34,8 +34,8 @@ struct ImportRun {
     var report: URL
     /// The environment of rows that name none.
     var environment = Ledger.Environment.production
-    /// Whether to report only the expected result of each row. If so, there are no requests and no
-    /// changes.
+    /// Whether to report only the expected result of each row. Such a trial sends no requests and
+    /// makes no changes.
     var isTrial = false
     /// Whether to start from the beginning, even if the file was imported before.
     var isAnew = false

@@ -26,8 +26,8 @@ struct RowReader {
         /// A line that should be a JSON object.
         case json([UInt8])
         case tooLong
-        /// A row with invalid UTF-8. It is not decoded: all invalid bytes would become the same
-        /// replacement character, and different customers could get the same id.
+        /// A row with invalid UTF-8. The row is not decoded: all invalid bytes would become the
+        /// same replacement character, and different customers could get the same id.
         case notUTF8
         /// A quoted field that continues to the end of the file, so the rows within it are not
         /// read.
@@ -55,7 +55,8 @@ struct RowReader {
         case fieldStart
         case plain
         case quoted
-        /// A quote was read within a quoted field. It either ends the field or is the first of two.
+        /// A quote was read within a quoted field. This quote either ends the field or is the first
+        /// of two.
         case quoteSeen
         /// The row is too long and is being skipped.
         case skipping

@@ -5,11 +5,11 @@ import Storage
 
 /// Forwards notifications to other addresses, unchanged.
 struct ForwardSender: Sendable {
-    /// The maximum time from connecting to the end of the response. It is shorter than the lease of
-    /// an attempt.
+    /// The maximum time from connecting to the end of the response. This time is shorter than the
+    /// lease of an attempt.
     static let timeout = Duration.seconds(10)
-    /// The maximum number of bytes of a response that are read. They are read only so that the
-    /// connection can be reused.
+    /// The maximum number of bytes of a response that are read. These bytes are read only so that
+    /// the connection can be reused.
     private static let responseBytesMax = 65_536
 
     /// The client must not follow redirects, because the body may contain a secret.

@@ -11,11 +11,11 @@ struct ReconciliationWorker: Service {
     static let batch = 50
 
     private let checks: Worker
-    /// The worker that reports claims on seats. It runs beside the checks, because access does not
-    /// depend on the reports.
+    /// The worker that reports claims on seats. This worker runs beside the checks, because access
+    /// does not depend on the reports.
     private let seats: Worker
-    /// The workers that read the notification history. They run beside the checks, because a long
-    /// history must not delay the checks.
+    /// The workers that read the notification history. These workers run beside the checks, because
+    /// a long history must not delay the checks.
     private let walks: [Worker]
     private let backlog: Worker
 

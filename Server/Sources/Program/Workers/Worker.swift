@@ -7,8 +7,8 @@ import ServiceLifecycle
 /// A loop that does due work until the program shuts down. A shutdown cancels work in progress. Any
 /// number of servers may run such a loop on one database.
 ///
-/// Each run does all steps in order, each in batches until nothing is due. Then the loop pauses.
-/// The pauses grow while every step fails, for example because the database is unavailable.
+/// Each run does all steps in order, each in batches until nothing is due. After each run, the loop
+/// pauses. The pauses grow while every step fails, for example because the database is unavailable.
 final class Worker: Service {
     /// The maximum number of batches of a step in one run, even if more is due.
     static let batchesMax = 1_000

@@ -5,7 +5,7 @@ package struct StoredTokenKey: Hashable, Sendable {
     /// The key id in tokens and in the published key set.
     package var id: String
     package var app: AppID
-    /// The P-256 private key as a raw scalar. It is as confidential as the database itself.
+    /// The P-256 private key as a raw scalar. The key is as confidential as the database itself.
     package var privateKey: [UInt8]
     package var createdAt: Instant
     /// When another key replaced this one for signing. Nil for the key that signs now, and for a

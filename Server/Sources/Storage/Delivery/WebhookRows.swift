@@ -69,8 +69,8 @@ package struct StoredWebhook: Hashable, Sendable {
     /// The webhook's settings. Nil if the configuration contains the settings and the secrets.
     package var settings: WebhookSettings?
     package var secret: String?
-    /// The former secrets, from before the last rotation, the oldest first. They continue to sign
-    /// until `formerUntil`.
+    /// The former secrets, from before the last rotation, the oldest first. These secrets continue
+    /// to sign until `formerUntil`.
     package var formerSecrets: [String] = []
     package var formerUntil: Instant?
     package var createdAt: Instant

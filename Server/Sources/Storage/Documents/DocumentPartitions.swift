@@ -45,7 +45,7 @@ extension Database {
     private static let lockWait = "2s"
 
     /// Creates the partitions for the months around a time. Idempotent, and safe if several servers
-    /// run it at once. It must be repeated within three months. SQLite needs no partitions.
+    /// run it at once. The call must be repeated within three months. SQLite needs no partitions.
     ///
     /// The documents of a month stay in the default partition if that partition already contains
     /// some of them.

@@ -6,7 +6,7 @@ import Synchronization
 // because PostgreSQL remembers by pages what they have read. On a snapshot two servers conflict
 // only where they change the same row.
 //
-// That is safe under three conditions:
+// Recording on a snapshot is safe under three conditions:
 //   1. Such a transaction changes the row of each purchase that its documents are about. Any other
 //      transaction that changes rows of a purchase also changes that row, unless it changes only
 //      columns that such a transaction does not read. So if two transactions about one purchase
@@ -49,8 +49,8 @@ extension Fact {
     }
 }
 
-/// A connection whose transaction runs on a snapshot, for documents. It refuses statements about
-/// tables for which a snapshot is not sufficient.
+/// A connection whose transaction runs on a snapshot, for documents. The connection refuses
+/// statements about tables for which a snapshot is not sufficient.
 struct SnapshotConnection: Connection {
     /// Tables whose rows belong to one purchase, or to one document, or never change.
     private static let tables: Set<Substring> = [

@@ -4,8 +4,8 @@ import Synchronization
 /// Wakes readers that wait for a change of a customer, or for any event of an app, after this
 /// process has committed such events.
 ///
-/// A signal is a hint to read again. It may be sent although nothing has changed, and commits of
-/// other servers send none, so a reader must also check from time to time.
+/// A signal is a hint to read again. A signal may be sent although nothing has changed, and commits
+/// of other servers send none, so a reader must also check from time to time.
 package final class ChangeSignals: Sendable {
     private enum Topic: Hashable {
         /// All events of an app.

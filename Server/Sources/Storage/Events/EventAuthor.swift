@@ -3,7 +3,7 @@ package struct EventAuthor: Hashable, Sendable {
     /// The number of hexadecimal digits of a key's hash that identify it.
     package static let keyDigitsCount = 8
 
-    /// The name of the key. It may be empty.
+    /// The name of the key. The name may be empty.
     package var keyName: String
     /// The first hexadecimal digits of the key's hash.
     package var keyDigits: String

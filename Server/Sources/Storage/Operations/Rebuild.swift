@@ -22,7 +22,8 @@ package struct Differences: Hashable, Sendable {
     }
 }
 
-/// The facts that a rebuild derives. They are stored in a second table, beside the facts in use.
+/// The facts that a rebuild derives. These facts are stored in a second table, beside the facts in
+/// use.
 package struct Rebuild: RowGroup {
     package let tx: DatabaseSession
 }

@@ -3,8 +3,8 @@ import Ledger
 /// A purchase that moved from one customer to another, or became shared by both, or that support
 /// confirmed to its present owner.
 package struct StoredTransfer: Hashable, Sendable {
-    /// The number that identifies the transfer within the app. It is greater than the numbers of
-    /// all earlier transfers of the two customers.
+    /// The number that identifies the transfer within the app. The number is greater than the
+    /// numbers of all earlier transfers of the two customers.
     package var number: Int64
     package var purchase: PurchaseID
     package var kind: Kind

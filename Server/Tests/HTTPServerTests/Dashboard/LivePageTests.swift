@@ -43,8 +43,8 @@ import Testing
     @Test func `an open stream sends new events`() async throws {
         try await DashboardServer.run(on: .live, streams: Self.short) { server in
             var purchases = 0
-            // On a busy machine, a stream may end before the purchase is recorded. Then the loop
-            // opens another stream, and another customer buys.
+            // On a busy machine, a stream may end before the purchase is recorded. In that case,
+            // the loop opens another stream, and another customer buys.
             try await eventually("an event in the stream") {
                 purchases += 1
                 let source = try await source(of: "/events", in: server)

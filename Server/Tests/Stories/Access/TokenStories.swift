@@ -3,8 +3,8 @@ import Crypto
 import Ledger
 import Testing
 
-/// A device that trusts only the keys of the day on which it was last online. It verifies tokens
-/// without the server.
+/// A device that trusts only the keys of the day on which it was last online. The device verifies
+/// tokens without the server.
 private struct PinnedDevice {
     private var keys: [String: P256.Signing.PublicKey] = [:]
 

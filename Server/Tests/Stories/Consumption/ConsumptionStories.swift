@@ -284,7 +284,7 @@ import Testing
     }
 
     /// If two snapshots have the same moment, the timeline keeps the transaction id that is last in
-    /// text order. That is the original id in the first case and the other id in the second.
+    /// text order. This is the original id in the first case and the other id in the second.
     @Test(arguments: ["1", "99"])
     func `if usage is reported for one id of a period, it is sent when Apple asks about another id`(
         other: String

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Another backend on a port of this machine. It receives what is posted and responds as the test
-/// says.
+/// Another backend on a port of this machine. This backend receives what is posted and responds as
+/// the test says.
 final class Receiver: Sendable {
     struct Arrival: Hashable, Sendable {
         var path: String
@@ -31,8 +31,8 @@ final class Receiver: Sendable {
 
     private let state: Mutex<State>
     private let port: UInt16
-    /// A socket that is bound but never listens. It reserves the port, so that no other process
-    /// gets the port while the receiver is stopped.
+    /// A socket that is bound but never listens. The socket reserves the port, so that no other
+    /// process gets the port while the receiver is stopped.
     private let keeper: Int32
 
     /// - Parameter replies: used one after the other; the last reply is used for all further

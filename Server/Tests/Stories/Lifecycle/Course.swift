@@ -45,8 +45,8 @@ struct CourseRun {
     let customer: @Sendable (String) -> CustomerID
     /// Whether the app posts. If not, the server learns of purchases from notifications only.
     let posts: Bool
-    /// Whether an answer may hold access open if the App Store does not report the end. Then such
-    /// an answer counts as correct.
+    /// Whether an answer may hold access open if the App Store does not report the end. If it is
+    /// true, such an answer counts as correct.
     var allowsHold = false
     var accounts = ["anna"]
     private var posted: Set<String> = []

@@ -187,7 +187,8 @@ import Testing
         return sum
     }
 
-    /// Anna buys 100 seeds, spends 30 of them, and buys 100 more in February. Then it is March.
+    /// Anna buys 100 seeds, spends 30 of them, and buys 100 more in February. The story ends in
+    /// March.
     @Test(arguments: StoryDatabase.allCases)
     func `the report of wallets opens with the balance of the previous month`(
         database: StoryDatabase

@@ -61,8 +61,8 @@ import Testing
         try await program.expectClean()
         #expect(try await program.eventCount() > 0)
 
-        // Notifications without acknowledgement are sent again, as the App Store does. Then all are
-        // stored.
+        // Notifications without acknowledgement are sent again, as the App Store does. In the end,
+        // all notifications are stored.
         let server = try await program.start()
         await Stream.sendOnce(notifications, to: server.wire, acknowledged)
         server.kill()

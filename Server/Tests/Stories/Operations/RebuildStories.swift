@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Another process beside the server. It waits for a lock for a tenth of a second.
+    /// Another process beside the server. This process waits for a lock for a tenth of a second.
     private static func impatient(
         _ shop: Shop, _ log: RecordedLog
     ) throws -> (Engine, PostgresDriver) {

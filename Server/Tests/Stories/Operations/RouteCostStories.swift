@@ -43,8 +43,8 @@
             return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
         }
 
-        /// The cost of a request. It is the minimum of several measurements, because the program
-        /// also does other work.
+        /// The cost of a request. The cost is the minimum of several measurements, because the
+        /// program also does other work.
         private static func cost(
             in dev: DevelopmentProgram, _ ask: () async throws -> Void
         ) async throws -> Duration {

@@ -12,7 +12,8 @@ import Testing
     /// The moment at which a shop opens. Its clock stands still.
     private static let now = Instant(milliseconds: 1_767_268_800_000)
 
-    /// Another server of an app beside the shop's server. It has its own database, clock and log.
+    /// Another server of an app beside the shop's server. That server has its own database, clock
+    /// and log.
     private static func withServer(
         of app: AppConfiguration, beside shop: Shop, behind: Duration = .zero,
         _ story: (Engine, RecordedLog) async throws -> Void

@@ -128,8 +128,8 @@ import Testing
             let own = try await shop.server.post("/v1/customers/\(uuid)/account_token")
             #expect(own["account_token"]?.string == uuid)
 
-            // This purchase was bought with the token and never posted. It belongs to her, and the
-            // iPad shares it.
+            // This purchase was bought with the token and never posted. The purchase belongs to
+            // her, and the iPad shares it.
             try await shop.addDevice("anna", ["app_account_token": .string(token)])
             let bought = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])

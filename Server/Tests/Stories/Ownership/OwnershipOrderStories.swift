@@ -10,7 +10,7 @@ import Testing
     private static let acts = 40
     /// The seeds of lives that once failed.
     private static let knownSeeds: [UInt64] = [
-        // A thief took a purchase from a person while the purchase gave no access. Then the
+        // A thief took a purchase from a person while the purchase gave no access. Later the
         // purchase gave access again, but the buyer's new document was refused.
         7_890_961_220_987_826_233
     ]

@@ -36,7 +36,7 @@ import Testing
                 try await Self.tell(told, to: shop.simulator, address)
                 try await Self.answer(after: Self.slowAnswerSeconds, shop.simulator)
                 // A server that was paused may have lost answers, so it sends no requests for a
-                // while. It measures this time by the story's clock, which must run.
+                // while. The server measures this time by the story's clock, which must run.
                 try await shop.simulator.post("/_sim/clock", ["rate": 10])
 
                 sleeper.resume()

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Program
 
-/// The App Store ends claims after a refund of seats. It may send a notification that names the
-/// claims, or none.
+/// The App Store ends claims after a refund of seats. The App Store may send a notification that
+/// names the claims, or none.
 @Suite(.serialized) struct SeatUnclaimStories {
     private typealias Stage = SeatReportStage
 

@@ -4,7 +4,7 @@ import Eventually
 import Foundation
 import NIOCore
 
-/// An HTTP client of one side of a story. It sends and receives JSON.
+/// An HTTP client of one side of a story. The client sends and receives JSON.
 struct Wire: Sendable {
     let base: String
     var bearer: String?
