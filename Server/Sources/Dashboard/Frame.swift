@@ -5,7 +5,7 @@ package struct Frame: Sendable {
     package var viewer: Viewer
     /// The app's name in the configuration.
     package var app: String
-    /// The apps to choose from, including this one.
+    /// All apps that the reader can choose, including the app of the page.
     package var apps: [String]
     package var environment: StoreEnvironment
     /// The environments to choose from. Empty for a simulated app.

@@ -8,7 +8,7 @@ package struct AppSettings: Hashable, Sendable {
     /// The app's name in the configuration, such as `birds`.
     package var id: AppID
     package var bundleID: String
-    /// Apple's number for the app; nil if it is not checked.
+    /// Apple's number for the app; nil if documents are not checked for this number.
     package var appAppleID: Int64?
     /// Whether the app's purchases are made in a simulator. Only such an app trusts the simulator's
     /// root.

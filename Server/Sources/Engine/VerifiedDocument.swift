@@ -12,10 +12,11 @@ struct VerifiedDocument: Sendable {
     /// document is recorded nevertheless.
     var shortcomings: [IntakeFailure] = []
 
-    /// The App Store's inquiry about consumption in this document. Nil if there is none.
+    /// The App Store's inquiry about consumption in this document. Nil if the document contains no
+    /// inquiry.
     var inquiry: ConsumptionInquiry?
-    /// The claims on seats that the App Store has ended, according to this document. Nil if it
-    /// names none.
+    /// The claims on seats that the App Store has ended, according to this document. Nil if the
+    /// document names none.
     var seatUnclaim: SeatUnclaim?
     /// The continuation of a purchase under another id. Nil if the document reports none.
     var succession: Succession?

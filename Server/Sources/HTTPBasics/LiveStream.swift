@@ -49,7 +49,7 @@ package struct LiveStreamLimits: Sendable {
     package var commentPause: Duration
     /// A reader that does not accept an output for this long is disconnected.
     package var writeMax: Duration
-    /// How long the stream lasts; nil if it lasts as long as the connection.
+    /// How long the stream lasts; nil if the stream lasts as long as the connection.
     package var lifeMax: Duration?
     /// The pause between two ticks. A tick stands for changes that send no signal.
     package var tickPause = Duration.seconds(1)

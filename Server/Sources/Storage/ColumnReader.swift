@@ -171,7 +171,7 @@ extension Connection {
         _ body: (inout ColumnReader) throws(StorageFailure) -> Read
     ) throws(StorageFailure) -> [Read] { try rows(sql, values).read(body) }
 
-    /// Runs a query, and reads the first row. Returns nil if there is none.
+    /// Runs a query, and reads the first row. Returns nil if there is no row.
     package func firstRow<Read>(
         _ sql: String, _ values: [Value],
         _ body: (inout ColumnReader) throws(StorageFailure) -> Read
@@ -194,7 +194,8 @@ extension Connection {
         return try row.read { row throws(StorageFailure) in try row.integer() }
     }
 
-    /// The number in the one column of the first row. Returns nil if it is null or there is no row.
+    /// The number in the one column of the first row. Returns nil if the column is null or there is
+    /// no row.
     package func firstNumber(
         _ sql: String, _ values: [Value]
     ) throws(StorageFailure) -> Int64? {
@@ -203,7 +204,8 @@ extension Connection {
         } ?? nil
     }
 
-    /// The text in the one column of the first row. Returns nil if it is null or there is no row.
+    /// The text in the one column of the first row. Returns nil if the column is null or there is
+    /// no row.
     package func firstText(_ sql: String, _ values: [Value]) throws(StorageFailure) -> String? {
         try rows(sql, values).first?.read { row throws(StorageFailure) in
             try row.optionalText()

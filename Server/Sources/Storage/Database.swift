@@ -6,8 +6,8 @@ import Reports
 package struct Database: Sendable {
     package let driver: any DatabaseDriver
     let commits: GroupCommit
-    /// Commits documents that can be recorded on a snapshot, if the engine has several writers.
-    /// Such documents do not wait for other writes.
+    /// Commits documents that can be recorded on a snapshot, if the engine has several writers. The
+    /// documents that it commits do not wait for other writes.
     let recordings: GroupCommit
     package let rules: DatabaseRules
     let observers: CommitObservers

@@ -134,7 +134,8 @@ final class GroupCommit: Sendable {
     }
 
     /// Records documents with their facts in a transaction that others may share. For each
-    /// document, returns false if it was recorded before, or if it occurs twice in the list.
+    /// document, returns false if the document was recorded before, or if it occurs twice in the
+    /// list.
     func record(
         _ recording: Recording
     ) async -> [Result<Bool, any Error>] {

@@ -84,10 +84,10 @@ struct LeaseOutcome {
     fileprivate var trouble: String?
     fileprivate var next: Instant?
 
-    /// - Parameter next: when the work is due again; nil if it is done only once.
+    /// - Parameter next: when the work is due again; nil if the work is done only once.
     static func completed(next: Instant? = nil) -> Self { Self(isCompleted: true, next: next) }
 
-    /// - Parameter next: when the work is tried again; nil if it is given up.
+    /// - Parameter next: when the work is tried again; nil if the work is given up.
     static func failed(_ trouble: String? = nil, next: Instant?) -> Self {
         Self(trouble: trouble, next: next)
     }

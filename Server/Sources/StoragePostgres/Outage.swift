@@ -20,7 +20,7 @@ struct Outage {
     private var answeredAt = -Double.infinity
     private var nextTrial = 0.0
 
-    /// The duration of the outage as of the last attempt, in seconds; 0 if there is none.
+    /// The duration of the outage as of the last attempt, in seconds; 0 if the server is reachable.
     func seconds(at now: Double) -> Double { since.map { now - $0 } ?? 0 }
 
     /// The reason to fail immediately. Returns nil if the caller should try to connect.

@@ -123,7 +123,7 @@ private final class Server: Sendable {
 
     static var now: Double { ConnectionWatchdog.now }
 
-    /// How long the server has been unreachable, in seconds. 0 if it is reachable.
+    /// How long the server has been unreachable, in seconds. 0 if the server is reachable.
     var secondsAway: Double { outage.withLock { $0.seconds(at: Self.now) } }
 
     func connect(for purpose: PostgresConnection.Purpose) throws(StorageFailure)

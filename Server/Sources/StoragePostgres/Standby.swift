@@ -31,7 +31,7 @@ enum Standby {
         return connection
     }
 
-    /// Whether the server is a standby. False if it refuses writes only because
+    /// Whether the server is a standby. False if the server refuses writes only because
     /// `default_transaction_read_only` is set.
     private static func isInRecovery(_ connection: OpaquePointer) -> Bool {
         let answer = PQexec(connection, "SELECT pg_is_in_recovery()")

@@ -40,7 +40,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// Opens the file.
     ///
     /// - Parameters:
-    ///   - mayCreate: whether to create the file if it does not exist.
+    ///   - mayCreate: whether to create the file if the file does not exist.
     ///   - statementSecondsMax: the limit after which a statement is interrupted; nil for no limit.
     ///   - cancellation: interrupts the running statement, and all later ones.
     init(

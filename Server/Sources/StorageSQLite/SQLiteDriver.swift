@@ -134,7 +134,8 @@ package final class SQLiteDriver: DatabaseDriver {
     }
 
     /// Runs a transaction of a database in memory on the calling thread, one transaction at a time.
-    /// There is no disk to wait for, so a switch of threads would take longer than the work.
+    /// A database in memory waits for no disk, so a switch of threads would take longer than the
+    /// work.
     private func runInline<Value>(
         for purpose: SQLiteConnection.Purpose, _ body: (any Connection) throws -> Value
     ) throws -> Value {

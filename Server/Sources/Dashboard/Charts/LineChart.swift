@@ -17,7 +17,8 @@ package struct LineChart: Sendable {
         package var value: Int64
         /// False if there is no number, such as a percentage of zero.
         package var hasValue: Bool
-        /// The number that was shown when the period had just ended. Nil if it was not recorded.
+        /// The number that was shown when the period had just ended. Nil if the number was not
+        /// recorded.
         package var then: Int64?
         /// The reason for the difference from `then`: `1 refund, reported 12 Nov`.
         package var learned: String?

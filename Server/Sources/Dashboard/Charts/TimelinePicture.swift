@@ -21,7 +21,7 @@ package struct TimelinePicture: Sendable {
     package struct Span: Sendable {
         package var kind: Kind
         package var from: Timestamp
-        /// The end of the span. Nil if it never ends.
+        /// The end of the span. Nil if the span never ends.
         package var until: Timestamp?
         /// The label, which is inside the span if there is room: `monthly`.
         package var label: String

@@ -13,7 +13,7 @@ package struct CustomersPage: Sendable {
     package var open: Int?
     /// The cursor of the page with older events.
     package var olderCursor: String?
-    /// Whether it is the page with the newest events.
+    /// Whether this is the page with the newest events.
     package var isFirstPage: Bool
     /// Whether more customers match the search than are shown.
     package var hasMore: Bool

@@ -13,7 +13,7 @@ package struct MovePage: Sendable {
     package struct Found: Sendable {
         package var originalTransactionID: String
         package var productID: String?
-        /// The present owner of the purchase. Nil if it has no owner.
+        /// The present owner of the purchase. Nil if the purchase has no owner.
         package var owner: String?
         package var state: AccessState?
         /// Whether support has blocked the purchase in favour of its owner.

@@ -59,7 +59,7 @@ extension NotificationsPage {
             """
     }
 
-    /// One row, with an id by which the page's stream replaces the row.
+    /// The row of a notification, with an id by which the page's stream replaces the row.
     package static func row(_ item: Incoming, in frame: Frame) -> Markup {
         let (civil, today) = (CivilTime(item.receivedAt), CivilTime(frame.now))
         let time =

@@ -119,7 +119,7 @@ package struct NotificationsPage: Sendable {
     package struct Address: Sendable {
         package var url: String
         package var environments: [StoreEnvironment]
-        /// What is wrong with the address: `answers 500`. Nil if it accepts notifications.
+        /// What is wrong with the address: `answers 500`. Nil if the address accepts notifications.
         package var trouble: String?
         package var waiting: Int
         package var oldestWaiting: Timestamp?

@@ -209,7 +209,7 @@ package struct EventsPage: Sendable {
         ).markup
     }
 
-    /// One row, with an id by which the page's stream replaces the row.
+    /// The row of an event, with an id by which the page's stream replaces the row.
     package static func row(_ event: Event, in frame: Frame) -> Markup {
         let words = EventWords(event: event)
         let money = words.money

@@ -3,8 +3,8 @@ import PerennialContract
 /// The page `/documents/{document_id}`: what Apple signed, byte for byte.
 package struct DocumentPage: Sendable {
     package var document: DocumentLine
-    /// Why the document would not be accepted now, verified as of its arrival. Nil if it would be
-    /// accepted.
+    /// Why the document would not be accepted now, verified as of its arrival. Nil if the document
+    /// would be accepted.
     package var refusal: String?
     package var customerID: String?
     /// The first transactions of the purchases that the document is about.
@@ -13,7 +13,8 @@ package struct DocumentPage: Sendable {
     package var payload: String?
     /// The document in its original form, or the beginning of it.
     package var signed: String
-    /// The full size of the document in bytes, if `signed` is incomplete. Nil if it is complete.
+    /// The full size of the document in bytes, if `signed` is incomplete. Nil if `signed` is
+    /// complete.
     package var bytesCount: Int?
     /// The file with the original document.
     package var file: DashboardPath

@@ -6,7 +6,7 @@ struct PhoneAnswer: Hashable, Sendable {
     /// The class of the panel: empty, `warn`, `bad` or `shut`.
     var look: Markup
     var chip: Chip
-    /// How the answer contradicts the books. Nil if they agree.
+    /// How the answer contradicts the books. Nil if the answer and the books agree.
     var contradiction: String?
 
     init(_ state: PhoneState) {

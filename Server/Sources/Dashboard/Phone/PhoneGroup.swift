@@ -36,8 +36,8 @@ extension PhoneState {
     /// Whether the screen shows the group instead of the app.
     var showsGroup: Bool { device.showsGroup && group != nil }
 
-    /// The number of seats of a product that the customer pays for now. Nil if she has not
-    /// subscribed to it.
+    /// The number of seats of a product that the customer pays for now. Nil if the customer has not
+    /// subscribed to the product.
     func presentSeats(of product: String) -> Int? {
         guard let running = subscription, !running.isOver, running.productID == product else {
             return nil

@@ -14,7 +14,7 @@ extension PhoneProduct {
         }
     }
 
-    /// Whether several people can use one subscription to it.
+    /// Whether several people can use one subscription to the product.
     var isSoldInSeats: Bool { !seatTiers.isEmpty }
 
     /// How many of the seats with these numbers have each price.

@@ -65,7 +65,7 @@ package struct PhoneDevice: Hashable, Sendable {
     package var restoredCount = 0
     /// Whether Apple has decided about a refund, in either way.
     package var hasRefundDecision = false
-    /// Why the last action failed. Nil if it succeeded.
+    /// Why the last action failed. Nil if the last action succeeded.
     package var trouble: String?
 
     package init() {}
@@ -88,7 +88,7 @@ package struct BookedPurchase: Hashable, Sendable {
     package var isShared = false
     /// The newest transaction that was charged and not refunded.
     package var refundableID: String?
-    /// How many people the purchase is paid for. Nil if it was not bought in seats.
+    /// How many people the purchase is paid for. Nil if the purchase was not bought in seats.
     package var seats: Int?
 
     package init(

@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// A group on the page of the customer who pays for it.
+/// A group on the page of the customer who pays for the group.
 package struct CustomerGroup: Hashable, Sendable {
     /// The group. Its claims are the claims of one page.
     package var group: SeatGroup

@@ -13,7 +13,7 @@ package struct KeyService: Sendable {
     /// stores only its SHA-256.
     ///
     /// - Parameter scopes: what a secret key may be used for.
-    /// - Parameter until: when the key ends; nil if it has no end.
+    /// - Parameter until: when the key ends; nil if the key has no end.
     package func create(
         app: AppID, kind: KeyKind, name: String, scopes: Set<KeyScope> = [.admin],
         until: Instant? = nil

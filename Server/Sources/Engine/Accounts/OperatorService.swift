@@ -25,7 +25,7 @@ package struct OperatorService: Sendable {
         return account
     }
 
-    /// The operator with a name. Nil if there is none, or if the operator is blocked.
+    /// The operator with a name. Nil if no operator has the name, or if the operator is blocked.
     package func active(_ name: String) async throws(EngineFailure) -> Operator? {
         let canonical = OperatorName.canonical(name)
         return try await context.read { tx in try tx.operators.named(canonical) }.flatMap(
@@ -102,7 +102,7 @@ package struct OperatorService: Sendable {
         return try await addLink(.reset, for: account.name, roles: OperatorRoles(), by: author)
     }
 
-    /// The link with a token. Returns nil if it was used or has expired.
+    /// The link with a token. Returns nil if the link was used or has expired.
     package func link(token: String) async throws(EngineFailure) -> OperatorLink? {
         let (hash, now) = (SessionService.hash(ofToken: token), context.now())
         return try await context.read { tx in

@@ -37,7 +37,7 @@ package struct PasswordHash: Hashable, Sendable {
 
     /// Derives the key of a new password. This takes a while: see ``PasswordThreads``.
     ///
-    /// - Throws: if the memory for it cannot be allocated.
+    /// - Throws: if the memory for the derivation cannot be allocated.
     init(_ password: String, cost: Cost) throws {
         let salt = SymmetricKey(size: SymmetricKeySize(bitCount: Self.saltBytes * 8))
             .withUnsafeBytes { Array($0) }
@@ -79,7 +79,7 @@ package struct PasswordHash: Hashable, Sendable {
     /// Whether a password matches. The time does not depend on the password. This takes a while:
     /// see ``PasswordThreads``.
     ///
-    /// - Throws: if the memory for it cannot be allocated.
+    /// - Throws: if the memory for the derivation cannot be allocated.
     func matches(_ password: String) throws -> Bool {
         let other = try Self.key(password, cost, salt)
         // Keys are compared in constant time.

@@ -42,14 +42,14 @@ package struct CustomerState: Hashable, Sendable {
 /// One purchase of a customer, and the access that it gives.
 package struct PurchaseState: Hashable, Sendable {
     package var timeline: Timeline
-    /// The access that the purchase gives. Nil if it gives no access by time or ownership, such as
-    /// a consumable.
+    /// The access that the purchase gives. Nil if the purchase gives no access by time or
+    /// ownership, such as a consumable.
     package var access: Access?
     /// Whether the owner who shares the purchase is a person or an anonymous customer. Nil if the
     /// purchase is the customer's own.
     package var sharedBy: CustomerKind?
-    /// How many people the purchase is paid for. Nil if it was not bought in seats, or if it is not
-    /// the customer's own.
+    /// How many people the purchase is paid for. Nil if the purchase was not bought in seats, or if
+    /// it is not the customer's own.
     package var seats: SeatCount?
     /// The remedy if the configuration does not list the product, so that the purchase gives
     /// nothing. Nil if the product is listed, if the purchase has ended, or if it is a seat.

@@ -18,7 +18,7 @@ final class GrowthMeter: Sendable {
     /// When each app's budget will be full again.
     private let fullAt = Mutex<[AppID: Instant]>([:])
 
-    /// Returns how long to wait until something may be added. Returns nil if it may be added now.
+    /// Returns how long to wait until one more may be added. Returns nil if one may be added now.
     func wait(of app: AppSettings, at now: Instant) -> Duration? {
         let next = fullTime(of: app, adding: 1, at: now)
         return next <= now + Self.hour ? nil : next - (now + Self.hour)

@@ -20,9 +20,9 @@ package enum IdentityProof: Hashable, Sendable {
 
     /// The claims that a JWT must contain besides `sub` and `exp`.
     package struct Claims: Hashable, Sendable {
-        /// The required `aud`. Nil if it is not checked.
+        /// The required `aud`. Nil if `aud` is not checked.
         package var audience: String?
-        /// The required `iss`. Nil if it is not checked.
+        /// The required `iss`. Nil if `iss` is not checked.
         package var issuer: String?
 
         package init(audience: String? = nil, issuer: String? = nil) {
@@ -41,7 +41,7 @@ package enum IdentityProof: Hashable, Sendable {
         case wrong
         case expired
         case notYet = "not yet valid"
-        /// The proof is valid except that it does not expire.
+        /// The proof never expires, but is valid otherwise.
         case endless = "without an end"
         /// The request merges two ids, and the proof is for only one of them.
         case ofOneOnly = "of one of the two ids only"
@@ -151,7 +151,7 @@ extension IdentityProof.Claims {
 
 extension JSON {
     /// The value as seconds since 1970-01-01 UTC, possibly with a fraction (RFC 7519: NumericDate).
-    /// Nil if it is no number.
+    /// Nil if the value is no number.
     fileprivate var numericDate: Double? {
         switch self {
         case .integer(let seconds): Double(seconds)

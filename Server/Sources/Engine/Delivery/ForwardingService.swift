@@ -34,7 +34,8 @@ package struct ForwardingService: Sendable {
         return ReceivedNotification(contentType: isShort ? contentType : nil, body: body)
     }
 
-    /// The addresses to which a notification is to be forwarded. Returns nil if there are none.
+    /// The addresses to which a notification is to be forwarded. Returns nil if the notification is
+    /// not to be forwarded.
     func order(
         for arrived: ReceivedNotification, _ document: StoredDocument
     ) -> ForwardOrder? {

@@ -197,7 +197,7 @@ package struct WebhookService: Sendable {
     /// The maximum number of an unknown product's characters that a failure repeats.
     private static let productCharacters = 100
 
-    /// Why a webhook cannot have these settings. Returns nil if it can.
+    /// Why a webhook cannot have these settings. Returns nil if the webhook can have them.
     ///
     /// - Parameter former: the products of the webhook's present filter, which are allowed even
     ///   if they are unknown.

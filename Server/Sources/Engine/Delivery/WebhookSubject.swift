@@ -46,10 +46,11 @@ package struct WebhookSubject: Sendable {
 
 /// The data about an event's people and purchase with which its bodies are rendered.
 package struct EventContext: Sendable {
-    /// The event's customer, or else the customer who was found for it. Nil if there is none.
+    /// The event's customer, or else the customer who was found for it. Nil if the event has no
+    /// customer and none was found.
     package var customer: People?
-    /// The account token of a purchase without an owner. Nil if it is not a customer's id, or
-    /// belonged to an erased person.
+    /// The account token of a purchase without an owner. Nil if the token is not a customer's id,
+    /// or belonged to an erased person.
     package var accountToken: String?
     /// The id that stands for the unknown owner of the event's purchase. Nil if the purchase has an
     /// owner, or if the event is about no purchase.

@@ -168,7 +168,7 @@ struct WebhookSubjects {
     }
 
     /// The customer under whom an event without a customer was delivered, or is to be delivered.
-    /// Nil if there is none.
+    /// Nil if there is no such customer.
     func holder(
         of event: LoggedEvent, _ epochs: LogEpochs, toldTo webhook: WebhookID, in app: AppID
     ) throws -> CustomerID? {

@@ -7,8 +7,8 @@ struct EventReader {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Why a position is not a valid cursor of an app's log. Returns nil if it is valid. The
-    /// position before the first event is the same in every epoch.
+    /// Why a position is not a valid cursor of an app's log. Returns nil if the position is valid.
+    /// The position before the first event is the same in every epoch.
     func refusal(
         of place: LogPosition, in app: AppID, _ epochs: LogEpochs
     ) throws(StorageFailure) -> EngineFailure? {
@@ -58,8 +58,8 @@ struct EventReader {
     }
 
     /// The events after a sequence number that have no customer but belong to a customer's history.
-    /// These are the events of an account token equal to one of the ids, and of the customer's
-    /// purchases from before they were linked.
+    /// Returns the events of an account token equal to one of the ids, and the events of the
+    /// customer's purchases from the time before the purchases were linked.
     func unnamedEvents(
         of ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws -> [LoggedEvent] {

@@ -4,7 +4,7 @@ import Storage
 /// A grant that support makes to a customer.
 package struct NewGrant: Hashable, Sendable {
     package var entitlement: EntitlementID
-    /// When the grant ends by itself. If nil, it lasts until it is withdrawn.
+    /// When the grant ends by itself. If nil, the grant lasts until it is withdrawn.
     package var until: Instant?
     package var reason: String
     /// The caller's idempotency key: requests with the same key are for the same grant.

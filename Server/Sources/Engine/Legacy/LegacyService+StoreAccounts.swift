@@ -147,7 +147,7 @@ extension LegacyService {
         let standing = try await context.read { tx in
             try tx.appStore.health(of: app, in: next.purchase.environment)
         }
-        // While requests to the App Store are paused, no request waits for it.
+        // While requests to the App Store are paused, no request waits for the App Store.
         guard standing.pausedUntil <= context.now() else { return false }
         if Self.isUnknownToAppStore(next, standing) { return true }
         try await reconciliation.reconcileAndWait(about: next.purchase, in: app)
@@ -187,7 +187,8 @@ extension VerifiedDocument {
     /// The purchases that the document is about, each once.
     fileprivate var purchases: [PurchaseID] { Set(facts.map(\.purchase)).sorted() }
 
-    /// One auto-renewable subscription that the document shows. Nil if it shows no subscription.
+    /// One auto-renewable subscription that the document shows. Nil if the document shows no
+    /// subscription.
     fileprivate var subscription: PurchaseID? {
         let chains = facts.filter { fact in
             guard case .payment(let payment) = fact.statement else { return false }

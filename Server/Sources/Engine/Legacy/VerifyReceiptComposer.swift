@@ -190,7 +190,7 @@ extension Timeline.Period {
 }
 
 extension Timeline {
-    /// The last period that can be followed by a renewal. Nil if there is none.
+    /// The last period that can be followed by a renewal. Nil if there is no such period.
     fileprivate var lastToRenew: Period? {
         periods.last { !$0.isVoid && $0.payment.until != nil }
     }

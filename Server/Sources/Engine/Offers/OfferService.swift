@@ -88,7 +88,7 @@ package struct OfferService: Sendable {
     ///
     /// Apple's signatures do not name an environment, but a transaction does. So if the customer is
     /// eligible in the sandbox, the signature must name a sandbox transaction of the customer.
-    /// Otherwise a purchase that cost nothing would lower a price in production.
+    /// Without that rule, a purchase that cost nothing would lower a price in production.
     ///
     /// - Parameter whoeverItIs: whether to sign also for customers who are not eligible according
     ///   to the stored data, and for unknown transactions. True for an app's server, which may know
@@ -161,7 +161,7 @@ extension OfferRequest {
         .offerForUnknownTransaction(transaction ?? "")
     }
 
-    /// The account token, which must be a UUID. Empty if there is none.
+    /// The account token, which must be a UUID. Empty if no token was given.
     fileprivate func uuid() throws(EngineFailure) -> String {
         guard let accountToken, !accountToken.isEmpty else { return "" }
         guard UUID(uuidString: accountToken) != nil else {

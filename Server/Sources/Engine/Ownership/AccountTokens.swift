@@ -87,6 +87,6 @@ extension StoredCustomer {
 }
 
 extension CustomerID {
-    /// The id as an account token, in lower case. Nil if it is not a UUID, or the zero UUID.
+    /// The id as an account token, in lower case. Nil if the id is not a UUID, or is the zero UUID.
     var asAccountToken: CustomerID? { accountToken.flatMap { CustomerID(accountToken: $0) } }
 }

@@ -17,9 +17,8 @@ package struct DocumentRecorder {
     /// Inserts facts with the documents that attest them, and projects them into the purchases that
     /// they are about. Existing facts are unchanged. Idempotent.
     ///
-    /// Also writes everything else that follows from a changed purchase: each
-    /// ``PurchaseProjection`` contains the timelines before and after, and the documents between
-    /// the two.
+    /// Then writes everything that follows from a changed purchase: each ``PurchaseProjection``
+    /// contains the timelines before and after, and the documents between the two.
     func project(
         _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
@@ -200,7 +199,7 @@ extension DocumentRecorder {
     }
 
     /// Records documents with their facts, with one batch per table. For each document, returns
-    /// false if it was recorded before, or if it occurs twice in the list.
+    /// false if the document was recorded before, or if it occurs twice in the list.
     func record(_ attested: [DocumentWithFacts]) throws(StorageFailure) -> [Bool] {
         var walletCache = WalletProjectionCache()
         return try record(attested, &walletCache)

@@ -10,7 +10,8 @@ package struct OpenedDocument: Sendable {
     /// The decoded payload as indented JSON, including the payloads of the documents inside. Nil
     /// for a receipt, which is not JSON.
     package var payload: String?
-    /// Why the document is no longer valid. Nil if it is as valid as when it was received.
+    /// Why the document is no longer valid. Nil if the document is as valid as when it was
+    /// received.
     package var refusal: EngineFailure?
     /// The purchases about which the document attests something.
     package var purchases: [PurchaseID]
@@ -108,13 +109,13 @@ extension DocumentHead {
 // MARK: - Payloads
 
 extension StoredDocument {
-    /// The document's content, as indented JSON. Nil if it is not JSON.
+    /// The document's content, as indented JSON. Nil if the content is not JSON.
     var payload: String? {
         json.map { String(decoding: $0.bytes(isIndented: true), as: UTF8.self) }
     }
 
     /// The document's content, with the payloads of signed members in place of their documents. Nil
-    /// if it is not JSON.
+    /// if the content is not JSON.
     var json: JSON? { bytes.flatMap { Self.json(of: $0, kind) } }
 
     private static func json(of bytes: [UInt8], _ kind: Kind) -> JSON? {

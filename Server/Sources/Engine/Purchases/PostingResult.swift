@@ -13,8 +13,8 @@ package struct PostingResult: Hashable, Sendable {
     /// customer, although it contained no new document. 0 if any document was new.
     var changesWithoutDocument: Int
 
-    /// The failure for the first purchase that the customer did not get. Nil if there is none, or
-    /// if the app found the purchases by itself.
+    /// The failure for the first purchase that the customer did not get. Nil if there is no such
+    /// purchase, or if the app found the purchases by itself.
     package func refusal(for intent: OwnershipClaim.Intent?) -> EngineFailure? {
         guard intent != .sync else { return nil }
         // An app transaction is sent together with purchases, and is not a claim. If it belongs to

@@ -14,8 +14,8 @@ package struct Preview: Hashable, Sendable {
         package var product: ProductID?
         /// Whether the purchase gives access now.
         package var isInUse: Bool
-        /// The owner of the purchase or, if it has none, the customer whom it names. Nil if it
-        /// names no customer.
+        /// The owner of the purchase or, if the purchase has no owner, the customer whom the
+        /// purchase names. Nil if there is no such customer.
         package var owner: CustomerID?
         package var belongsToClaimant: Bool
         package var ownerKind: CustomerKind?

@@ -23,7 +23,7 @@ struct PurchaseProjection: Sendable {
     /// Whether the row of the purchase changes.
     private let isChanged: Bool
 
-    /// - Parameter known: the purchase as it is stored; nil if it is new.
+    /// - Parameter known: the purchase as it is stored; nil if the purchase is new.
     init(of group: DocumentGroup, _ known: KnownPurchase?, _ checks: CheckRules) {
         app = group.app
         attested = group.attested

@@ -111,7 +111,7 @@ extension RecordingService {
         return posting
     }
 
-    /// The environment of the first document that was verified. Nil if there is none.
+    /// The environment of the first document that was verified. Nil if no document was verified.
     private static func environment(
         of posted: [PostedDocument], isPartial: Bool
     ) throws(EngineFailure) -> Environment? {
@@ -197,7 +197,8 @@ extension VerifiedDocument {
 
     var isPayment: Bool { document.kind != .renewal }
 
-    /// The transaction that the document is about. Nil if it is not about exactly one.
+    /// The transaction that the document is about. Nil if the document is not about exactly one
+    /// transaction.
     fileprivate var transaction: TransactionID? {
         guard facts.count == 1, case .payment(let payment) = facts[0].statement else { return nil }
         return payment.transaction

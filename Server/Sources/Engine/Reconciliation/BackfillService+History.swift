@@ -283,7 +283,8 @@ final class HistoryWalkStates: Sendable {
         known.withLock { $0[place, default: Known()].stretch }
     }
 
-    /// Halves the length of the next stretch. Returns false if it cannot be shorter.
+    /// Halves the length of the next stretch. Returns false if the stretch has the minimum length
+    /// already.
     func shorten(_ place: BackfillBackoff.Key) -> Bool {
         known.withLock { known in
             let stretch = known[place, default: Known()].stretch

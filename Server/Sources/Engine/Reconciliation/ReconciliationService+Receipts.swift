@@ -75,7 +75,8 @@ extension ReconciliationService {
 }
 
 extension StoredDocument {
-    /// The receipt that the document is or contains, in Base64. Nil if there is none.
+    /// The receipt that the document is or contains, in Base64. Nil if the document contains no
+    /// receipt.
     fileprivate var receipt: String? {
         guard let bytes else { return nil }
         switch kind {

@@ -81,7 +81,7 @@ package struct ReconciliationState: Hashable, Sendable {
     package var due: Int
     /// How long the longest overdue purchase has been due.
     package var oldestDueAge: Duration
-    /// When the App Store last responded. Nil if it never did.
+    /// When the App Store last responded. Nil if the App Store never responded.
     package var respondedAt: Instant?
     /// The number of failures since the last response.
     package var failures: Int

@@ -81,7 +81,7 @@ struct SeatDecisions {
             isAnonymous: try OwnershipDecisions(tx).isAnonymous(claim.customer, in: app.id))
     }
 
-    /// The reason why a group accepts no new member. Nil if it accepts one.
+    /// The reason why a group accepts no new member. Nil if the group accepts a new member.
     ///
     /// - Parameter id: the id of the customer who wants to join.
     func refusal(

@@ -10,13 +10,13 @@ package struct SeatGroupState: Hashable, Sendable {
     package var seats: Int
     /// The number of seats of the next period. Nil if the App Store has not reported it.
     package var seatsAtRenewal: Int?
-    /// The members and their seats. Nil if it is not the app that invites the members.
+    /// The members and their seats. Nil if somebody other than the app invites the members.
     package var roster: SeatRoster?
     /// The claims of the roster that the requested page contains.
     package var page: ArraySlice<SeatClaim> = []
     /// The position where the next page begins. Nil on the last page.
     package var next: ListCursor?
-    /// When the subscription renews. Nil if it does not renew, or does not run.
+    /// When the subscription renews. Nil if the subscription does not renew, or does not run.
     package var renewsAt: Instant?
     /// When the paid time ends. Nil if the subscription does not run.
     package var endsAt: Instant?
@@ -107,6 +107,6 @@ package struct SeatCount: Hashable, Sendable {
     package var count: Int
     /// The number of people in the next period. Nil if the App Store has not reported it.
     package var atRenewal: Int?
-    /// How many members have joined. Nil if it is not the app that invites the members.
+    /// How many members have joined. Nil if somebody other than the app invites the members.
     package var claimed: Int?
 }

@@ -48,7 +48,7 @@ extension WalletUpdates {
     }
 
     /// The customer who keeps a purchase although its account token changes, because the customer
-    /// has spent some of it. Returns nil if there is none.
+    /// has spent some of it. Returns nil if there is no such customer.
     func formerSpender(
         of before: Timeline, becoming after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {

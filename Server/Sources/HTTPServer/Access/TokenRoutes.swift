@@ -22,7 +22,7 @@ struct TokenRoutes: RouteGroup {
     }
 
     /// Publishes the keys for verifying tokens (RFC 7517). Clients fetch them again if a token
-    /// names another key.
+    /// names a key that they do not have.
     @Sendable func publishedKeys(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {

@@ -45,7 +45,7 @@ extension DashboardAccess {
 }
 
 extension ServerContext {
-    /// The IP address from which a request comes; empty if it is unknown.
+    /// The IP address from which a request comes; empty if the address is unknown.
     var peerAddress: String {
         let address = channel.remoteAddress?.ipAddress ?? ""
         return CanonicalAddress(address)?.description ?? address

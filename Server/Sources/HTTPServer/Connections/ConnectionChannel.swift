@@ -69,7 +69,8 @@ extension PerennialServer {
     /// The response to a request that is not passed on to a route.
     typealias Refusal = (head: HTTPResponse, body: ByteBuffer)
 
-    /// Counts a connection. Returns false if it must be closed at once: see ``ConnectionCounts``.
+    /// Counts a connection. Returns false if the connection must be closed at once: see
+    /// ``ConnectionCounts``.
     func admits(_ channel: any Channel) -> Bool {
         connections.admit(channel, exempt: dashboard?.proxy?.addresses ?? [], logger)
     }

@@ -11,7 +11,7 @@ struct ChartView: Sendable {
     /// The currency of the drawn amounts. Either all amounts are converted to it, or only amounts
     /// in this currency are drawn. Nil if nothing was paid yet.
     var currency: String?
-    /// The currency of amounts if the query does not name one.
+    /// The currency of amounts if the query names no currency.
     private let display: DisplayCurrency?
     /// The currencies that can be converted.
     private let rated: Set<String>

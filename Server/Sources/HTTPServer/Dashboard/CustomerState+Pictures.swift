@@ -4,7 +4,7 @@ import Ledger
 import PerennialContract
 
 extension CustomerState {
-    /// The beginning of the first purchase, seat or grant; nil if there is none.
+    /// The beginning of the first purchase, seat or grant; nil if the customer has none of these.
     var since: Timestamp? {
         let purchases = purchases.compactMap { purchase in
             purchase.timeline.seat?.since ?? purchase.timeline.periods.first?.from

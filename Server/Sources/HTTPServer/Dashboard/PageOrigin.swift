@@ -52,7 +52,7 @@ package struct PageOrigin: Hashable, Sendable {
         authority.map { "\(scheme)://\($0)\(path)" }
     }
 
-    /// Returns a sentence that says why a request is refused, or nil if it is not refused.
+    /// Returns a sentence that says why a request is refused, or nil if the request is accepted.
     package func refusal(of request: HTTPRequest) -> String? {
         guard let own = request.authority?.lowercased(), answers(own) else {
             return "The page is only at \(authority ?? "localhost")."

@@ -8,7 +8,7 @@ import Storage
 /// A part of the log, newest event first.
 struct NewestEvents: Sendable {
     var events: [PerennialContract.Event]
-    /// The events with lower numbers than this one are on the next page. Nil if there are no older
+    /// The events with numbers below this one are on the next page. Nil if there are no older
     /// events.
     var older: Int64?
 }

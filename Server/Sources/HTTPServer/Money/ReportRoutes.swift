@@ -123,7 +123,7 @@ struct ReportRoutes: RouteGroup {
     }
 
     /// - Parameters:
-    ///   - text: the value of a parameter; nil if it is missing.
+    ///   - text: the value of a parameter; nil if the parameter is missing.
     ///   - days: returns the days to show, given the length of a period; by default, the days
     ///     from `from` to `to`.
     static func query(

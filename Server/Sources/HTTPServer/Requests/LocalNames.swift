@@ -2,12 +2,13 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The names by which a program for development may be reached. No other site can use them.
+/// The names by which a program for development may be reached. No other site can use these names.
 ///
-/// Such a program needs no secret. So a page of another site must not reach it from a browser on
-/// the same machine: neither by a request to it, nor by a host name of that site that leads to it
-/// (DNS rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch
-/// Metadata Request Headers). Other programs send neither field.
+/// A program for development requires no secret. So a page of another site must not reach it from a
+/// browser on the same machine: neither by a request to the program, nor by a host name of that
+/// site that leads to the program (DNS rebinding). Browsers report the origin of a request in
+/// `Origin` and `Sec-Fetch-Site` (Fetch Metadata Request Headers). Other programs send neither
+/// field.
 package struct LocalNames: Sendable {
     /// Names with these endings cannot be registered (RFC 6761, RFC 6762, RFC 8375, and ICANN's
     /// reservation of `internal`).
@@ -20,7 +21,7 @@ package struct LocalNames: Sendable {
 
     package init(others: [String] = []) { self.others = Set(others.map { $0.lowercased() }) }
 
-    /// Returns a sentence that says why a request is refused, or nil if it is not refused.
+    /// Returns a sentence that says why a request is refused, or nil if the request is accepted.
     package func refusal(of request: HTTPRequest) -> String? {
         let authority = request.authority?.lowercased() ?? ""
         if !authority.isEmpty, !isLocal(Self.host(of: authority)) {

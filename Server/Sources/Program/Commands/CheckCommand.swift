@@ -200,8 +200,8 @@ struct CheckReport {
         }
     }
 
-    /// Reports products that were bought but give nothing, and says what to add. In the sandbox
-    /// they are only noted, because nobody paid for them.
+    /// Reports products that were bought but give nothing, and says what to add. Sandbox purchases
+    /// are only noted, because nobody paid for them.
     private mutating func reportUnlistedProducts(of app: AppID, _ engine: Engine) async throws {
         for environment in Environment.allCases {
             for sales in try await engine.recording.unlistedSales(of: app, in: environment) {

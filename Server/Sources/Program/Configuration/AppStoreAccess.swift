@@ -4,7 +4,7 @@ import AppStoreClient
 package struct AppStoreAccess: Sendable {
     package let credentials: AppStoreCredentials
     package let hosts: AppStoreHosts
-    /// How the App Store's report files are fetched. Nil if they are not fetched.
+    /// How the App Store's report files are fetched. Nil if the files are not fetched.
     package var reports: ReportsAccess?
 
     package init(credentials: AppStoreCredentials, hosts: AppStoreHosts) {

@@ -77,8 +77,8 @@ extension ConfigurationFile {
     /// Parses a configuration text.
     ///
     /// - Parameter environment: the environment variables that the text may name.
-    /// - Parameter folder: returns the path of a folder, or nil if it does not exist.
-    /// - Parameter file: returns the contents of a file, or nil if it does not exist.
+    /// - Parameter folder: returns the path of a folder, or nil if the folder does not exist.
+    /// - Parameter file: returns the contents of a file, or nil if the file does not exist.
     package init(
         _ text: String, environment: [String: String] = [:],
         folder: @escaping (String) -> String? = { $0 }, file: @escaping (String) -> [UInt8]?
@@ -104,11 +104,11 @@ extension ConfigurationFile {
 /// Resolves the variables, folders and files that a configuration names. Each closure gets the app
 /// that names it (nil outside of apps), and the name.
 struct ConfigurationSources {
-    /// The value of an environment variable. Returns nil if it is not set.
+    /// The value of an environment variable. Returns nil if the variable is not set.
     var variable: (AppID?, String) -> String?
-    /// The full path of a folder. Returns nil if it does not exist.
+    /// The full path of a folder. Returns nil if the folder does not exist.
     var folder: (AppID?, String) -> String?
-    /// The contents of a file. Returns nil if it does not exist.
+    /// The contents of a file. Returns nil if the file does not exist.
     var file: (AppID?, String) -> [UInt8]?
 }
 
@@ -120,7 +120,7 @@ struct ConfigurationFolder {
 
     init(of path: String) { self.init(of: URL(fileURLWithPath: path)) }
 
-    /// The full path of a folder. Returns nil if it does not exist.
+    /// The full path of a folder. Returns nil if the folder does not exist.
     func folder(_ name: String) -> String? {
         var isFolder: ObjCBool = false
         let path = path(name)
@@ -128,7 +128,7 @@ struct ConfigurationFolder {
         return found && isFolder.boolValue ? path : nil
     }
 
-    /// The contents of a file. Returns nil if it does not exist.
+    /// The contents of a file. Returns nil if the file does not exist.
     func contents(_ name: String) -> [UInt8]? {
         FileManager.default.contents(atPath: path(name)).map(Array.init)
     }

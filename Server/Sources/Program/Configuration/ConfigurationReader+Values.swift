@@ -48,12 +48,12 @@ extension ConfigurationReader {
 
     func nonEmptyText(_ node: Node) -> String? { text(node).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Returns the contents of the named file. Nil if it does not exist or is not UTF-8.
+    /// Returns the contents of the named file. Nil if the file does not exist or is not UTF-8.
     func textOfFile(_ node: Node) -> String? {
         text(node).flatMap(file).flatMap { String(bytes: $0, encoding: .utf8) }
     }
 
-    /// Returns the value of the named environment variable. Nil if it is not set.
+    /// Returns the value of the named environment variable. Nil if the variable is not set.
     func textOfVariable(_ node: Node) -> String? { text(node).flatMap(variable) }
 
     mutating func bool(_ node: Node) -> Bool? {

@@ -21,13 +21,13 @@ struct ConfigurationReader {
 
     init(sources: ConfigurationSources) { self.sources = sources }
 
-    /// The value of an environment variable. Returns nil if it is not set.
+    /// The value of an environment variable. Returns nil if the variable is not set.
     func variable(_ name: String) -> String? { sources.variable(app, name) }
 
-    /// The full path of a folder. Returns nil if it does not exist.
+    /// The full path of a folder. Returns nil if the folder does not exist.
     func folder(_ name: String) -> String? { sources.folder(app, name) }
 
-    /// The contents of a file. Returns nil if it does not exist.
+    /// The contents of a file. Returns nil if the file does not exist.
     func file(_ name: String) -> [UInt8]? { sources.file(app, name) }
 
     mutating func read(_ text: String) -> ConfigurationFile {

@@ -278,7 +278,7 @@ extension PhoneBackend {
         self.device.restoredCount += 1
     }
 
-    /// Posts all purchases of a device after a restore. Returns nil if there are none.
+    /// Posts all purchases of a device after a restore. Returns nil if the device has no purchases.
     private func postRestored(
         on device: String, intent: String, as id: String? = nil, by who: String
     ) async throws -> LoopbackClient.Answer? {

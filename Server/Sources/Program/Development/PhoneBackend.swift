@@ -31,9 +31,9 @@ actor PhoneBackend {
     /// The simulator's device. Nil until the phone was switched on.
     var phone: String?
     var device = PhoneDevice()
-    /// The customer's account token. Nil until it is needed.
+    /// The customer's account token. Nil until the token is needed.
     var token: String?
-    /// The device of the other customer. Nil until it is needed.
+    /// The device of the other customer. Nil until the device is needed.
     var otherPhone: String?
     var wire: [WireEntry] = []
     var events: [Event] = []

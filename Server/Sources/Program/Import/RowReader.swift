@@ -84,7 +84,7 @@ struct RowReader {
         return rows
     }
 
-    /// Returns the row that ends with the file; nil if there is none.
+    /// Returns the row that ends with the file; nil if no row remains.
     mutating func finish() -> Row? {
         guard rowBytes > 0 else { return nil }
         // A line end within quotes was already counted.

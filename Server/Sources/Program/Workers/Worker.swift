@@ -18,7 +18,7 @@ final class Worker: Service {
     /// The time between two checks of a backlog.
     static let backlogPause = Duration.seconds(5)
 
-    /// One kind of work.
+    /// One kind of work that the loop does.
     struct Step: Sendable {
         /// What the step does, for metrics.
         let work: Work

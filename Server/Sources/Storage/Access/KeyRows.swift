@@ -19,7 +19,7 @@ package struct StoredKey: Hashable, Sendable {
     package var createdAt: Instant
     /// What a secret key may be used for. Ignored for app keys.
     package var scopes: Set<KeyScope>
-    /// The key is refused from this time on. Nil if it has no end.
+    /// The key is refused from this time on. Nil if the key has no end.
     package var until: Instant?
     /// When the key was last used. May be up to an hour too early. Nil if no use was recorded.
     package var lastUsedAt: Instant?

@@ -4,7 +4,7 @@ import Ledger
 package struct SecretRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// A secret of an app by its name. Returns nil if there is none.
+    /// A secret of an app by its name. Returns nil if the app has no such secret.
     package func find(
         _ name: String, of app: AppID
     ) throws(StorageFailure) -> [UInt8]? {

@@ -67,7 +67,7 @@ package struct OperatorLinkRows: RowGroup {
         try operatorLinks("link <> $1", [.bytes([])])
     }
 
-    /// Deletes a link, so that it does not work again. Returns false if there was none.
+    /// Deletes a link, so that it does not work again. Returns false if the link did not exist.
     package func delete(hash: [UInt8]) throws(StorageFailure) -> Bool {
         try connection.run(
             "DELETE FROM operator_links WHERE app = '' AND link = $1", [.bytes(hash)]) == 1

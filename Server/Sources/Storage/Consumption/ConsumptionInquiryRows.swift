@@ -36,7 +36,7 @@ package struct StoredConsumptionInquiry: Hashable, Sendable {
     package var endedAt: Instant?
     /// Why the request has not been answered so far. Nil if no attempt failed.
     package var lastError: String?
-    /// The information that was sent to Apple. Nil if none was sent.
+    /// The information that was sent to Apple. Nil if no information was sent.
     package var response: ConsumptionResponse?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
@@ -140,7 +140,7 @@ package struct ConsumptionInquiryRows: RowGroup {
     }
 
     /// Makes pending requests about purchases due now, because relevant information has changed.
-    /// Also ends their leases, so that a request being processed is processed again.
+    /// Ends the leases of these requests, so that a request being processed is processed again.
     package func reschedule(
         about purchases: [PurchaseID], in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -42,9 +42,10 @@ package struct AccountTokenRows: RowGroup {
         try match(by: token, in: app)?.customer
     }
 
-    /// The timelines of purchases that have no owner and whose account token is one of these ids.
-    /// Such purchases belong to the customer without being linked, unless the token belonged to an
-    /// erased customer, or another customer has the same token.
+    /// The timelines of purchases that have no owner and whose account token is one of these ids. A
+    /// purchase whose account token is a customer's id belongs to that customer without being
+    /// linked, unless the token belonged to an erased customer, or another customer has the same
+    /// token.
     package func timelines(
         _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {

@@ -4,10 +4,10 @@ import Ledger
 package struct ShownEntitlement: Hashable, Sendable {
     package var entitlement: EntitlementID
     package var state: Access.State
-    /// When open access ends if nothing else happens; nil if it never ends. For access that is not
-    /// open, when it ended.
+    /// When open access ends if nothing else happens; nil if the access never ends. For access that
+    /// is not open, when it ended.
     package var until: Instant?
-    /// When time alone will change the entitlement. Nil if it will not.
+    /// When time alone will change the entitlement. Nil if time alone will not change it.
     package var changesAt: Instant?
     package var willRenew: Bool?
     package var product: ProductID?

@@ -108,8 +108,8 @@ extension ForwardRows {
         return count
     }
 
-    /// One query for each state, because no index contains the forwards of all states in order of
-    /// time.
+    /// The query for one state. Each state has a separate query, because no index contains the
+    /// forwards of all states in order of time.
     static func selectExpired(in state: StoredForward.State) -> String {
         let since = state == .accepted ? "accepted_at_ms" : "created_at_ms"
         return "SELECT document, target FROM forwards WHERE app = $1 AND \(since) < $2 "

@@ -40,13 +40,13 @@ package struct StoredForward: Hashable, Sendable {
     package var target: String
     package var environment: Environment
     package var createdAt: Instant
-    /// The time of the next attempt; nil if there is none.
+    /// The time of the next attempt; nil if no attempt will follow.
     package var dueAt: Instant?
     package var attempts: Int
     package var attemptedAt: Instant?
     /// The HTTP status of the last response; nil if there was none.
     package var status: Int?
-    /// Why the last attempt got no response. Nil if it got a response.
+    /// Why the last attempt got no response. Nil if the last attempt got a response.
     package var lastError: String?
     package var acceptedAt: Instant?
 
@@ -215,7 +215,7 @@ package struct ForwardRows: RowGroup {
     /// Records the result of an attempt. A success is recorded even if the lease was lost; a
     /// failure only by the lease holder.
     ///
-    /// - Parameter next: the time of the next attempt; nil if there is none.
+    /// - Parameter next: the time of the next attempt; nil if no attempt will follow.
     package func complete(
         _ lease: ForwardLease, of app: AppID, _ answer: ForwardResult, at now: Instant,
         next: Instant?

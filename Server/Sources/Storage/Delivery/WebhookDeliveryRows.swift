@@ -231,8 +231,8 @@ package struct WebhookDeliveryRows: RowGroup {
 
     /// Records an attempt that failed. Does nothing if the lease was lost.
     ///
-    /// - Parameter next: the time of the next attempt. Nil if there is none; the next delivery of
-    ///   the stream then becomes due.
+    /// - Parameter next: the time of the next attempt. Nil if no attempt will follow; the next
+    ///   delivery of the stream then becomes due.
     package func fail(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt,
         next: Instant?

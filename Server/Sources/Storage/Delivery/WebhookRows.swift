@@ -78,8 +78,8 @@ package struct StoredWebhook: Hashable, Sendable {
     package var cursor: Int64
     package var pausedAt: Instant?
     package var pauseReason: PauseReason?
-    /// Nothing is posted before this time, because the receiver asked for a pause. Nil if it asked
-    /// for none.
+    /// Nothing is posted before this time, because the receiver asked for a pause. Nil if the
+    /// receiver asked for no pause.
     package var heldUntil: Instant?
     /// When the first attempt since the last success failed. Nil if no attempt has failed since.
     package var failingSince: Instant?

@@ -109,13 +109,14 @@ package struct DocumentRows: RowGroup {
 
     private static let digestBytes = 32
 
-    /// Inserts a document. Returns false, without writing anything, if it is already stored.
+    /// Inserts a document. Returns false, without writing anything, if the document is already
+    /// stored.
     package func insert(_ document: StoredDocument) throws(StorageFailure) -> Bool {
         try insert([document])[0]
     }
 
-    /// Inserts documents. For each, returns false if it is already stored, or if it occurs twice in
-    /// the list.
+    /// Inserts documents. For each document, returns false if the document is already stored, or if
+    /// it occurs twice in the list.
     package func insert(_ documents: [StoredDocument]) throws(StorageFailure) -> [Bool] {
         try insertHeaders(of: documents)
         let added = try connection.runEach(
@@ -229,7 +230,7 @@ package struct DocumentRows: RowGroup {
         ) { row throws(StorageFailure) in try document(&row, segments: &segments) }
     }
 
-    /// A document with its bytes. Returns nil if it is not stored.
+    /// A document with its bytes. Returns nil if the document is not stored.
     package func find(
         _ id: [UInt8], signedAt: Instant, of app: AppID
     ) throws(StorageFailure) -> StoredDocument? {
@@ -287,7 +288,7 @@ package struct DocumentRows: RowGroup {
         return segment
     }
 
-    /// The signing time of the newest document of an app. Returns nil if it has none.
+    /// The signing time of the newest document of an app. Returns nil if the app has no documents.
     package func newest(of app: AppID) throws(StorageFailure) -> Instant? {
         try connection.firstNumber(
             "SELECT max(signed_at_ms) FROM documents WHERE app = $1", [.text(app.rawValue)]

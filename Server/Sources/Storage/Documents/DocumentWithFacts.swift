@@ -4,7 +4,8 @@ import Ledger
 package struct DocumentWithFacts: Hashable, Sendable {
     package var document: StoredDocument
     package var facts: [Fact]
-    /// Where to forward the notification that contained the document. Nil if it is not forwarded.
+    /// Where to forward the notification that contained the document. Nil if the notification is
+    /// not forwarded.
     package var forward: ForwardOrder?
     /// Apple's request for consumption information that came with the document.
     package var consumptionInquiry: ConsumptionInquiry?
@@ -20,7 +21,8 @@ package struct DocumentWithFacts: Hashable, Sendable {
 }
 
 /// Records documents with their facts, and everything that follows from them, in a transaction. For
-/// each document, returns false if it was recorded before, or if it occurs twice in the list.
+/// each document, returns false if the document was recorded before, or if it occurs twice in the
+/// list.
 package typealias Recorder =
     @Sendable (DatabaseSession, [DocumentWithFacts]) throws -> [Bool]
 

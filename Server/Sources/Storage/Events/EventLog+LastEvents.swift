@@ -1,7 +1,7 @@
 import Ledger
 
 /// Finds the last event of each purchase whose row no longer contains the last reported state.
-/// There is no index by purchase, so an app's log is scanned once, when the first such event is
+/// Events have no index by purchase, so an app's log is scanned once, when the first such event is
 /// needed.
 package struct LastEvents {
     private var sequences: [AppID: [PurchaseID: Int64]] = [:]

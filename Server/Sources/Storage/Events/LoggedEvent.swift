@@ -40,8 +40,8 @@ package struct EventEntry: Hashable, Sendable {
     package var other: CustomerID?
     /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
     package var evidence: Link.Evidence?
-    /// True if the event ``Change/Kind/linked`` means that support confirmed the present owner.
-    /// Otherwise nil.
+    /// True if the event ``Change/Kind/linked`` means that support confirmed the present owner. Nil
+    /// for all other events.
     package var isConfirmation: Bool?
     /// How many events the purchase had before it was linked; only for ``Change/Kind/linked``.
     /// Counted when the event is read.

@@ -47,7 +47,7 @@ package struct ImportKey: Hashable, Sendable {
 package struct ImportRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// How far an import has come. Returns nil if it was never started.
+    /// How far an import has come. Returns nil if the import was never started.
     package func position(of key: ImportKey) throws(StorageFailure) -> ImportPosition? {
         try connection.firstRow(
             "SELECT bytes_read, lines_read, used, refused, report_bytes, ended_at_ms FROM imports "

@@ -22,7 +22,7 @@ package struct LinkRows: RowGroup {
         ) { row throws(StorageFailure) in try row.purchase() }
     }
 
-    /// The owner of a purchase. Returns nil if it has none.
+    /// The owner of a purchase. Returns nil if the purchase has no owner.
     package func find(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Link? {
@@ -94,7 +94,7 @@ package struct LinkRows: RowGroup {
             PurchaseRows.key(of: purchase, in: app))
     }
 
-    /// The block on a purchase. Returns nil if there is none.
+    /// The block on a purchase. Returns nil if the purchase is not blocked.
     package func block(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> PurchaseBlock? {

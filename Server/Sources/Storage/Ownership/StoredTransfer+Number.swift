@@ -42,7 +42,7 @@ extension TransferRows {
     /// Stores a new transfer under an unused number.
     ///
     /// - Parameters:
-    ///   - former: the customer who had the purchase before; nil if it had no owner.
+    ///   - former: the customer who had the purchase before; nil if the purchase had no owner.
     ///   - reason: the reason given by the person who requested the transfer; empty if a device
     ///     caused it.
     package func add(

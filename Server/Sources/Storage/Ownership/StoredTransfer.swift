@@ -8,7 +8,7 @@ package struct StoredTransfer: Hashable, Sendable {
     package var number: Int64
     package var purchase: PurchaseID
     package var kind: Kind
-    /// The customer who had the purchase before; nil if it had no owner.
+    /// The customer who had the purchase before; nil if the purchase had no owner.
     package var former: CustomerID?
     package var customer: CustomerID
     package var evidence: OwnershipClaim.Evidence

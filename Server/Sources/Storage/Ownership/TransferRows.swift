@@ -42,8 +42,8 @@ package struct TransferRows: RowGroup {
             "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
     }
 
-    /// An earlier confirmation by support with the same reason. Returns nil if there is none, or if
-    /// it is no longer in effect.
+    /// An earlier confirmation by support with the same reason. Returns nil if there is no such
+    /// confirmation, or if it is no longer in effect.
     package func confirmation(
         of purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID
     ) throws(StorageFailure) -> StoredTransfer? {

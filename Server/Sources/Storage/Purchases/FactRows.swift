@@ -9,7 +9,8 @@ package struct FactRows: RowGroup {
         try insert(attested, into: "facts")
     }
 
-    /// The id of the first document that attests a purchase. Returns nil if there is none.
+    /// The id of the first document that attests a purchase. Returns nil if no document attests the
+    /// purchase.
     package func firstDocument(
         about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [UInt8]? {

@@ -6,7 +6,7 @@ package struct ReportedPurchase: Sendable {
     package var timeline: Timeline
     /// The last reported state; nil if nothing was ever reported.
     package var reportedState: ReportedState? = nil
-    /// The owner of the purchase. Nil if it has none.
+    /// The owner of the purchase. Nil if the purchase has no owner.
     package var customer: CustomerID? = nil
 
     package init(
@@ -19,7 +19,7 @@ package struct ReportedPurchase: Sendable {
         self.customer = customer
     }
 
-    /// When time alone will change the reported state. Nil if it never will.
+    /// When time alone will change the reported state. Nil if time alone will not change it.
     package func nextTransitionAt(_ rules: AccessRules) -> Instant? {
         reportedState.flatMap { timeline.nextTransition(after: $0, rules: rules) }
     }

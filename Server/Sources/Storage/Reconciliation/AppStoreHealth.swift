@@ -2,7 +2,7 @@ import Ledger
 
 /// The health of requests to the App Store for one app in one environment, shared by all servers.
 package struct AppStoreHealth: Hashable, Sendable {
-    /// When the App Store last responded. Nil if it never did.
+    /// When the App Store last responded. Nil if the App Store never responded.
     package var respondedAt: Instant?
     /// The number of failed requests since the last response.
     package var failures: Int

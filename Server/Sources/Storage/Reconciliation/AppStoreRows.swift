@@ -39,8 +39,8 @@ package struct AppStoreLease: Hashable, Sendable {
 package struct AppStoreRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Whether a task should be done now. False if it was done recently, if another server is doing
-    /// it, or if requests to the App Store are paused.
+    /// Whether a task should be done now. False if the task was done recently, if another server is
+    /// doing it, or if requests to the App Store are paused.
     package func isDue(
         _ task: AppStoreTask, of app: AppID, in environment: Environment, at now: Instant,
         every interval: Duration

@@ -5,8 +5,8 @@ package struct CheckLease: Hashable, Sendable {
     package var app: AppID
     package var timeline: Timeline
     package var history: CheckHistory
-    /// The position up to which the App Store's list of transactions was read. Nil if it was not
-    /// read yet.
+    /// The position up to which the App Store's list of transactions was read. Nil if the list was
+    /// not read yet.
     package var revision: String?
     package var holder: String
 
@@ -147,8 +147,8 @@ package struct CheckRows: RowGroup {
         return leases
     }
 
-    /// Leases one purchase, even if it is not due. Returns nil if it is unknown, or if another
-    /// server has leased it.
+    /// Leases one purchase, even if it is not due. Returns nil if the purchase is unknown, or if
+    /// another server has leased it.
     package func lease(
         of purchase: PurchaseID, in app: AppID, for worker: CheckWorker
     ) throws(StorageFailure) -> CheckLease? {

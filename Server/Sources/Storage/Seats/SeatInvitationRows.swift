@@ -10,7 +10,7 @@ package struct StoredInvitation: Hashable, Sendable {
     package var createdAt: Instant
     package var expiresAt: Instant
     package var usedAt: Instant?
-    /// The claim for which the invitation was used. Nil if it was not used.
+    /// The claim for which the invitation was used. Nil if the invitation was not used.
     package var claim: SeatClaimID?
     package var withdrawnAt: Instant?
 

@@ -6,7 +6,7 @@ package struct SeatUnclaim: Hashable, Sendable {
     package var ids: [StoreSeatID]
     /// Whether the notification names the app.
     package var isBound: Bool
-    /// The environment that the notification names. Nil if it names none.
+    /// The environment that the notification names. Nil if the notification names none.
     package var environment: Environment?
 
     /// The maximum number of ids in one notification: the maximum number of open claims on one

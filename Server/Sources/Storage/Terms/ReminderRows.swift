@@ -116,7 +116,7 @@ package struct ReminderRows: RowGroup {
 
     /// Records that a reminder is emitted. The reminder must not have been emitted before.
     ///
-    /// - Parameter customer: the owner of the purchase; nil if it has none.
+    /// - Parameter customer: the owner of the purchase; nil if the purchase has no owner.
     package func insert(
         _ reminder: TermReminder, to customer: CustomerID?, watch: TermWatch, in app: AppID,
         at now: Instant

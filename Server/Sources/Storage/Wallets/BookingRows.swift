@@ -70,7 +70,7 @@ extension BookingRows {
         return spendings
     }
 
-    /// A stored debit or manual credit. Returns nil if there is none.
+    /// A stored debit or manual credit. Returns nil if no debit or credit has the id.
     package func find(
         _ id: BookingID, in app: AppID
     ) throws(StorageFailure) -> StoredBooking? {

@@ -107,7 +107,7 @@ struct Curl: Sendable {
             text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...]) } ?? ""
         }
 
-        /// The value of a header field. Nil if there is none.
+        /// The value of a header field. Nil if the response has no such field.
         func field(_ name: String) -> String? {
             text.split(separator: "\r\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
                 .first { $0.lowercased().hasPrefix(name + ": ") }

@@ -45,8 +45,8 @@ struct ServerProgram: Sendable {
         var description: String
     }
 
-    /// - Parameter leaseSeconds: how long a server leases a check; nil if it does not ask the
-    ///   simulator.
+    /// - Parameter leaseSeconds: how long a server leases a check; nil if the server does not ask
+    ///   the simulator.
     /// - Parameter more: lines of the app's configuration.
     init(
         folder: TemporaryFolder, simulator: Wire, on engine: StoryDatabase, _ database: String,
@@ -119,8 +119,8 @@ struct ServerProgram: Sendable {
             throw NeverCame(what, within: ServerProgram.startSeconds)
         }
 
-        /// Stops the process as an operator does. Returns the exit status, or nil if it had to be
-        /// killed.
+        /// Stops the process as an operator does. Returns the exit status, or nil if the process
+        /// had to be killed.
         func stop(within seconds: Double, by signal: Int32 = SIGTERM) async throws -> Int32? {
             Foundation.kill(process, signal)
             var status: Int32 = 0
