@@ -30,7 +30,7 @@ package struct PerennialServer: Sendable {
     package var readsConfiguration: ProposedConfiguration.Reading?
     /// Returns the state of the backups; nil if this server makes none.
     package var readsBackups: (@Sendable () -> BackupState)?
-    /// Reads what metrics say about the process's surroundings.
+    /// Reads the values that metrics report about the certificate and the disk.
     package var readings: @Sendable () -> ProcessReadings = { ProcessReadings() }
     /// The state of the background work of this process, which its workers record.
     package let workers = WorkerStates()

@@ -32,8 +32,7 @@ struct LeaseQueue: Sendable {
     /// The columns that a lease returns. The columns of the key follow them.
     var columns = ""
     var due = "due_at_ms"
-    /// The column with the time since when work has been waiting. The index of due work contains
-    /// it.
+    /// The column with the time when work began to wait. The index of due work contains it.
     var since = "due_at_ms"
     var leaseEnd = "lease_until_ms"
     var holder = "lease_holder"
@@ -97,7 +96,7 @@ struct LeaseOutcome {
 package struct QueueBacklog: Hashable, Sendable {
     /// The amount of waiting work. Not counted beyond ``countMax``.
     package var count: Int
-    /// Since when the oldest of the counted work is due or waiting. Nil if no work is waiting.
+    /// When the oldest of the counted work became due or began to wait. Nil if no work is waiting.
     package var oldest: Instant?
 
     package static let countMax = 100_000

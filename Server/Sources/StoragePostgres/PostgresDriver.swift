@@ -145,8 +145,8 @@ private final class Server: Sendable {
 
     func recordResponse() { outage.withLock { $0.recordResponse(at: Self.now) } }
 
-    /// Whether a session was opened before the server stopped responding. Such a session would hang
-    /// again.
+    /// Whether a session was opened before the server stopped responding. A session from that time
+    /// would hang again.
     func isStale(_ session: PostgresConnection) -> Bool { session.openedAt < watch.lastShutdownAt }
 }
 

@@ -25,7 +25,7 @@ enum Retry: Hashable, Sendable {
     /// Decides what to do after a failed run.
     ///
     /// - Parameter runs: how often the transaction was run.
-    /// - Parameter conflictRunsMax: how often it may be run because of conflicts.
+    /// - Parameter conflictRunsMax: how often the transaction may be run because of conflicts.
     /// - Parameter seconds: the time since the first run began or, during an outage, since the
     ///   outage began if that is longer.
     /// - Parameter jitter: 0 ..< 1, so that transactions that collided do not collide again.

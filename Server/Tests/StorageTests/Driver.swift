@@ -4,7 +4,7 @@ import Storage
 import StoragePostgres
 import StorageSQLite
 
-/// Every database that the store supports. The suites below run on each.
+/// Every database that the store supports. The tests of the store run on each of them.
 enum Driver: CaseIterable {
     case sqliteFile
     case sqliteMemory

@@ -339,7 +339,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the time to the deletion of a forward counts from its acceptance`(
+    func `the time until a forward is deleted begins when the forward is accepted`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

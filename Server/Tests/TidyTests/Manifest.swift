@@ -28,7 +28,8 @@ enum Manifest {
             remedy: "drop the dependency, or add the arrow to Arrows.table with its reason.")
     }
 
-    /// The calls of `library` and `tests`. Each has its dependencies as module names.
+    /// The calls of `library` and `tests`. Each target contains the module names of its
+    /// dependencies.
     static func targets(in file: SourceFile) -> [Target] {
         let products = products(in: file.text)
         let call = /(?:library|tests)\(\s*"(\w+)"\s*(?:,\s*\[([^\]]*)\])?\s*\)/

@@ -5,7 +5,7 @@ package struct EventsPage: Sendable {
     package var filter: Filter
     /// The events, the newest first.
     package var events: [Event]
-    /// The numbers of the day. Nil while they are being counted.
+    /// The figures of the present day. Nil while they are being counted.
     package var day: Day?
     /// The cursor of the page with older events.
     package var olderCursor: String?

@@ -101,7 +101,8 @@ package struct ChartFilter: Sendable {
     }
 }
 
-/// A table beside a chart: the last number, by currency, product or country. Its foot is the sum.
+/// A table beside a chart: the chart's last number, by currency, product or country. The table's
+/// foot is the sum.
 package struct Breakdown: Sendable {
     /// `By product`
     package var title: String

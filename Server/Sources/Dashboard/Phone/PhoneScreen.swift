@@ -150,7 +150,8 @@ struct PhoneScreen {
             """
     }
 
-    /// The number of people for the sheet, if there is a choice.
+    /// The buttons that choose the number of people for a product with seats. Empty for other
+    /// products.
     private func people(_ product: PhoneProduct) -> Markup {
         guard state.asksForSeats(of: product) else { return "" }
         return """

@@ -131,7 +131,7 @@ package struct SessionService: Sendable {
     /// Ends every session of an operator, and withdraws the links that set the operator's password
     /// and those that the operator has made. Idempotent.
     ///
-    /// - Parameter token: the session that continues. Nil ends all of them.
+    /// - Parameter token: the session that continues. If nil, all sessions end.
     package func signOutEverywhere(
         _ name: String, except token: String? = nil, by author: String
     ) async throws(EngineFailure) {

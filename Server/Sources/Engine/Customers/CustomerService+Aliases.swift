@@ -4,7 +4,7 @@ import Storage
 extension CustomerService {
     /// The maximum number of ids of one customer.
     package static let idsMax = 100
-    /// The maximum number of ids of one customer that an app may fill without proofs of identity.
+    /// Without proofs of identity, an app may add ids to a customer only up to this number of ids.
     /// The remaining ids are reserved for the app's server, and for the id that is set as account
     /// token.
     package static let idsByAppMax = 50

@@ -15,7 +15,7 @@ package struct ForwardingService: Sendable {
         stateCache = former?.stateCache ?? ForwardingStateCache()
     }
 
-    /// The maximum length of a Content-Type. A longer one is omitted.
+    /// The maximum length of a Content-Type. A longer Content-Type is omitted.
     private static let contentTypeCharactersMax = 255
     /// The maximum number of forwards in one response.
     package static let forwardsMax = 500

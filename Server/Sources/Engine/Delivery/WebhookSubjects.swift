@@ -11,7 +11,7 @@ struct WebhookSubjects {
     /// The data from which an event is rendered, in the present state.
     ///
     /// - Parameter holder: the customer for an event that has no customer. Only RevenueCat's format
-    ///   needs one.
+    ///   needs this customer.
     func subject(
         of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
         for holder: CustomerID? = nil, at now: Instant

@@ -33,8 +33,8 @@ package struct MaintenanceService: Sendable {
     private static let arrivalMax = Duration.seconds(600)
 
     /// The maximum number of attempts of the transaction that finishes a rebuild. Each attempt
-    /// waits for its locks as long as any write may wait. Another operation, such as VACUUM, may
-    /// lock a table for longer.
+    /// waits for locks as long as a write may wait. Another operation, such as VACUUM, may lock a
+    /// table for longer.
     package static let endingAttemptsMax = 10
     /// The pauses between these attempts, in which the writers that waited behind an attempt can
     /// proceed.

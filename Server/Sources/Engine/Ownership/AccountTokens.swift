@@ -6,7 +6,7 @@ import Storage
 package enum AccountTokens: String, Hashable, Sendable, CaseIterable {
     /// The tokens identify customers: each token is a customer's id.
     case customers
-    /// The tokens identify something else that the app uses, and no customers.
+    /// The tokens do not identify customers, but something else that the app uses.
     case other
 }
 

@@ -148,7 +148,7 @@ struct MeteredBody: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         var parts: RequestBody.AsyncIterator
         let share: BodyShare
-        /// The channel on which the body is requested. Nil once it has been requested.
+        /// The channel on which the body is requested. Nil after the body has been requested.
         var channel: (any Channel)?
 
         @concurrent mutating func next() async throws -> ByteBuffer? {

@@ -93,7 +93,8 @@ final class CustomerWait: Sendable {
         }
     }
 
-    /// The number of the current configuration, from 0.
+    /// How often the configuration was replaced since the start. The number identifies the current
+    /// configuration.
     var configuration: Int { state.withLock { $0.replacements } }
 }
 

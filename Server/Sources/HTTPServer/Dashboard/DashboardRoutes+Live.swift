@@ -162,8 +162,8 @@ private struct Shown {
     }
 
     /// Records that new pieces were rendered, and returns the messages that bring the browser up to
-    /// date. If nothing has happened since the page was loaded, there are none: the browser already
-    /// has the first pieces.
+    /// date. If nothing has happened since the page was loaded, there are no messages: the browser
+    /// already has the first pieces.
     mutating func messages(of new: LivePieces, at last: String) -> [LivePieces.Message] {
         let isAsLoaded = pieces == nil && place == last
         let messages = isAsLoaded ? [] : new.messages(since: pieces)

@@ -9,10 +9,10 @@ import Synchronization
 package struct ProposedConfiguration: Sendable {
     /// Reads the text of a proposed configuration.
     ///
-    /// - Throws: ``Refusal`` if it could not take effect.
+    /// - Throws: ``Refusal`` if the configuration could not take effect.
     package typealias Reading = @Sendable (_ text: String) throws -> ProposedConfiguration
 
-    /// The settings of each of its apps.
+    /// The settings of each of the configuration's apps.
     package var settings: [AppID: AppSettings]
     /// The changes of each app's rules, one line for each change.
     package var differences: [AppID: [String]]

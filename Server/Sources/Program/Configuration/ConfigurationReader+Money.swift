@@ -51,7 +51,8 @@ extension ConfigurationReader {
         return MoneyRules.Membership(from: from, until: until)
     }
 
-    /// Parses a day in UTC: Apple has not published the time zone of its program's dates.
+    /// Parses a day in UTC: Apple has not published the time zone of the dates of its Small
+    /// Business Program.
     private mutating func day(_ node: Node) -> Instant? {
         guard let date = text(node).flatMap({ CivilDate($0) }) else {
             complain(node, "“\(text(node) ?? "?")” is not a date.", "Write a date like 2026-01-01.")

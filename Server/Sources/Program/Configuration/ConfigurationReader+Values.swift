@@ -120,8 +120,8 @@ extension ConfigurationReader {
 
     static let trustKeys = ["extra_roots"]
 
-    /// Reads trusted roots in addition to Apple's. Only simulated apps may have them: for other
-    /// apps, somebody other than Apple could then sign purchases.
+    /// Reads the root certificates that are trusted in addition to Apple's. Only simulated apps may
+    /// have additional roots: for other apps, somebody other than Apple could then sign purchases.
     mutating func read(trust node: Node, into app: inout AppConfiguration) {
         guard let roots = members(of: node, known: Self.trustKeys, in: "trust")["extra_roots"]
         else { return }

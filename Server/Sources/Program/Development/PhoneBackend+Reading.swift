@@ -111,7 +111,7 @@ extension PhoneBackend {
         return "curl -s '\(url)\(path)' -H 'Authorization: Bearer \(settings.app.key ?? "")'"
     }
 
-    /// Reads the new events. Returns whether there are any.
+    /// Reads the new events. Returns whether there are new events.
     func readNewEvents() async throws -> Bool {
         let before = events.count
         while true {

@@ -1,6 +1,6 @@
 import Ledger
 
-/// The ownership of a purchase by a customer: since when, and on what evidence.
+/// The ownership of a purchase by a customer: when it began, and on what evidence.
 package struct Link: Hashable, Sendable {
     package var customer: CustomerID
     package var evidence: Evidence

@@ -79,7 +79,7 @@ extension ForwardRows {
             acceptedAt: try row.optionalInstant())
     }
 
-    /// The number of forwards that wait for an address, and since when they have waited.
+    /// The number of forwards that wait for an address, and when the oldest began to wait.
     package func backlog(
         to target: String, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {

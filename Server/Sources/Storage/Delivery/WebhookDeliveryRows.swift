@@ -309,7 +309,7 @@ package struct WebhookDeliveryRows: RowGroup {
             [.text(app.rawValue), .text(webhook.rawValue)])
     }
 
-    /// How many deliveries of a webhook wait, and since when.
+    /// How many deliveries of a webhook wait, and when the oldest began to wait.
     package func backlog(
         ofDeliveriesTo webhook: WebhookID, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {

@@ -8,8 +8,8 @@ package struct MeasurementRows: RowGroup {
     /// The maximum number of rows that one query counts.
     package static let countMax = 10_000
 
-    /// How many committed events of an app have no numbers yet, and since when. Nobody can read an
-    /// event without a number.
+    /// How many committed events of an app have no numbers yet, and when the oldest was committed.
+    /// Nobody can read an event without a number.
     package func unnumberedEvents(of app: AppID) throws(StorageFailure) -> QueueBacklog {
         guard dialect == .postgres else { return QueueBacklog(count: 0, oldest: nil) }
         return try backlog(
@@ -17,15 +17,15 @@ package struct MeasurementRows: RowGroup {
                 + "WHERE app = $1 ORDER BY position LIMIT $2) AS waiting", of: app)
     }
 
-    /// How many changes of purchases are not in the sums of movements yet, and since when. If there
-    /// are more than ``countMax``, the oldest may be missing.
+    /// How many changes of purchases are not in the sums of movements yet, and when the oldest was
+    /// recorded. If there are more than ``countMax``, the oldest may be missing.
     package func unsummedChanges(of app: AppID) throws(StorageFailure) -> QueueBacklog {
         try backlog(
             "SELECT count(*), min(known_at_ms) FROM (SELECT known_at_ms FROM money_changes "
                 + "WHERE app = $1 LIMIT $2) AS waiting", of: app)
     }
 
-    /// Since when the oldest change that time alone causes is due; nil if no such change is due.
+    /// When the oldest change that time alone causes became due; nil if no such change is due.
     package func oldestDueTransition(
         of app: AppID, at now: Instant
     ) throws(StorageFailure) -> Instant? {

@@ -95,7 +95,7 @@ extension AppStoreRows {
 
     // MARK: - Backlog
 
-    /// How many purchases are due for a check, and since when.
+    /// How many purchases are due for a check, and when the first of them became due.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {

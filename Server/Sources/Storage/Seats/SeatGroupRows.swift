@@ -85,8 +85,8 @@ package struct SeatGroupRows: RowGroup {
             ])
     }
 
-    /// How many claims wait to be reported plus how many groups are due to be compared, and since
-    /// when.
+    /// The number of claims that wait to be reported plus the number of groups that are due to be
+    /// compared, and when the oldest of them began to wait.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {

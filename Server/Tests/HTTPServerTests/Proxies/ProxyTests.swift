@@ -12,7 +12,7 @@ import Testing
     /// The time limit of a test, which passes long before a comment or the end of a stream is due.
     private static let soonSeconds = 60.0
 
-    /// Runs a server with a secret key. Its streams send nothing but events.
+    /// Runs a server with a secret key. The server's streams send nothing but events.
     private static func run(
         waits: WaitLimits = WaitLimits(),
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a repeated beginning of an epoch changes nothing; the first makes a backfill due`(
+    func `the beginning of an epoch makes a backfill due, and its repetition changes nothing`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

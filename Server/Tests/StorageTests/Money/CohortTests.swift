@@ -133,8 +133,8 @@ extension Database {
     /// Records the paid months of a subscription.
     ///
     /// - Parameters:
-    ///   - months: for each, the days from ``now`` to its beginning, and its price.
-    ///   - number: the number of the document that attests them.
+    ///   - months: for each month, the days from ``now`` to its beginning, and its price.
+    ///   - number: the number of the document that attests the months.
     fileprivate func record(
         _ months: [(days: Int, amount: Int64, currency: String?)], of name: String, as number: UInt8
     ) async throws {

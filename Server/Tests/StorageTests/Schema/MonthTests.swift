@@ -19,7 +19,7 @@ import Testing
         #expect(before.adding(1) == Month(year: year, month: month))
     }
 
-    @Test func `documents are stored in the table of their month, others in a common table`()
+    @Test func `a document is stored in its month's table or, without one, in a common table`()
         async throws
     {
         try await Driver.postgres.withStore { store in

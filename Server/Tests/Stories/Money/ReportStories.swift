@@ -152,7 +152,7 @@ private struct Books {
     }
 
     private mutating func add(_ purchase: TruePurchase) {
-        // A renewal may be charged a day before it begins. Reports count it when it begins.
+        // A renewal may be charged a day before it begins. Reports count a renewal when it begins.
         for charge in purchase.charges where charge.amount > 0 && charge.at <= now {
             gross[Key(charge.at, charge.currency), default: 0] += charge.amount
             guard charge.refunded > 0, let at = charge.refundedAt else { continue }

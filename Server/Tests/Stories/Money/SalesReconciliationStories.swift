@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// Imports the other reports of each day or fiscal month that has any. Copies each row for
-    /// another app, because Apple's files are about all apps of a developer.
+    /// Imports the other reports of each day and fiscal month for which Apple has such reports.
+    /// Copies each row for another app, because Apple's files are about all apps of a developer.
     private static func importOtherFiles(
         of days: ClosedRange<Int64>, into shop: DirectShop
     ) async throws {

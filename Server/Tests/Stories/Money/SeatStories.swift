@@ -4,7 +4,8 @@ import Ledger
 import Testing
 
 /// Documents about several seats that the simulator does not produce. The story changes and signs
-/// the simulator's documents again. ``SeatLifeStories`` plays what the simulator does produce.
+/// the simulator's documents again. ``SeatLifeStories`` tests the documents that the simulator
+/// produces.
 @Suite(.serialized) struct SeatStories {
     private static func content(of jws: String) throws -> JSON {
         try JSON(parsing: CompactJWS(jws)?.payload ?? [])

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test
-    func `seats on the phone cost what the tiers say, and the payment sheet says the price before`()
+    func `seats on the phone cost what the tiers say, and the payment sheet shows the price first`()
         async throws
     {
         try await PhoneTable.play { phone in

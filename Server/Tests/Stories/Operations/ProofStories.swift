@@ -11,7 +11,8 @@ import Testing
     private static let kills = 6
     /// Simulated days between two kills.
     private static let days = 6
-    /// The number of attempts, each of five simulated minutes: the promised interval.
+    /// The maximum number of attempts. The clock advances by five minutes in each: the promised
+    /// interval.
     private static let looksMax = 26
     /// The pause before each attempt after the first. Once a second the server reads the clock and
     /// does due checks.

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `metrics and secret keys have their own addresses`() async throws {
+    func `metrics and secret keys work only at the addresses set for them`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Several ids of one customer. An app may change and read only some of them, and support can
+/// Several ids of one customer. An app may change and read only some of the ids, and support can
 /// remove an id.
 @Suite(.serialized) struct AliasStories {
     private static let secret = "0123456789abcdef0123456789abcdef"

@@ -174,7 +174,7 @@ import Testing
         try await withShop(on: database) { shop in
             let bought = try await Self.buy("seeds.100", in: shop)
             let signed = try bought.text("signed_transaction")
-            // A link stays that was made while tokens were not customer ids.
+            // A link that was made while tokens were not customer ids stays in force.
             _ = try await shop.serverOfForeignTokens().recording.record(
                 PurchaseEvidence(signedTransactions: [signed]), of: "thief", app: "birds")
             #expect(try await Self.post([.string(signed)], as: "thief", in: shop).status == 200)
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `an import respects the token of a purchase, and accepts it as an alias`()
+    @Test func `an import gives a purchase with a token only to the customer who has the token`()
         async throws
     {
         try await withShop(on: .sqlite, questions: .due) { shop in

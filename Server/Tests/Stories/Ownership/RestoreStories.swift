@@ -223,7 +223,7 @@ extension Shop {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `an app that finds a purchase at launch takes it from nobody, and learns why`(
+    func `a purchase that an app finds at launch stays with its owner, and the app learns why`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         let expected = try RestoreRow.verdictsOfSync(under: policy)

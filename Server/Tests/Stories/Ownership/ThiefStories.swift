@@ -147,7 +147,7 @@ import Testing
             #expect(try await Copies.post(now, as: buyer, "restore", in: shop) == "moved")
             #expect(try await Copies.isOpen(buyer, in: shop))
             #expect(try await !Copies.isOpen("thief", in: shop))
-            // While the purchase gives access, the copy takes it from nobody.
+            // While the purchase gives access, the copy does not take it from its owner.
             for thief in ["thief", "thief-2"] {
                 #expect(
                     try await Copies.post(copy, as: thief, "restore", in: shop)

@@ -93,8 +93,8 @@ import Testing
         return chain
     }
 
-    /// Another server on the same database checks a purchase. The App Store's answer says grace
-    /// without its end.
+    /// Another server on the same database checks a purchase. The App Store's answer reports a
+    /// grace period without its end.
     private static func ask(about chain: String, in shop: Shop) async throws {
         let now = try await Stage(simulator: shop.simulator, server: shop.server).now()
         try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// Statuses that say grace, but whose renewal information lacks its end.
+    /// Returns statuses that report a grace period, but whose renewal information lacks its end.
     private static func withoutEnd(answer body: [UInt8], _ shop: Shop) throws -> [UInt8] {
         let answer = try JSON(parsing: body)
         let groups = try (answer["data"]?.array ?? []).map { group -> JSON in

@@ -182,7 +182,7 @@ struct ServerProgram: Sendable {
 
     /// Starts another command, and does not wait for its end.
     ///
-    /// - Parameter output: where its standard output goes.
+    /// - Parameter output: where the command's standard output goes.
     func begin(
         _ arguments: [String], writing output: FileHandle = .nullDevice
     ) throws -> Running {

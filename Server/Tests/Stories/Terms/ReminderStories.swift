@@ -81,7 +81,8 @@ import Testing
             let again = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "season.spring"])
             try await Self.post(again, as: "anna", in: shop)
-            // The day before the old end is no longer a day before an end.
+            // The second purchase has moved the end, so the old day of the reminder passes without
+            // one.
             try await Self.set("2027-07-25", in: shop)
             #expect(try await Self.told(in: shop) == first)
             try await Self.set("2027-07-26", in: shop)

@@ -54,8 +54,8 @@ extension WalletLife {
         note("\(account.name) buys \(packs.count - 1)")
     }
 
-    /// The app lets the App Store name another account in a pack. The App Store's documents name it
-    /// from then on, and may arrive immediately or later.
+    /// The app lets the App Store name another account in a pack. From then on, the App Store's
+    /// documents name that account. They may arrive immediately or later.
     private mutating func name() async throws {
         guard let index = pick(Array(packs.indices)), let token = pick(Self.named) else { return }
         try await simulator.post("/_sim/clock", ["advance": "PT1S"])
