@@ -29,9 +29,9 @@ import PerennialContract
 /// The pages that are live: `/`, `/customers/{id}`, `/events`, `/notifications`, `/webhooks`,
 /// `/webhooks/{webhook_id}`, `/checks`. Each message is `{"id": …, "html": …}`, see ``LivePieces``.
 ///
-/// Actions, all `POST`, as `application/x-www-form-urlencoded` with the field `csrf`. Each responds
-/// with a redirect to the page it came from, which shows a ``Notice``. The permission is one of:
-/// everyone, `support` and admins, or only an `admin`.
+/// Actions, all `POST`, as `application/x-www-form-urlencoded` with the field `csrf`. Each action
+/// responds with a redirect to the page with the form, which then shows a ``Notice``. The
+/// permission is one of: everyone, `support` and admins, or only an `admin`.
 ///
 /// | path | fields | who |
 /// |---|---|---|

@@ -2,8 +2,8 @@ import Crypto
 import Hummingbird
 import NIOCore
 
-/// A body that never changes while the program runs. Its bytes and its tag are made once, and every
-/// response shares them.
+/// A body that never changes while the program runs. The body's bytes and its tag are made once,
+/// and every response shares them.
 package struct ConstantBody: Sendable {
     /// The number of bytes of the SHA-256 that the tag contains.
     private static let tagBytes = 16

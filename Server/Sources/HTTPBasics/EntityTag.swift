@@ -15,7 +15,7 @@ package struct EntityTag: Hashable, Sendable {
     }
 
     /// Suffixes that proxies add to the tag of an answer that they compress, as Apache's
-    /// `mod_deflate` does. Such proxies pass on the client's tag unchanged.
+    /// `mod_deflate` does. These proxies pass on the client's tag unchanged.
     private static let codings = ["-gzip", "-br", "-zstd", "-deflate"]
 
     /// Whether an `If-None-Match` names this version (RFC 9110 §13.1.2). Strong and weak tags are
@@ -45,7 +45,8 @@ package struct EntityTag: Hashable, Sendable {
     /// The tag in the form of the header, for example `W/"0f4c…"`.
     package var text: String { (isStrong ? "" : "W/") + opaque }
 
-    /// The `Cache-Control` of a response that a cache may send only after it has asked.
+    /// The `Cache-Control` of a response that a cache may send only after the server has confirmed
+    /// it.
     package static let askEachTime = "private, no-cache"
 
     /// Returns the response with this version, or 304 without a body if the client already has it.

@@ -95,7 +95,8 @@ package struct LiveStream<Source: LiveSource>: Sendable {
     ///   - place: the reserved place of this stream; nil if the caller limits the number of
     ///     streams.
     ///   - companion: runs while the stream is open, and is cancelled when it ends.
-    ///   - signals: begins the signals. Called when the body is written. The stream finishes them.
+    ///   - signals: returns the sequence of signals. Called when the body is written. The stream
+    ///     finishes the sequence.
     package init(
         _ source: Source, _ limits: LiveStreamLimits, tick: Source.Signal,
         to connection: LiveConnection, in place: StreamPlaces.Place? = nil,

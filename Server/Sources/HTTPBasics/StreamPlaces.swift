@@ -22,7 +22,8 @@ package final class StreamPlaces: Sendable {
     /// The number of streams that are open.
     package var openCount: Int { state.withLock { $0.count } }
 
-    /// Reserves one of the streams. Its place is free again when the returned value is released.
+    /// Reserves one of the streams. The stream's place is free again when the returned value is
+    /// released.
     ///
     /// - Parameter reader: the viewer of a page, or the key of a stream of the HTTP API.
     /// - Parameter ownMax: the maximum number of streams of the reader.

@@ -95,8 +95,8 @@ extension PerennialServer {
         }
     }
 
-    /// A route for servers. Such a route requires a secret key, because anybody could extract a key
-    /// from an app. The body is ``Strict``.
+    /// A route for servers. A route for servers requires a secret key, because anybody could
+    /// extract a key from an app. The body is ``Strict``.
     ///
     /// - Parameter scope: the scope that the key needs.
     func secret(

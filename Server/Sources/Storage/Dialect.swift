@@ -6,8 +6,8 @@ package enum Dialect: Hashable, Sendable {
 
     var integer: String { self == .sqlite ? "INTEGER" : "BIGINT" }
     var bytes: String { self == .sqlite ? "BLOB" : "BYTEA" }
-    /// The type of a text column. Both engines compare such columns byte by byte, so that both sort
-    /// alike.
+    /// The type of a text column. SQLite and PostgreSQL compare columns of this type byte by byte,
+    /// so that both sort alike.
     var text: String { self == .sqlite ? "TEXT" : "TEXT COLLATE \"C\"" }
     /// The time of the database's machine, in milliseconds since 1970. All servers get the same
     /// time from this expression, even if their own clocks are wrong.

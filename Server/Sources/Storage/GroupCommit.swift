@@ -28,7 +28,8 @@ final class GroupCommit: Sendable {
     static let groupMax = 256
     /// The maximum number of waiting documents and closures. Further writers fail with `busy`.
     static let waitingMax = 4096
-    /// The maximum number of runs of a group. After that its parts are run one after the other.
+    /// The maximum number of runs of a group. After so many failed runs, the parts of the group are
+    /// run one after the other.
     static let groupRunsMax = 3
     /// The number of parts into which a group is divided after these runs.
     static let partsMax = 4

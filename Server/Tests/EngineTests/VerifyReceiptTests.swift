@@ -49,8 +49,8 @@ private func goldenEngine(_ bundle: String, appleSays answer: JSON? = nil) async
         bundle, send: { _ in AppStoreResponse(status: 200, body: body) })
 }
 
-/// An engine for one bundle, with Apple's roots. Its App Store answers as `send` says. If `send`
-/// is nil, no App Store is configured.
+/// An engine for one bundle, with Apple's roots. The closure `send` gives the App Store's answers.
+/// If `send` is nil, no App Store is configured.
 private func goldenEngine(
     _ bundle: String, send: (@Sendable (AppStoreRequest) async throws -> AppStoreResponse)?
 ) async throws -> Engine {

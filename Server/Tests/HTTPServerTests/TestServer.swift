@@ -15,8 +15,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server with one app, an app key and a secret key. Its clock stands still. Each test runs
-/// twice: on SQLite and on PostgreSQL.
+/// A server with one app, an app key and a secret key. The server's clock stands still. Each test
+/// runs twice: on SQLite and on PostgreSQL.
 struct TestServer {
     static let now = Instant(milliseconds: 1_795_248_000_000)
     static let key = "pk_test_birds"

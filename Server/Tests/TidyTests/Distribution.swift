@@ -9,8 +9,8 @@ enum Distribution {
         "sign_in_failures", "sign_in_places", "write_probes", "schema_versions", "sqlite_master",
     ]
 
-    /// Statements that may break a rule. Each is identified by a part of its text, and has the
-    /// reason why it is harmless. A part that no statement contains is a violation, too.
+    /// Statements that may break a rule. Each entry is a part of a statement's text, with the
+    /// reason why the statement is harmless. A part that no statement contains is a violation, too.
     static let exceptions: [(part: String, reason: String)] = [
         // The caller inserts a list that begins with the app.
         ("FROM events WHERE \\(condition)", "the conditions in Event.swift begin with the app"),

@@ -1,5 +1,5 @@
-/// Finds tests that sleep for a fixed time. Such a test fails on a busy machine and is slow on any
-/// other. A test waits for a condition instead: see `eventually` in Tests/Eventually.
+/// Finds tests that sleep for a fixed time. A fixed sleep fails on a busy machine and is slow on
+/// any other. A test waits for a condition instead: see `eventually` in Tests/Eventually.
 enum Pauses {
     /// Files that may sleep, how often, and why. These files test time itself.
     static let allowed: [String: (count: Int, why: String)] = [

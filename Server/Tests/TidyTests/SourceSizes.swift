@@ -90,7 +90,7 @@ private struct BodyWalk {
     private var firstRow: Int?
     private var isFirstLine = true
 
-    /// Returns nil to continue. Otherwise returns the number of lines between the braces, or an
+    /// Returns nil to continue. At the end, returns the number of lines between the braces, or an
     /// inner nil if there is no body.
     mutating func end(in line: ArraySlice<Character>, row: Int) -> Int?? {
         defer { isFirstLine = false }

@@ -1,5 +1,5 @@
-/// Finds waits without a time limit. Such a wait can block all tests, and does not say what it
-/// waits for. The waits of Tests/Eventually have limits and names.
+/// Finds waits without a time limit. A wait without a limit can block all tests, and does not say
+/// what it waits for. The waits of Tests/Eventually have limits and names.
 enum Waits {
     /// Files that may wait in another way, how often, and why.
     static let allowed: [String: (count: Int, why: String)] = [

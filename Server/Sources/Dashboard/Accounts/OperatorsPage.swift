@@ -25,7 +25,7 @@ package struct OperatorsPage: Sendable {
     }
 
     package struct Role: Sendable, Hashable {
-        /// The app for which the role is. Nil stands for every app.
+        /// The app for which the role is. Nil if the role is for every app.
         package var app: String?
         package var role: Viewer.Role
 

@@ -54,9 +54,9 @@ struct Answer {
         if open.count > Self.namedMax { add(" and \(open.count - Self.namedMax) more") }
     }
 
-    /// The order of entitlements. Open ones come first, beginning with the one that may be lost
-    /// soonest, because people usually ask about that. Among the closed ones, one whose payment is
-    /// still being collected comes first, then the one that ended last.
+    /// The order of entitlements. Open entitlements come first, beginning with the one that may be
+    /// lost soonest, because people usually ask about that one. Of the closed entitlements, those
+    /// whose payment is still being collected come first, then the one that ended last.
     private static func rank(_ entry: (key: String, value: Entitlement)) -> (Int, Int64, String) {
         let until = entry.value.until?.milliseconds ?? Int64.max
         if entry.value.active { return (0, until, entry.key) }

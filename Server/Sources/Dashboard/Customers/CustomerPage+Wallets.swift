@@ -33,7 +33,7 @@ extension CustomerPage {
             """
     }
 
-    /// The dialog for a credit. Its form leads to ``CreditPage``.
+    /// The dialog for a credit. The dialog's form leads to ``CreditPage``.
     private func credit(_ statement: WalletStatement, _ number: Int) -> Dialog {
         let unit = Markup.bdi(statement.currency)
         return Dialog(

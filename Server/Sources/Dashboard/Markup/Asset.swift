@@ -1,4 +1,5 @@
-/// A file that pages load. Its path changes with its content, so browsers may cache it permanently.
+/// A file that pages load. The file's path changes with its content, so browsers may cache it
+/// permanently.
 package struct Asset: Hashable, Sendable {
     package let path: String
     package let bytes: [UInt8]

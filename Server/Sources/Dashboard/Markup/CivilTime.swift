@@ -90,7 +90,7 @@ extension Frame {
         Duration.short(milliseconds: max(0, now.milliseconds - timestamp.milliseconds))
     }
 
-    /// A `time` element with the machine-readable time. Its text is ``shortTime(_:)``.
+    /// A `time` element with the machine-readable time. The element's text is ``shortTime(_:)``.
     func element(_ timestamp: Timestamp) -> Markup {
         "<time datetime=\"\(timestamp.description)\">\(shortTime(timestamp))</time>"
     }

@@ -1,4 +1,4 @@
-/// The charts to choose from. Their names are those of the API's reports.
+/// The charts to choose from. The charts have the names of the API's reports.
 package struct ChartMenu: Sendable {
     package var groups: [Group]
 

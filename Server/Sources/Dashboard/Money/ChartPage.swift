@@ -26,10 +26,11 @@ package struct ChartPage: Sendable {
 
     package enum Content: Sendable {
         case line(LineChart)
-        /// Bars. Under a movement is its sum, with the difference.
+        /// Bars. For a movement, `sum` shows how its parts lead from the opening to the closing
+        /// number.
         case bars(BarChart, sum: SumPicture?)
         case cohorts(HeatTable)
-        /// There are no numbers in the range. The link leads to the first day with numbers.
+        /// The range contains no numbers. The link leads to the first day with numbers.
         case empty(String, String, first: DashboardPath?)
         /// Counting takes longer than a second: what is being counted, and how long it takes.
         case counting(String)

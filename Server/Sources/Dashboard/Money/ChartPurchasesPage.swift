@@ -1,7 +1,7 @@
 import PerennialContract
 
-/// The page `/charts/{name}/purchases`: the purchases behind a number. Their sum, at the foot, is
-/// that number.
+/// The page `/charts/{name}/purchases`: the purchases behind a number. The sum of these purchases,
+/// at the foot of the page, is that number.
 package struct ChartPurchasesPage: Sendable {
     package var chart: ChartMenu.Entry
     /// What the number is about: `November 2026 so far`, `Contraction`.

@@ -2,7 +2,7 @@ import PerennialContract
 
 /// A group on the page of the customer who pays for the group.
 package struct CustomerGroup: Hashable, Sendable {
-    /// The group. Its claims are the claims of one page.
+    /// The group. The group's claims are the claims of one page.
     package var group: SeatGroup
     /// The payments of the period, oldest first: several if seats were added.
     package var parts: [Part]

@@ -4,7 +4,7 @@ import PerennialContract
 package struct InvitationPage: Sendable {
     /// The purchaser.
     package var customerID: String
-    /// The invitation. Its token is nil if the form was sent before.
+    /// The invitation. The invitation's token is nil if the form was sent before.
     package var invitation: SeatInvitation
 
     package init(customerID: String, invitation: SeatInvitation) {

@@ -40,7 +40,8 @@ package final class PendingAct: Sendable {
     /// The name of the action, for example `customers.grants`.
     package var name: String { entry.act }
 
-    /// The entry, if no transaction was committed with it yet. Otherwise nil.
+    /// The entry, if no transaction was committed with it yet. Nil if the entry was committed, or
+    /// is not to be written.
     var dueEntry: RecordedAct? {
         switch state.withLock({ $0 }) {
         case .due, .unchanged: entry

@@ -27,8 +27,8 @@ struct SignInAttempt: Sendable {
     var name: String
     /// An address, or the network that counts as one: see ``SignInPlace/network``.
     var network: String
-    /// Whether the operator has signed in from the network recently. Such attempts are not counted
-    /// for the name alone.
+    /// Whether the operator has signed in from the network recently. If so, the attempt is not
+    /// counted for the name alone.
     var isFromKnownPlace = false
 
     // The first word says what is counted, and no address contains a space, so two different keys

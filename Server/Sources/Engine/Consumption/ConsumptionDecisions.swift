@@ -9,8 +9,8 @@ struct ConsumptionDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Saves a report about a customer's use of purchases. Returns whether it contains anything
-    /// new.
+    /// Saves a report about a customer's use of purchases. Returns whether the report contains
+    /// anything new.
     func save(
         _ report: ConsumptionReport, of customer: CustomerID, in app: AppID,
         environment: Environment, at now: Instant

@@ -10,8 +10,8 @@ package enum IdentityProof: Hashable, Sendable {
     /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and the HMAC-SHA256, in
     /// hexadecimal, of the customer's id, a line break and these seconds, with a secret.
     ///
-    /// If `endless` is true, the HMAC-SHA256 of the id alone is also accepted. Such a proof never
-    /// expires.
+    /// If `endless` is true, the HMAC-SHA256 of the id alone is also accepted. The HMAC of an id
+    /// never expires.
     case hmac(AppSecret, endless: Bool = false)
     /// A JWT signed with HS256 (RFC 7519) whose `sub` is the customer's id.
     case token(AppSecret, Claims = Claims())

@@ -25,7 +25,7 @@ package struct WebhookRules: Hashable, Sendable {
     package static let urlBytesMax = 2_000
 
     /// Whether webhooks may be posted to a URL: The URL must have the scheme https, unless its host
-    /// is a permitted private one. Its host must be a plain name or address, and it must have no
+    /// is a permitted private one. The host must be a plain name or address. The URL must have no
     /// user, password or fragment.
     package func permits(url: String) -> Bool {
         guard url.utf8.count <= Self.urlBytesMax,
@@ -137,8 +137,8 @@ package struct WebhookEndpoint: Hashable, Sendable {
 }
 
 extension WebhookEndpoint {
-    /// A webhook that was removed from the configuration. Its settings are unknown: its URL is
-    /// empty.
+    /// A webhook that was removed from the configuration. The settings of this webhook are unknown,
+    /// and its URL is empty.
     init(_ stored: StoredWebhook, formerlyOf app: AppID) {
         self.app = app
         self.stored = stored
@@ -155,9 +155,9 @@ extension StoredWebhook {
         formerUntil.map { $0 > now } == true ? formerSecrets : []
     }
 
-    /// The former secrets that sign after a rotation, and until when. The receiver may have the
-    /// secret from before the rotation. If that secret was a mistake, or if a rotation was done
-    /// twice, the receiver may still have the oldest secret.
+    /// The former secrets that also sign after a rotation, and the time at which they stop. The
+    /// receiver may have the secret from before the rotation. If that secret was a mistake, or if a
+    /// rotation was done twice, the receiver may still have the oldest secret.
     func formers(
         afterRotationAt now: Instant, overlap: Duration
     ) -> (secrets: [String], until: Instant) {

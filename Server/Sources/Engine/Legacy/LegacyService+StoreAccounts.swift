@@ -20,7 +20,7 @@ extension LegacyService {
     private static let witnessesMax = 1
 
     /// Records a receipt and returns what is known of its account. Returns nil if that is too
-    /// little for a response, and more may be known later. There are two such cases. The App Store
+    /// little for a response, and more may be known later. This happens in two cases. The App Store
     /// must be queried about a purchase for the first time, and does not respond. Or the App Store
     /// has not reported whether a purchase was renewed at the end of its period, so that access is
     /// held open.

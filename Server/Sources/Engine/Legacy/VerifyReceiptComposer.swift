@@ -314,7 +314,7 @@ extension [VerifyReceiptRenewal] {
 }
 
 extension Offer {
-    /// The offer's name, if the offer is of this kind. Otherwise nil.
+    /// The offer's name, if the offer is of this kind. Nil for any other offer.
     fileprivate func name(as kind: Kind) -> String? { self.kind == kind ? id : nil }
 }
 

@@ -52,7 +52,7 @@ extension OfferService {
     /// same as in customers' tokens, and `iat`. Leaves out `sub` and `exp`, which a customer's
     /// token must have.
     ///
-    /// - Parameter content: the offerings as a JSON object. Its member `jws` is left out.
+    /// - Parameter content: the offerings as a JSON object. The member `jws` is left out.
     package func sign(
         offerings content: [UInt8], of appID: AppID, in environment: Environment
     ) async throws(EngineFailure) -> OfferingSignature {

@@ -148,8 +148,8 @@ package struct MaintenanceService: Sendable {
 }
 
 extension RecordingService {
-    /// Records documents of another database, in the given order. Each is verified again, as of the
-    /// time it was received there, and keeps its id. Idempotent.
+    /// Records documents of another database, in the given order. Each document is verified again,
+    /// as of the time when the other database received it, and keeps its id. Idempotent.
     package func record(_ documents: [StoredDocument]) async throws(EngineFailure) {
         for document in documents {
             var attestation = try await verification.verify(again: document)
@@ -264,7 +264,7 @@ extension VerificationService {
 }
 
 private enum RebuildOutcome: Sendable {
-    /// There are documents that the pass has not read.
+    /// The database contains documents that the pass has not read.
     case incomplete
     /// Nothing was changed, and the new rows are discarded.
     case aborted(EngineFailure)

@@ -69,8 +69,8 @@ package struct OwnershipService: Sendable {
     }
 
     /// Undoes a transfer, whatever caused it. The purchase then belongs to its earlier owner by
-    /// support's authority, so that policies no longer move it. A customer who had a share in it
-    /// before gets the share back, if the policy is still `share`. Idempotent.
+    /// support's authority, so that policies no longer move it. A customer who had a share in the
+    /// purchase before gets the share back, if the policy is still `share`. Idempotent.
     package func undoTransfer(
         _ number: Int64, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {

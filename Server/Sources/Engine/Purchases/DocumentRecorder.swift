@@ -104,9 +104,9 @@ package struct DocumentRecorder {
 
     /// Handles a purchase without an owner whose account token changes (Apple: "Set App Account
     /// Token"). If the customer whom the former token identifies has spent any of the purchase's
-    /// credits, the purchase is linked to that customer. Otherwise wallet events report that the
-    /// credits left that customer's wallets. The events of the two customers do not mention each
-    /// other, because an erasure would not find the ids there.
+    /// credits, the purchase is linked to that customer. If nothing was spent, wallet events report
+    /// that the credits left that customer's wallets. The events of the two customers do not
+    /// mention each other, because an erasure would not find the ids there.
     private func formerCustomerEvents(
         of projection: inout PurchaseProjection, _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {

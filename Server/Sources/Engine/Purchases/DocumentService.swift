@@ -51,9 +51,9 @@ package struct DocumentService: Sendable {
     /// clock.
     private static let aheadMax = Duration.seconds(600)
 
-    /// Returns a document of an app. Finds it by a purchase that it is about, or by the time at
-    /// which it became known. A document from a device that was signed long before its arrival is
-    /// found only by purchase.
+    /// Returns a document of an app. Finds the document by a purchase that it is about, or by the
+    /// time at which it became known. A document from a device that was signed long before its
+    /// arrival is found only by purchase.
     ///
     /// - Returns: nil if the document is not found in this way.
     package func find(

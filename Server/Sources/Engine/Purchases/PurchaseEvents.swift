@@ -163,8 +163,8 @@ extension PurchaseEvents {
         return entries(changes, of: purchase, .time, knownAt: now)
     }
 
-    /// Converts changes to log entries. Their customer is the owner of the purchase, if there is
-    /// one.
+    /// Converts changes to log entries. The customer of each entry is the owner of the purchase, if
+    /// the purchase has an owner.
     private static func entries(
         _ changes: [Change], of purchase: ReportedPurchase, _ cause: EventEntry.Cause,
         knownAt: Instant

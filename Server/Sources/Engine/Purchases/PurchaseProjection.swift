@@ -9,7 +9,8 @@ struct PurchaseProjection: Sendable {
     var before: Timeline
     var after: Timeline
     /// The documents that attest something about the purchase, each with the facts about it, in the
-    /// order in which they are recorded. Each was received at its ``StoredDocument/receivedAt``.
+    /// order in which they are recorded. Each document was received at its
+    /// ``StoredDocument/receivedAt``.
     var attested: [DocumentWithFacts]
     /// The last reported state. At first, this is the state from before all of the documents.
     var reported: ReportedPurchase

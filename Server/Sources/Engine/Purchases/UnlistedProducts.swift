@@ -2,7 +2,7 @@ import Ledger
 import Storage
 import Synchronization
 
-/// A product that was bought and that the configuration does not list. Such a product gives no
+/// A product that was bought and that the configuration does not list. An unlisted product gives no
 /// access.
 package struct MissingListing: Hashable, Sendable {
     package var product: ProductID

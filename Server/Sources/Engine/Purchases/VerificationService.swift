@@ -11,7 +11,7 @@ package struct VerificationService: Sendable {
 
     /// Verifies the documents of a request.
     ///
-    /// - Parameter isPartial: whether to return a rejected document with its failure. Otherwise the
+    /// - Parameter isPartial: whether to return a rejected document with its failure. If false, the
     ///   failure is thrown.
     func verify(
         _ evidence: PurchaseEvidence, _ verifier: Verifier, _ origin: VerifiedDocument.Origin,

@@ -134,8 +134,8 @@ package struct BackfillService: Sendable {
         return count
     }
 
-    /// The maximum number of retries of a page, and below it the longest wait before a retry. The
-    /// App Store or Perennial's rate limit may require a pause between two pages.
+    /// The maximum number of retries of a page. ``pageWaitMax`` is the longest wait before a retry.
+    /// The App Store or Perennial's rate limit may require a pause between two pages.
     private static let pageWaitsMax = 3
     private static let pageWaitMax = Duration.seconds(5)
 

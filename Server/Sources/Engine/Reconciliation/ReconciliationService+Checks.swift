@@ -204,9 +204,9 @@ extension CheckLease {
     }
 
     /// Whether the whole history must be read. For a running subscription the status is enough.
-    /// Refunds of its earlier periods do not change the present access. Such refunds are read
-    /// periodically, and after an upgrade. Purchases that were never checked, have ended, or are
-    /// not subscriptions are checked by their history.
+    /// Refunds of its earlier periods do not change the present access. Refunds of earlier periods
+    /// are read periodically, and after an upgrade. Purchases that were never checked, have ended,
+    /// or are not subscriptions are checked by their history.
     func needsHistory(at now: Instant, rules: CheckRules) -> Bool {
         guard let asked = history.askedAt, isSubscription else { return true }
         let isUpgradedToUnknown = timeline.periods.last?.isUpgradedToUnknown

@@ -12,10 +12,10 @@ extension SeatService {
     private static let seatComparisonBackoff = ExponentialBackoff(
         first: .seconds(60), longest: .hours(6))
 
-    /// Asks the App Store for the seats of groups that are due, and compares its claims with ours.
-    /// Claims that the App Store has ended also end here. Claims that have ended here, but that it
-    /// still lists, are reported again. Claims that are not ours are counted, and take seats.
-    /// Returns how many groups were processed; 0 if nothing is due.
+    /// Asks the App Store for the seats of groups that are due, and compares the App Store's claims
+    /// with ours. Claims that the App Store has ended also end here. Claims that have ended here,
+    /// but that the App Store still lists, are reported again. Claims that are not ours are
+    /// counted, and take seats. Returns how many groups were processed; 0 if nothing is due.
     ///
     /// Idempotent and safe for several servers at once: each group is leased to one server. If the
     /// App Store does not answer, nothing changes.

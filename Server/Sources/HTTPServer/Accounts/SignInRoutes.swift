@@ -34,8 +34,8 @@ struct SignInRoutes: Sendable {
         router.post(RouterPath(path)) { try await guarded($0, $1, answer) }
     }
 
-    /// Refuses requests from other sites, even a sign-in. Otherwise another site could sign a
-    /// visitor in under another name without the visitor's knowledge.
+    /// Refuses requests from other sites, even a sign-in. Without this check, another site could
+    /// sign a visitor in under another name without the visitor's knowledge.
     private func guarded(
         _ request: Request, _ context: ServerContext, _ answer: Answer
     ) async throws -> Response {

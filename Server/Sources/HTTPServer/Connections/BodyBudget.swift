@@ -31,7 +31,8 @@ enum BodyPool: Hashable, Sendable {
     case withoutKey
     /// A request to verifyReceipt.
     case receipts
-    /// A notification that announces a small body. Such a notification may use the reserve.
+    /// A notification that announces a small body. A notification with a small body may use the
+    /// reserve.
     case smallNotifications
 }
 
@@ -136,8 +137,9 @@ final class BodyShare: Sendable {
     }
 }
 
-/// A request's body. Its bytes count against the budget. The connection continues reading, or tells
-/// the client to send the body, only when the body is read: see ``ConnectionHandler``.
+/// A request's body. The bytes of the body count against the budget. The connection continues
+/// reading, or tells the client to send the body, only when the body is read: see
+/// ``ConnectionHandler``.
 struct MeteredBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

@@ -74,8 +74,8 @@ final class OpeningHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// A failed handshake closes the connection. Such a failure is not logged, because any client
-    /// can cause it.
+    /// A failed handshake closes the connection. A failed handshake is not logged, because any
+    /// client can cause it.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }

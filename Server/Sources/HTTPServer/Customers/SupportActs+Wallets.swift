@@ -13,8 +13,8 @@ extension SupportActs {
         routes.act("/customers/{id}/wallets/{currency}/credits", for: .support, of: router, credit)
     }
 
-    /// Credits the wallet if the form confirms it. Otherwise shows a page with the resulting
-    /// balance.
+    /// Credits the wallet if the form confirms it. Without a confirmation, shows a page with the
+    /// resulting balance.
     @Sendable private func credit(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {

@@ -145,7 +145,8 @@ struct SupportActs: PageGroup {
 
     // MARK: - Moves
 
-    /// Moves the purchase if the form confirms it. Otherwise shows a page with the present owner.
+    /// Moves the purchase if the form confirms it. Without a confirmation, shows a page with the
+    /// present owner.
     @Sendable private func transfer(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {

@@ -11,9 +11,9 @@ import PerennialContract
 //
 // The address of a page's stream is `/live` and the page's address, with its query. The stream
 // renders the page again after each commit with events of the app, and sends the elements that
-// differ, so no page needs its own function for this. Some changes are in no log, such as delivery
-// attempts. Pages that show them are rendered once a second. A page that takes long is rendered
-// less often.
+// differ, so no page needs its own function for this. The log of events does not contain some
+// changes, such as delivery attempts. Pages that show them are rendered once a second. A page that
+// takes long is rendered less often.
 
 /// The limits of the streams of pages.
 private enum LiveLimits {

@@ -12,8 +12,8 @@ package struct PageOrigin: Hashable, Sendable {
 
     /// `http` or `https`.
     package let scheme: String
-    /// The host and port, as browsers write them in `Host`. Nil stands for this machine, under any
-    /// of its loopback names, with any port.
+    /// The host and port, as browsers write them in `Host`. A nil authority stands for this
+    /// machine, under any of its loopback names, with any port.
     package let authority: String?
 
     /// The pages are on this machine only.

@@ -5,8 +5,8 @@ import PerennialContract
 import Storage
 
 /// The input and output of one method at one path. The router, the checks of keys and of the query,
-/// and the OpenAPI description are all derived from it. Each is written beside its handler, in the
-/// topic's `…Routes.swift`.
+/// and the OpenAPI description are all derived from it. Each operation is written beside its
+/// handler, in the topic's `…Routes.swift`.
 struct OpenAPIOperation: Sendable {
     var method: HTTPRequest.Method
     /// The path, with parameters in braces as in OpenAPI.

@@ -10,8 +10,8 @@ struct Histogram: Hashable, Sendable {
             nanoseconds = seconds.map { Int64(($0 * 1e9).rounded()) }
         }
 
-        /// Most responses take a few milliseconds. During an outage of PostgreSQL, they may wait
-        /// for ten seconds.
+        /// Most responses take a few milliseconds. During an outage of PostgreSQL, a response may
+        /// take ten seconds.
         static let responses = Bounds(
             seconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30])
         /// The longest wait ends after 45 seconds: see ``WaitLimits/holdMax``.

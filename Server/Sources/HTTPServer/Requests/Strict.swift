@@ -2,9 +2,9 @@ import Engine
 import Hummingbird
 import PerennialContract
 
-/// The body of a route for servers. Its JSON must not have unknown members: a misspelt member, such
-/// as the end of a grant, must not count as missing. Bodies from apps are decoded leniently
-/// instead, because a newer app may use an older server.
+/// The body of a route for servers. The JSON of the body must not have unknown members: a misspelt
+/// member, such as the end of a grant, must not count as missing. Bodies from apps are decoded
+/// leniently instead, because a newer app may use an older server.
 struct Strict<Value: Decodable>: Decodable {
     let value: Value
 

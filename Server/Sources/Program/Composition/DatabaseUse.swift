@@ -41,7 +41,8 @@ final class DatabaseUse: Sendable {
     ///   taken.
     static func alone(of address: String) throws(StartFailure) -> DatabaseUse? {
         guard let path = path(for: address) else { return nil }
-        // Some file systems require a file to be open for writing for an exclusive lock.
+        // On some file systems, a process can lock a file exclusively only if it has opened the
+        // file for writing.
         guard let file = opened(path, O_RDWR, for: address) else {
             throw ServerLock.unusable(path)
         }

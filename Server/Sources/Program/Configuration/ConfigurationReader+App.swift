@@ -5,8 +5,8 @@ import Yams
 
 extension ConfigurationReader {
     private static let holdHoursRange = 0...384
-    /// The range of documents per hour. Its minimum is the maximum of one request, because
-    /// otherwise some requests would never be accepted.
+    /// The range of documents per hour. The minimum is the maximum number of documents of one
+    /// request, because a lower limit would refuse some requests forever.
     private static let documentsPerHourRange = PurchaseEvidence.documentsMax...1_000_000
 
     static let appKeys: [Key<AppConfiguration>] = [

@@ -32,8 +32,8 @@ extension ConfigurationReader {
             before: before, beforeOnMac: found.beforeOnMac,
             entitlements: Set(found.entitlements.map(EntitlementID.init(rawValue:))),
             countsInSandbox: found.countsInSandbox)
-        // A paid app may give an entitlement that no product gives. Such an entitlement is added
-        // here.
+        // A paid app may give an entitlement that no product gives. This function adds that
+        // entitlement.
         for entitlement in rule.entitlements where settings.entitlements[entitlement] == nil {
             settings.entitlements[entitlement] = []
         }

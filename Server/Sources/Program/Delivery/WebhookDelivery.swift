@@ -36,7 +36,8 @@ struct WebhookReceiverClient: Sendable {
     /// The maximum time from the connection to the end of the answer. A sender of webhooks waits no
     /// longer.
     static let timeout = TimeAmount.seconds(15)
-    /// The maximum number of bytes of an answer that are read. Their content is ignored.
+    /// The maximum number of bytes of an answer that are read. The content of the answer is
+    /// ignored.
     private static let answerBytesMax = 65_536
 
     enum Answer: Hashable, Sendable {

@@ -60,7 +60,7 @@ struct DevShop {
     }
 
     /// A season lasts three months, and the day of purchase is free. Reminders come a week and a
-    /// day before its end.
+    /// day before the season's end.
     static let terms = TermRules(products: [
         "season.spring": .init(
             length: Term.Length(months: 3, days: 1), bonusDays: 1, chain: "season",

@@ -4,7 +4,7 @@ import Foundation
 import PerennialContract
 
 // The group for which the customer pays. The development app has no sign-in, so it cannot prove who
-// its user is. Its own server therefore sends the requests, with the secret key.
+// its user is. The app's server therefore sends the requests, with the secret key.
 
 extension PhoneBackend {
     /// The people who join one after the other, each with their own phone.

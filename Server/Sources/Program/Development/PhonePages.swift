@@ -25,7 +25,8 @@ final class PhonePages: Sendable {
     /// Reserves one of the pages that may be open. Returns nil if too many are open.
     func reserve() -> StreamPlaces.Place? { try? places.reserve(for: "phone", max: Self.countMax) }
 
-    /// A sequence with a signal after each change of a piece. Its reader must finish it.
+    /// A sequence with a signal after each change of a piece. The reader of the sequence must
+    /// finish it.
     func signals() -> (
         stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation
     ) {

@@ -4,8 +4,8 @@ import Simulator
 import Yams
 
 /// Settings of a simulated world that a `.storekit` file cannot contain. The YAML file has the
-/// fields of `POST /_sim/reset`. Its `shop` may be the path of a `.storekit` file, relative to the
-/// folder of the YAML file.
+/// fields of `POST /_sim/reset`. The field `shop` may be the path of a `.storekit` file, relative
+/// to the folder of the YAML file.
 struct WorldFile {
     /// The maximum size of a file, in bytes.
     static let bytesMax = 1_048_576

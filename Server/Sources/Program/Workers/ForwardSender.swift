@@ -15,8 +15,8 @@ struct ForwardSender: Sendable {
     /// The client must not follow redirects, because the body may contain a secret.
     let client: HTTPClient
 
-    /// The forwarding of this process. Its worker id distinguishes it from other processes on one
-    /// database.
+    /// The forwarding of this process. The worker id distinguishes this process from other
+    /// processes on one database.
     func forwarding() -> ForwardingSettings {
         ForwardingSettings(holder: CheckWorker.ofThisProcess().holder, post: post)
     }

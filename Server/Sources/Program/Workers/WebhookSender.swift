@@ -6,8 +6,8 @@ import Storage
 
 /// Posts webhooks over the network, for the engine.
 enum WebhookSender {
-    /// The transport of this process. Its worker id distinguishes it from other processes on one
-    /// database.
+    /// The transport of this process. The worker id distinguishes this process from other processes
+    /// on one database.
     static func transport() -> WebhookTransport {
         let lookups = HostLookups()
         return WebhookTransport(

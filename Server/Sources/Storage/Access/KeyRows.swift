@@ -2,7 +2,7 @@ import Ledger
 
 /// Where an API key is used: in apps, or on servers.
 package enum KeyKind: String, Hashable, Sendable {
-    /// A key that is embedded in apps (`pk_…`). Such a key reads and posts for one customer at a
+    /// A key that is embedded in apps (`pk_…`). An app key reads and posts for one customer at a
     /// time.
     case app
     /// A key that is used on servers only (`sk_…`).

@@ -97,8 +97,8 @@ package struct AuditRows: RowGroup {
 
     /// The entries of an app, or those about the server, the newest first.
     ///
-    /// - Parameter position: returns only entries that are older than this position. Nil returns
-    ///   the newest entries.
+    /// - Parameter position: returns only entries that are older than this position. If nil,
+    ///   returns the newest entries.
     package func entries(
         of app: AppID?, before position: RecordedAct.Position?, limit: Int
     ) throws(StorageFailure) -> [RecordedAct] {
@@ -131,8 +131,8 @@ package struct AuditRows: RowGroup {
             })
     }
 
-    /// Replaces ids of customers in the states of actions that moved purchases. There are few such
-    /// actions.
+    /// Replaces ids of customers in the states of actions that moved purchases. Few actions move
+    /// purchases.
     private func replaceStates(
         _ names: [CustomerID: CustomerID], in app: AppID
     ) throws(StorageFailure) {

@@ -8,7 +8,7 @@ package struct Operator: Hashable, Sendable {
     package var createdAt: Instant
     /// The last time the operator signed in with a password. Nil if never.
     package var signedInAt: Instant?
-    /// The operator cannot sign in from this time on. Nil if not blocked.
+    /// The operator cannot sign in from this time on. Nil if the operator is not blocked.
     package var blockedAt: Instant?
 
     package init(

@@ -21,7 +21,7 @@ package struct SignInFailures: Hashable, Sendable {
 package struct SignInRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// The failures of a subject. Nil if none is recorded.
+    /// The failures of a subject. Nil if no failure is recorded.
     package func failures(
         of subject: String
     ) throws(StorageFailure) -> SignInFailures? {

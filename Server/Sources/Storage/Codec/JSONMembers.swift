@@ -127,8 +127,8 @@ struct JSONMembersWriter: JSONMembers {
 
 // MARK: - Reading
 
-/// Reads the members of an object by their names. Their order does not matter, and members that are
-/// not visited are ignored.
+/// Reads the members of an object by their names. The order of the members does not matter, and
+/// members that are not visited are ignored.
 struct JSONMembersReader: JSONMembers {
     static let isReading = true
 

@@ -1,8 +1,8 @@
 import Ledger
 
 // An app may attach an account to a purchase (Apple: `appAccountToken`), which is a UUID. The App
-// Store sends it in lower case; apps also use it as a customer id in upper case, as Swift writes a
-// UUID. Both forms identify the same customer.
+// Store sends the token in lower case; apps also use it as a customer id in upper case, as Swift
+// writes a UUID. Both forms identify the same customer.
 
 /// A customer identified by an account token.
 struct TokenMatch: Hashable {

@@ -60,8 +60,8 @@ package struct CustomerRows: RowGroup {
     /// The customer that an id belongs to. Returns nil if the id is unknown.
     ///
     /// If account tokens identify customers, a UUID in upper case and the same UUID in lower case
-    /// are one id. Otherwise a purchase's token would identify the first customer who used it in
-    /// the other case.
+    /// are one id. If they were two ids, a purchase's token would identify the first customer who
+    /// used it in the other case.
     package func find(
         known id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> StoredCustomer? {
@@ -166,7 +166,8 @@ extension CustomerRows {
         ) { row throws(StorageFailure) in (try row.customer(), try row.instant()) }
     }
 
-    /// The customers from whom one of these ids was separated. Their events still mention the id.
+    /// The customers from whom one of these ids was separated. The events of these customers still
+    /// mention the id.
     package func separatedFrom(
         _ ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -178,7 +179,7 @@ extension CustomerRows {
 
     /// The anonymous ids that were separated from a customer and have not been used since, for
     /// example the id of a device on which the customer has signed in. Events may still mention
-    /// them.
+    /// these ids.
     package func separatedDevices(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {

@@ -1,9 +1,9 @@
 import Ledger
 
-// Consumables that an erased customer used up must stay used up. Otherwise a person could erase an
-// account, post the same consumable again, and receive it twice. So these purchases stay linked to
-// the pseudonym that replaced the customer's id in existing events. The debits and the manual
-// credits stay with the purchases. A pseudonym is a row of `customers` without a row in
+// Consumables that an erased customer used up must stay used up. Without this rule, a person could
+// erase an account, post the same consumable again, and receive it twice. So these purchases stay
+// linked to the pseudonym that replaced the customer's id in existing events. The debits and the
+// manual credits stay with the purchases. A pseudonym is a row of `customers` without a row in
 // `customer_ids`. A pseudonym cannot be queried or merged, cannot spend, and reveals nothing about
 // the person. Refunds still change its wallets, so that the log stays consistent.
 extension ErasedIDRows {

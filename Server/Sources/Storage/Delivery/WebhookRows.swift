@@ -190,8 +190,8 @@ package struct WebhookRows: RowGroup {
 
     // MARK: - Changing
 
-    /// Adds a webhook, unless a webhook with its id exists. A deleted webhook is replaced. Its
-    /// deliveries begin after `cursor`. Returns whether the webhook was added.
+    /// Adds a webhook, unless a webhook with its id exists. A deleted webhook is replaced. The
+    /// webhook's deliveries begin after `cursor`. Returns whether the webhook was added.
     @discardableResult
     package func add(
         _ webhook: StoredWebhook, of app: AppID

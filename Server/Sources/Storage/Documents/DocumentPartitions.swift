@@ -88,8 +88,8 @@ extension Database {
             "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1",
             [.text(month.tableName)])
         guard present.isEmpty else { return }
-        // Writers of documents wait behind this statement. Having no partition for a day is better
-        // than making them wait long, for example behind a backup.
+        // Writers of documents wait behind this statement. A day without a partition is better than
+        // a long wait of these writers, for example behind a backup.
         try connection.run("SET LOCAL lock_timeout = '\(lockWait)'", [])
         let earlier = try connection.rows(
             "SELECT 1 FROM documents_other WHERE signed_at_ms >= $1 AND signed_at_ms < $2 LIMIT 1",

@@ -7,11 +7,11 @@ import Synchronization
 // only where they change the same row.
 //
 // Recording on a snapshot is safe under three conditions:
-//   1. Such a transaction changes the row of each purchase that its documents are about. Any other
-//      transaction that changes rows of a purchase also changes that row, unless it changes only
-//      columns that such a transaction does not read. So if two transactions about one purchase
-//      overlap, the second one runs again, and then reads everything that the first one has
-//      written.
+//   1. A transaction on a snapshot changes the row of each purchase that its documents are about.
+//      Any other transaction that changes rows of a purchase also changes that row, unless it
+//      changes only columns that such a transaction does not read. So if two transactions about one
+//      purchase overlap, the second one runs again, and then reads everything that the first one
+//      has written.
 //   2. The rows that such a transaction reads belong to its purchases, or never change while it
 //      runs. `SnapshotConnection` refuses all other tables; then the documents are recorded by a
 //      serializable transaction.

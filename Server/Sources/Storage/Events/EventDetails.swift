@@ -194,7 +194,7 @@ extension TermEnding: JSONObject {
 }
 
 extension WalletChange: JSONObject {
-    /// A change without content. Its environment is replaced by the event's.
+    /// A change without content. The event's environment replaces the environment of this change.
     static var blank: Self { Self("", in: .production, before: 0, after: 0) }
 
     mutating func visit(_ members: inout some JSONMembers) throws(StorageFailure) {

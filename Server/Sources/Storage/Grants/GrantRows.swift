@@ -33,7 +33,7 @@ package struct GrantRows: RowGroup {
         ).first
     }
 
-    /// Inserts a grant to a known customer. Its id must be new.
+    /// Inserts a grant to a known customer. The grant's id must be new.
     package func insert(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
         let grant = kept.grant
         try connection.run(

@@ -322,8 +322,8 @@ extension Database {
         }
     }
 
-    /// Compares a table in both databases. Both engines sort keys alike, so the batches of both
-    /// contain the same rows.
+    /// Compares a table in both databases. SQLite and PostgreSQL sort keys alike, so the batches of
+    /// both contain the same rows.
     private func compare(_ table: CopiedTable, with other: Database) async throws -> Int {
         var count = 0
         var last: Row?

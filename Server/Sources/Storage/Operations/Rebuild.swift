@@ -53,7 +53,7 @@ extension Rebuild {
         try connection.run(dialect.truncateTable(Self.rebuilt), [])
     }
 
-    /// Inserts rebuilt facts. Returns how many of them are new.
+    /// Inserts rebuilt facts. Returns how many of the facts are new.
     @discardableResult
     package func add(
         _ facts: [Fact], from document: StoredDocument

@@ -61,9 +61,9 @@ package struct LinkRows: RowGroup {
             [.text(app.rawValue), .text(token), .text(environment.rawValue)], in: environment)
     }
 
-    // The rows are sorted in Swift, not by SQL, and the join starts from the links. Otherwise
-    // SQLite, which does not know how few rows a customer has, would read every purchase of the app
-    // in order.
+    // The rows are sorted in Swift, not by SQL, and the join starts from the links. If SQL sorted
+    // the rows, SQLite, which does not know how few rows a customer has, would read every purchase
+    // of the app in order.
     static let selectLinked =
         "SELECT purchases.purchase, timeline FROM links CROSS JOIN purchases "
         + "WHERE links.app = $1 AND links.customer = $2 AND links.environment = $3 "

@@ -18,7 +18,7 @@ package struct StoredTransfer: Hashable, Sendable {
     package var undoneAt: Instant?
 
     /// Whether the purchase did not change customers, because it was confirmed, or because the two
-    /// customers have been merged since. Such a transfer cannot be undone.
+    /// customers have been merged since. A transfer without a change cannot be undone.
     package var stays: Bool { former == customer }
 
     package enum Kind: String, Hashable, Sendable {

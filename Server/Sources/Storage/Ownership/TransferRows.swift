@@ -27,8 +27,9 @@ package struct TransferRows: RowGroup {
 
     /// Deletes the transfers to and from an erased customer.
     ///
-    /// If the customer shared a purchase that has another owner by now, the share still exists. Its
-    /// transfer stays, without the former owner, so that the share can still be ended.
+    /// If the customer shared a purchase that has another owner by now, the share still exists. The
+    /// transfer of that share stays, without the former owner, so that the share can still be
+    /// ended.
     package func delete(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
         let owner: [Value] = [.text(app.rawValue), .text(customer.rawValue)]
         try connection.run(

@@ -21,7 +21,7 @@ package struct FactRows: RowGroup {
         ) { row throws(StorageFailure) in try row.bytes() }
     }
 
-    /// Inserts facts. Returns how many of them are new.
+    /// Inserts facts. Returns how many of the facts are new.
     @discardableResult
     func insert(
         _ attested: [DocumentWithFacts], into table: String

@@ -85,7 +85,7 @@ extension BookingRows {
         }
     }
 
-    /// Inserts a debit or a manual credit. Its id must be new.
+    /// Inserts a debit or a manual credit. The id of the debit or credit must be new.
     package func insert(_ kept: StoredBooking, in app: AppID) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO debits (app, debit, environment, customer, currency, amount, reason, "

@@ -17,7 +17,7 @@ import Testing
     /// The path that returns the address from which a request comes, as the server sees it.
     private static let addressPath = "/test/address"
 
-    /// Runs a server behind a proxy, which it trusts. Its waits are short.
+    /// Runs a server behind a proxy that the server trusts. The server's waits are short.
     private static func run(
         behind proxy: ProxyProgram,
         _ body: @escaping @Sendable (ListeningServer, Curl) async throws -> Void

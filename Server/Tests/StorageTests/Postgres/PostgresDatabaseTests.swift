@@ -128,7 +128,7 @@ import Testing
                 var kinds: [StorageFailure.Kind?] = []
                 for await kind in group {
                     kinds.append(kind)
-                    // One writer runs and one waits. Both may continue now.
+                    // One writer runs and one waits. Both writers may continue now.
                     if kinds.count == 5 { for _ in 0..<2 { gate.signal() } }
                 }
                 return kinds
@@ -146,8 +146,8 @@ import Testing
             let gate = DispatchSemaphore(value: 0)
             let (held, tell) = AsyncStream.makeStream(of: Void.self)
             async let holding: Void = servers[1].driver.write { connection in
-                // Otherwise PostgreSQL would end this idle transaction, and the other write would
-                // succeed.
+                // Without this setting, PostgreSQL would end this idle transaction, and the other
+                // write would succeed.
                 try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
                 try connection.run("LOCK TABLE documents IN EXCLUSIVE MODE", [])
                 tell.yield()

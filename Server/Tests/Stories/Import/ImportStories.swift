@@ -118,8 +118,8 @@ import Testing
                         "reason": "ticket 7",
                     ])
             }
-            // A decision by support stays. Otherwise the purchase goes to the customer whom it
-            // names, in whatever order the import and the purchase came.
+            // A decision by support stays. Without a decision by support, the purchase goes to the
+            // customer whom it names, in whatever order the import and the purchase came.
             let isBens = first == "support"
             #expect(try await shop.post(bought, as: Self.token) == (isBens ? 409 : 200))
             for (name, has) in [("ben", isBens), (Self.token, !isBens)] {

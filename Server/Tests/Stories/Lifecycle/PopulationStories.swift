@@ -53,7 +53,8 @@ import Testing
     }
 }
 
-/// The customers of a population who have arrived so far. Each has an app that posts new purchases.
+/// The customers of a population who have arrived so far. The app of each customer posts new
+/// purchases.
 struct Crowd {
     private let names: [String]
     private var run: CourseRun

@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized) struct ReportStories {
     private static let accounts = 150
     private static let months = 10
-    /// How often reports are compared. Each is requested again later.
+    /// How often reports are compared. Each report is requested again later.
     private static let samples = 6
 
     @Test func `reports equal the simulator's books at any time, and past reports do not change`()

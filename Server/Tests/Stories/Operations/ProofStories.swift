@@ -11,8 +11,8 @@ import Testing
     private static let kills = 6
     /// Simulated days between two kills.
     private static let days = 6
-    /// The maximum number of attempts. The clock advances by five minutes in each: the promised
-    /// interval.
+    /// The maximum number of attempts. Before each attempt, the clock advances by five minutes: the
+    /// promised interval.
     private static let looksMax = 26
     /// The pause before each attempt after the first. Once a second the server reads the clock and
     /// does due checks.

@@ -9,7 +9,7 @@ import Testing
 
 /// Warnings in the log, for the operator.
 @Suite(.serialized) struct WarningStories {
-    /// The moment at which a shop opens. Its clock stands still.
+    /// The moment at which a shop opens. The shop's clock stands still.
     private static let now = Instant(milliseconds: 1_767_268_800_000)
 
     /// Another server of an app beside the shop's server. That server has its own database, clock

@@ -68,7 +68,7 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite) { shop in
-            // Both became separate customers while tokens were not customer ids.
+            // The two ids became separate customers while tokens were not customer ids.
             let earlier = try shop.serverOfForeignTokens()
             for id in [Self.token, Self.token.uppercased()] {
                 _ = try await earlier.grants.add(

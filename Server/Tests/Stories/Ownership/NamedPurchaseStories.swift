@@ -6,8 +6,8 @@ import Testing
 
 @testable import Program
 
-/// A purchase may name a customer by its account token. Such a purchase belongs to that customer,
-/// whoever shows it first, and even if nothing else is known about the customer.
+/// A purchase may name a customer by its account token. A purchase with such a token belongs to
+/// that customer, whoever shows it first, and even if nothing else is known about the customer.
 @Suite(.serialized) struct NamedPurchaseStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 

@@ -5,7 +5,8 @@ import Ledger
 import Logging
 import Testing
 
-/// The people of one row of the table, and their acts. Their names contain the row's number.
+/// The people of one row of the table, and their acts. The names of the people contain the row's
+/// number.
 private struct RestoreStage: Sendable {
     let shop: Shop
     let row: RestoreRow

@@ -105,7 +105,8 @@ struct SeatStage: Sendable {
         try await shop.support.get("/v1/customers/\(customer)")["subscriptions"]?.array?.first
     }
 
-    /// The events about seats. Each has its type, its customer, and the cause if it is an end.
+    /// The events about seats. Each text contains the event's type and customer and, if the event
+    /// is an end, the cause.
     func seatEvents() async throws -> [String] {
         _ = try await shop.engine.events.numberEvents()
         let list = try await shop.support.get("/v1/events?limit=500")

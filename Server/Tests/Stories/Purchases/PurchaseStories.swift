@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without grace a failed payment closes access at the end of the period`(
+    func `without a grace period, a failed payment closes access at the end of the period`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, graceDays: 0) { shop in

@@ -3,8 +3,8 @@ import Program
 import Simulator
 import Testing
 
-/// Notifications of version 1 that do not contain the time of their change. Some arrive in order
-/// and some late.
+/// Notifications of version 1 that do not contain the time of their change. Some of the
+/// notifications arrive in order, and some late.
 @Suite(.serialized) struct LateNotificationStories {
     /// Anna has bought a month. The server gets only those later notifications that a story
     /// delivers.

@@ -8,7 +8,8 @@ import Storage
 
 @testable import Program
 
-/// A server and a simulator with the example shop, on one clock. Each has its own HTTP port.
+/// A server and a simulator with the example shop, on one clock. The server and the simulator have
+/// separate HTTP ports.
 struct Shop: Sendable {
     let simulator: Wire
     let server: Wire

@@ -150,8 +150,8 @@ extension WalletLife {
         note("\(other) is \(one): \(done)")
         guard done && areTwo else { return }
         // From now on a refund takes from both customers' seeds. The merge reports the additional
-        // amount as one sum without a purchase, so the test reads it from the statements. Otherwise
-        // only a later reversal, which names its purchase, would count.
+        // amount as one sum without a purchase, so the test reads it from the statements. Without
+        // the statements, only a later reversal, which names its purchase, would count.
         let after = try await credits(of: [one])
         for (transaction, amount) in after {
             books.credited[transaction, default: 0] += amount - (before[transaction] ?? 0)
