@@ -14,7 +14,7 @@ package struct AppSettings: Hashable, Sendable {
     /// root.
     package var isSimulated: Bool
     /// The shared secret, which version 1 notifications contain and verifyReceipt requires. If nil,
-    /// neither is accepted.
+    /// neither version 1 notifications nor verifyReceipt requests are accepted.
     package var sharedSecret: AppSecret?
     /// Whether receipts, version 1 notifications and verifyReceipt are accepted as evidence.
     package var acceptsLegacy: Bool

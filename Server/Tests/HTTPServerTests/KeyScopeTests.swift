@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `exactly the operations that need a key have a scope`()
+    @Test func `an operation has a scope if it needs a key, and no scope otherwise`()
         async throws
     {
         try await TestServer.run { server in

@@ -33,7 +33,7 @@ import Testing
         "type names that stand in several modules": 63,
     ]
 
-    @Test func `no count that must shrink grows`() async throws {
+    @Test func `a count that must shrink does not grow`() async throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3", Repository.root.appending(path: "bin/structure").path]

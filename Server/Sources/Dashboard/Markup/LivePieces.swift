@@ -99,8 +99,8 @@ package struct LivePieces: Sendable {
 
     // MARK: - Messages
 
-    /// The differences from earlier pieces; all pieces if there are no earlier ones. The page skips
-    /// rows that it already has.
+    /// The differences from earlier pieces; all pieces if there are no earlier pieces. The page
+    /// skips rows that it already has.
     package func messages(since earlier: LivePieces?) -> [Message] {
         let known = Dictionary((earlier?.all ?? []).map { ($0.id, $0.html) }) { one, _ in one }
         var messages = elements.filter { known[$0.id] != $0.html }

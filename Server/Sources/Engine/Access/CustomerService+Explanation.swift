@@ -152,7 +152,7 @@ private enum Explanation {
         }
     }
 
-    /// The maximum number of publications in the text: the newest ones.
+    /// The maximum number of publications in the text. Only the newest publications are listed.
     private static let readingsMax = 10
 
     static func lines(of readings: [ShelfEntry]) -> [String] {

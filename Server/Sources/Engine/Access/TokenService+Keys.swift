@@ -25,7 +25,8 @@ extension TokenService {
     /// a margin, because other servers may sign with the key for another minute.
     fileprivate static let publishedAfterRetiring =
         Duration.days(TokenRules.offlineDaysMax) + .hours(1)
-    /// The maximum number of introductions in the chain of an app. The oldest ones are left out.
+    /// The maximum number of introductions in the chain of an app. The oldest introductions are
+    /// left out.
     package static let chainLinksMax = 100
 
     /// The public keys of all tokens that are valid now or offline, the prepared keys, and the

@@ -251,9 +251,9 @@ extension CustomerState {
     /// The maximum number of purchases in a token.
     private static let tokenPurchasesMax = 50
 
-    /// The claims about the customer's purchases; the latest ones if there are many. With these
-    /// claims, a device without a network knows which of its store's purchases belong to the
-    /// customer.
+    /// The claims about the customer's purchases. If the customer has many purchases, only the
+    /// latest are included. With these claims, a device without a network knows which of its
+    /// store's purchases belong to the customer.
     private var purchaseClaims: [JSON.Member] {
         let own = ownerships.filter { $0.purchase.appTransaction == nil }
         return own.sorted { $0.purchase < $1.purchase }.suffix(Self.tokenPurchasesMax).map {

@@ -67,7 +67,7 @@ extension CustomerService {
             lines: lines, next: lines.count < rest.count ? lines.last?.position : nil)
     }
 
-    /// The maximum number of events in a history: the last ones.
+    /// The maximum number of events in a history. Only the last events are included.
     package static let historyEventsMax = 500
 
     /// Everything that is known about a customer, in order of time, with a sentence for each entry.

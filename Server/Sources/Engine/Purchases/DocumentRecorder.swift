@@ -70,7 +70,7 @@ package struct DocumentRecorder {
     }
 
     /// Makes open inquiries about a purchase due. The customer whom its account token identifies
-    /// now may have consented, although the former one had not.
+    /// now may have consented, although the former customer had not.
     private func rescheduleConsumptionInquiries(about projection: PurchaseProjection)
         throws(StorageFailure)
     {

@@ -14,7 +14,7 @@ package struct PostingResult: Hashable, Sendable {
     var changesWithoutDocument: Int
 
     /// The failure for the first purchase that the customer did not get. Nil if there is no such
-    /// purchase, or if the app found the purchases by itself.
+    /// purchase, or if the app posted the purchases without an action of the customer.
     package func refusal(for intent: OwnershipClaim.Intent?) -> EngineFailure? {
         guard intent != .sync else { return nil }
         // An app transaction is sent together with purchases, and is not a claim. If it belongs to

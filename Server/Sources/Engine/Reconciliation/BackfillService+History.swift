@@ -32,7 +32,7 @@ extension BackfillService {
     /// these pages takes.
     private static let pagesBetweenExtensions = 20
 
-    /// Reads the App Store's notification history if that is due, and records the notifications
+    /// Reads the App Store's notification history if a walk is due, and records the notifications
     /// that are missing here. Returns the number of missing notifications. Idempotent, and safe for
     /// several servers at once: one server reads, and the next one continues where it stopped.
     @discardableResult

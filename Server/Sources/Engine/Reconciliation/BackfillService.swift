@@ -47,8 +47,8 @@ package struct BackfillService: Sendable {
     /// others.
     package var isFailing: Bool { backfillBackoff.isAnyActive }
 
-    /// Requests missed notifications from the App Store if that is due, and records them. Returns
-    /// how many of them were new. Idempotent and safe for several servers at once.
+    /// Requests missed notifications from the App Store if a request is due, and records them.
+    /// Returns how many of them were new. Idempotent and safe for several servers at once.
     @discardableResult
     package func run() async throws(EngineFailure) -> Int {
         var count = 0

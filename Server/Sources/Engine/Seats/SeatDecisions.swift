@@ -9,7 +9,7 @@ struct SeatDecisions {
     init(_ tx: DatabaseSession) { self.tx = tx }
 
     /// The timeline of a purchase. Returns nil if the purchase is unknown, or does not belong to
-    /// the speaker. The caller must not reveal to an app which of the two is the case.
+    /// the speaker. The caller must give an app the same answer in both cases.
     func timeline(
         of purchase: PurchaseID, paidBy speaker: CustomerID?, in app: AppID
     ) throws -> Timeline? {

@@ -66,7 +66,8 @@ extension Database {
 
     /// Creates the partitions for documents that are about to be copied, by their signing times.
     ///
-    /// - Parameter present: the months that have a partition; new ones are added.
+    /// - Parameter present: the months that have a partition; the months of new partitions are
+    ///   added.
     func createPartitions(
         ofSigned moments: [Int64], but present: inout Set<Month>
     ) async throws {

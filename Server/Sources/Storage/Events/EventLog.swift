@@ -9,8 +9,8 @@ package struct EventLog: RowGroup {
     /// The maximum number of events before an event, and after it, that are searched for related
     /// events.
     private static let neighboursMax: Int64 = 100
-    /// The maximum number of events that are read from the time when a purchase had no owner: the
-    /// latest ones.
+    /// The maximum number of events that are read from the time when a purchase had no owner. Only
+    /// the latest of these events are read.
     private static let unownedMax = 500
 
     // MARK: - Appending

@@ -2,7 +2,7 @@ import Ledger
 
 /// Stored rows that differ from what the documents, or the log, imply.
 package struct Differences: Hashable, Sendable {
-    /// The maximum number of differences that are described; further ones are only counted.
+    /// The maximum number of differences that are described; further differences are only counted.
     package static let firstMax = 20
 
     package private(set) var count = 0

@@ -40,7 +40,7 @@ package struct SeatInvitationRows: RowGroup {
     package let tx: DatabaseSession
 
     /// The maximum number of a purchase's invitations that stay stored after they were used or
-    /// withdrawn, or have expired: the newest ones.
+    /// withdrawn, or have expired. Only the newest of them stay.
     package static let closedInvitationsMax = 1_000
 
     // MARK: - Reading

@@ -57,7 +57,7 @@ import Testing
         return row
     }
 
-    @Test func `a row whose count times price is absurd is refused with its line and column`()
+    @Test func `a row whose count times price is too large is refused with its line and column`()
         async throws
     {
         let engine = try await Self.engine()

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, [V1Era.year2018, .year2020, .year2021])
-    func `a life of an app of any age ends with correct answers`(life: Life, era: V1Era)
+    func `after a life in an app of any age, the answers are correct`(life: Life, era: V1Era)
         async throws
     {
         try await withShop(

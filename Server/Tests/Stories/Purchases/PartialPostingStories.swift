@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `documents of both environments are refused together, and so is an unknown intent`(
+    func `a posting is refused if it mixes environments or if its intent is unknown`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

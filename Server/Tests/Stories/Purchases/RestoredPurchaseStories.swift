@@ -67,7 +67,7 @@ import Testing
 
     /// In each case the refund names another of the purchase's ids.
     @Test(arguments: [1, 2, 3, 4], Posting.allCases)
-    func `a restored purchase is one entry, one event and one payment, until its refund`(
+    func `a restored purchase has one entry, one event and one payment, until its refund`(
         seed: UInt64, posting: Posting
     ) async throws {
         try await withShop(on: .sqlite, app: Self.app, seed: seed) { shop in

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a change of product is known even if renewal was switched before the notification`()
+    @Test func `a change of product is found even if renewal was switched off and on before`()
         async throws
     {
         try await Self.withBuyer(questions: .receipts) { shop in

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if claims are named before the refund, they end first, and the seats are removed later`(
+    func `if Apple names claims before the refund, the claims end first, and the seats later`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
