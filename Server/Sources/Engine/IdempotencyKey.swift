@@ -2,7 +2,7 @@ import Crypto
 
 /// Derives ids from the idempotency keys of requests, such as grants and debits.
 enum IdempotencyKey {
-    /// Hexadecimal digits that are the same for the same key. Without a key they are random.
+    /// Hexadecimal digits that are the same for the same key. Without a key, the digits are random.
     ///
     /// - Parameter count: the number of digits, at most 64.
     static func digits(for key: String?, count: Int) -> String {

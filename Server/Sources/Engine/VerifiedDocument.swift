@@ -8,8 +8,8 @@ import Storage
 struct VerifiedDocument: Sendable {
     var document: StoredDocument
     var facts: [Fact]
-    /// The fields that are missing. Because of them, parts of the document give no facts. The
-    /// document is recorded nevertheless.
+    /// The fields that are missing, so that parts of the document give no facts. The document is
+    /// recorded nevertheless.
     var shortcomings: [IntakeFailure] = []
 
     /// The App Store's inquiry about consumption in this document. Nil if the document contains no

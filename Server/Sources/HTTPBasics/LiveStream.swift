@@ -5,8 +5,8 @@ import ServiceLifecycle
 
 /// The content of a live stream, and the position of its client in this content.
 package protocol LiveSource: Sendable {
-    /// Wakes the stream up. A signal is `Void` if it only says that something may have changed;
-    /// otherwise it is the change itself.
+    /// The type of the signals that wake the stream up. `Void` if a signal only says that something
+    /// may have changed; otherwise the type of the change.
     associatedtype Signal: Sendable
 
     /// Returns the next bytes to write. Called after each signal, and immediately after an output

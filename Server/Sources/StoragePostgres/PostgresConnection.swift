@@ -137,8 +137,8 @@ final class PostgresConnection {
         if purpose == .writing {
             settings.append("SET lock_timeout = \(Int(lockWait / .milliseconds(1)))")
             // A serializable transaction that scans a whole table conflicts with every other
-            // transaction that writes to the table. If it uses an index, it conflicts only with
-            // transactions that touch the same rows. By default, PostgreSQL would scan small
+            // transaction that writes to the table. A transaction that uses an index conflicts only
+            // with transactions that touch the same rows. By default, PostgreSQL would scan small
             // tables.
             settings.append("SET enable_seqscan = off")
             // Joins must find their rows one by one, by their keys, because other joins scan whole

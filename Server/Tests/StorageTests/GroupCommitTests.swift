@@ -105,8 +105,8 @@ private struct Poisoned: Error {}
     }
 
     /// Returns the number if the document was new. The database refuses the id of every seventh
-    /// document. Half of the others are recorded in a closure, which hides its documents from the
-    /// store.
+    /// document. Half of the other documents are recorded in a closure, which hides its documents
+    /// from the store.
     private static func keep(_ number: Int, in store: Database) async -> [Int] {
         var document = document(number)
         if number % 7 == 0 { document.id.removeLast() }
@@ -296,7 +296,7 @@ private struct Poisoned: Error {}
                     }
                 }
             }
-            // There are three groups. Each would have waited behind the one before it.
+            // There are three groups. Each group would have waited for the group before it.
             #expect(ContinuousClock.now - began < .seconds(5))
             await #expect(throws: StorageFailure.self) { try await store.checkWrites(at: now) }
             gate.signal()
@@ -334,7 +334,8 @@ private struct Poisoned: Error {}
     }
 }
 
-/// No database exists. The first writers get its failure when the gate opens, the others at once.
+/// No database exists. The first writers get the failure when the gate opens, and the other writers
+/// get it at once.
 private final class AbsentDatabase: DatabaseDriver, Connection {
     let gate = DispatchSemaphore(value: 0)
     let writes = Tally()

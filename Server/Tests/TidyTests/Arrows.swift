@@ -62,7 +62,7 @@ enum Arrows {
             "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
         ]),
         "Dashboard": foundation.union(["PerennialContract"]),
-        // The parts of HTTP that the server and the simulator both need. The module knows neither
+        // The parts of HTTP that the server and the simulator both need. The module imports neither
         // of them.
         "HTTPBasics": web.union(locks).union(["Crypto", "ServiceLifecycle"]),
         // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.
@@ -81,7 +81,8 @@ enum Arrows {
             "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "Reports",
             "Simulator", "Storage", "StorageSQLite", "Logging",
         ]),
-        // The wiring. This target may import everything. Only its tests and the stories import it.
+        // The wiring. This target may import everything. Only the tests of Program and the stories
+        // import Program.
         "Program": everything,
         // The target is beside Sources, and no target imports it. The benchmarks measure single
         // parts, such as the recorder of Engine, and the program from outside.

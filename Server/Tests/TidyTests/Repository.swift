@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of this repository. The path of this source file leads to them.
+/// The files of this repository. They are found from the path of this source file.
 enum Repository {
     /// Folders that contain build products, not sources.
     private static let foldersLeftOut: Set = [

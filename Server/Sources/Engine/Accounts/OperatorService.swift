@@ -62,8 +62,8 @@ package struct OperatorService: Sendable {
 
     // MARK: - Links
 
-    /// Makes a link that creates the first account, an admin of every app. Returns its token, or
-    /// nil if an account exists already.
+    /// Makes a link that creates the first account, an admin of every app. Returns the link's
+    /// token, or nil if an account exists already.
     package func firstLink() async throws(EngineFailure) -> String? {
         guard try await !hasAny() else { return nil }
         return try await addLink(

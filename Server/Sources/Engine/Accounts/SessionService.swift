@@ -161,8 +161,8 @@ package struct SessionService: Sendable {
             Array(HMAC<SHA256>.authenticationCode(for: Array("form \(app)".utf8), using: key)))
     }
 
-    /// Whether the token that was sent with a form is the right one. Takes the same time for every
-    /// wrong token.
+    /// Whether the token that was sent with a form equals the token of the session. Takes the same
+    /// time for every wrong token.
     package static func isFormToken(_ sent: String?, of own: String) -> Bool {
         guard let sent else { return false }
         return SymmetricKey(data: Array(sent.utf8)) == SymmetricKey(data: Array(own.utf8))

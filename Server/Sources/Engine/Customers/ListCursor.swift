@@ -2,8 +2,8 @@ import Crypto
 import Ledger
 
 /// A position in a list: the last entry that was returned, identified by its time and a digest of
-/// its content. An index would not identify it: late entries are inserted in the middle, so the
-/// number of entries before a position can change.
+/// its content. An index would not identify the entry: late entries are inserted in the middle, so
+/// the number of entries before a position can change.
 package struct ListCursor: Hashable, Sendable {
     private static let nameDigits = 16
 

@@ -51,7 +51,7 @@ package struct WebhookRules: Hashable, Sendable {
         return own.union(privateHosts.map { $0.lowercased() })
     }
 
-    /// The host of a host and port. Returns nil if either is malformed.
+    /// The host of a host and port. Returns nil if the host or the port is malformed.
     private static func host(of place: Substring) -> String? {
         let end = place.lastIndex(of: "]") ?? place.startIndex
         let colon = place[end...].lastIndex(of: ":")

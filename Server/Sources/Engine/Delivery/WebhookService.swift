@@ -236,7 +236,8 @@ package struct WebhookService: Sendable {
 
     // MARK: - Deliveries
 
-    /// Sends a test event to a webhook. A paused webhook gets it when it is resumed.
+    /// Sends a test event to a webhook. A paused webhook gets the event when the webhook is
+    /// resumed.
     package func test(
         _ id: WebhookID, of appID: AppID
     ) async throws(EngineFailure) -> StoredDelivery {

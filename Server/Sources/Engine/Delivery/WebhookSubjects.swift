@@ -180,9 +180,9 @@ struct WebhookSubjects {
     }
 
     /// The events to deliver when an event was read: the event itself, if the webhook wants it.
-    /// RevenueCat's format does not report a purchase without an owner. When such a purchase is
-    /// linked, its earlier events are delivered, too, as the owner's. Deliveries that exist already
-    /// are not added again.
+    /// RevenueCat's format does not report a purchase without an owner. When a purchase without an
+    /// owner is linked, its earlier events are delivered, too, as events of the new owner.
+    /// Deliveries that exist already are not added again.
     func subjects(
         of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
         at now: Instant

@@ -184,8 +184,8 @@ extension VerifyReceiptComposer {
 // MARK: - Conversion to Apple's format
 
 extension Timeline.Period {
-    /// Whether responses contain the period. Consumables are left out: Apple lists them until the
-    /// app has finished them, which this server cannot know.
+    /// Whether responses contain the period. Consumables are left out: Apple lists a consumable
+    /// until the app has finished its transaction, which this server cannot know.
     fileprivate var isShown: Bool { !isVoid && payment.kind != .consumable }
 }
 

@@ -353,8 +353,8 @@ struct OwnershipDecisions {
 extension [Share] {
     /// The shares in a person's purchase that are in force, in the order of this list. These are
     /// the oldest shares of persons, as many as the rules allow, and the oldest shares of anonymous
-    /// customers, as many again. There may be more shares, from the time when an anonymous customer
-    /// owned the purchase.
+    /// customers, as many again. The purchase may have more shares, which began when an anonymous
+    /// customer owned the purchase.
     fileprivate func counted(by rules: OwnershipClaim.ShareRules) -> [Share] {
         var counted: Set<CustomerID> = []
         for isAnonymous in [true, false] {

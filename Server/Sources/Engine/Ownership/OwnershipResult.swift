@@ -12,7 +12,8 @@ package struct OwnershipResult: Hashable, Sendable {
         case theirs
         /// This customer has the purchase now. The purchase had no owner before this request.
         case linked
-        /// This customer has the purchase now. It belonged to another customer before this request.
+        /// This customer has the purchase now. The purchase belonged to another customer before
+        /// this request.
         case moved
         /// This customer shares the purchase with another customer.
         case shared

@@ -18,11 +18,12 @@ package struct ReconciliationSettings: Sendable {
     /// The number of purchases that one server checks concurrently. With 1, everything happens in a
     /// fixed order.
     package var concurrentChecksMax = 8
-    /// Whether waiting makes sense. False with a simulator's clock, which does not advance during a
-    /// wait.
+    /// Whether this server's clock advances during a wait. False with a simulator's clock; then a
+    /// backfill does not wait between two pages.
     package var canWait = true
-    /// The minimum time by which this server's clock is ahead of the App Store's, according to its
-    /// last response. Negative if this server's clock is behind. Returns nil if unknown.
+    /// The minimum time by which this server's clock is ahead of the App Store's, according to the
+    /// App Store's last response. Negative if this server's clock is behind. Returns nil if
+    /// unknown.
     package var clockAhead: @Sendable () -> Duration? = { nil }
 
     package init(

@@ -17,7 +17,7 @@ enum InvitationToken {
 
 /// An invitation that the purchaser or the app's server makes.
 package struct NewInvitation: Hashable, Sendable {
-    /// The customer who may use the invitation. Nil if any customer who has the token may.
+    /// The customer who may use the invitation. Nil if any customer who has the token may use it.
     package var customer: CustomerID?
     package var life: Duration
     /// The idempotency key, under which only one invitation is made. If nil, each request makes

@@ -42,8 +42,8 @@ struct PageRequest: Sendable {
 enum ActResult {
     /// Another page, which shows a notice.
     case done(DashboardNotice?, DashboardPath)
-    /// A page instead of the redirect. For example, it asks for a confirmation, or shows a secret
-    /// once.
+    /// A page instead of the redirect. For example, the page asks for a confirmation, or shows a
+    /// secret once.
     case page(String)
     case response(Response)
 }

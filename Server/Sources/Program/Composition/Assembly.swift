@@ -18,7 +18,7 @@ package struct Assembly: Sendable {
         case serving
         /// The database must exist. Migrates it.
         case modifying
-        /// The database must exist and have this program's schema version. Nothing in it is
+        /// The database must exist and have this program's schema version. The database is not
         /// changed.
         case inspecting
     }

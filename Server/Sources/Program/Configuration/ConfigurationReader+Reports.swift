@@ -62,7 +62,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Parses the regions. Returns nil if they are invalid.
+    /// Parses the regions. Returns nil if the regions are invalid.
     private mutating func regions(_ node: Node?) -> [String]? {
         guard let node else { return [FinanceReportRequest.allRegions] }
         let texts = (node.sequence.map { Array($0) } ?? [node]).compactMap { text($0) }

@@ -21,7 +21,8 @@ package struct StoredKey: Hashable, Sendable {
     package var scopes: Set<KeyScope>
     /// The key is refused from this time on. Nil if the key has no end.
     package var until: Instant?
-    /// When the key was last used. May be up to an hour too early. Nil if no use was recorded.
+    /// When the key was last used. This time may be up to an hour too early. Nil if no use was
+    /// recorded.
     package var lastUsedAt: Instant?
 
     package init(

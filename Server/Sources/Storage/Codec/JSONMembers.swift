@@ -3,7 +3,7 @@
 ///
 /// A nil value is written as no member, and a missing or null member is read as nil.
 protocol JSONMembers {
-    /// Whether values are read. If not, they are written, and no visit changes them.
+    /// Whether values are read. If false, the values are written, and no visit changes them.
     static var isReading: Bool { get }
 
     mutating func text(_ name: String, _ value: inout String?) throws(StorageFailure)

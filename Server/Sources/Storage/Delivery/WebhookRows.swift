@@ -277,7 +277,7 @@ package struct WebhookRows: RowGroup {
             [.integer(now.milliseconds)])
     }
 
-    /// Records since when a webhook has failed without a success. Keeps an earlier time that is
+    /// Records when a webhook began to fail; nil after a success. Keeps an earlier time that is
     /// already recorded.
     package func setFailing(
         _ id: WebhookID, of app: AppID, since: Instant?

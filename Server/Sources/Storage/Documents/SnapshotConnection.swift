@@ -32,8 +32,8 @@ extension Dialect {
 }
 
 extension DatabaseRules {
-    /// Whether a document can probably be recorded on a snapshot. If that is wrong, the transaction
-    /// runs again.
+    /// Whether a document can probably be recorded on a snapshot. If the document cannot, the
+    /// transaction runs again as a serializable one.
     func recordsOnSnapshot(_ attested: DocumentWithFacts) -> Bool {
         // Claims that the App Store has ended can belong to any purchase.
         guard attested.succession == nil, attested.seatUnclaim == nil else { return false }

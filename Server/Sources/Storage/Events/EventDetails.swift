@@ -199,7 +199,7 @@ extension WalletChange: JSONObject {
 
     mutating func visit(_ members: inout some JSONMembers) throws(StorageFailure) {
         try members.id("currency", required: &currency)
-        // This member is computed from the balances. A value that was read is ignored.
+        // This member is computed from the balances, so the value that is read is ignored.
         var amount: Int64? = amount
         try members.number("amount", &amount)
         try members.number("before", required: &before)

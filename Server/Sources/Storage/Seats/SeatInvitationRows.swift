@@ -5,7 +5,7 @@ import Ledger
 package struct StoredInvitation: Hashable, Sendable {
     package var id: String
     package var purchase: PurchaseID
-    /// The customer who may use the invitation. Nil if any customer who has the token may.
+    /// The customer who may use the invitation. Nil if any customer who has the token may use it.
     package var customer: CustomerID?
     package var createdAt: Instant
     package var expiresAt: Instant

@@ -15,8 +15,8 @@ import Testing
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var streams = EventStreamLimits()
-        // The pause between comments is so long that none is written. So no write detects that the
-        // connection is closed.
+        // The pause between comments is so long that no comment is written. So no write detects
+        // that the connection is closed.
         streams.commentPause = .hours(1)
         try await ListeningServer.run(streams: streams) { server in
             try await server.engine.keys.add(

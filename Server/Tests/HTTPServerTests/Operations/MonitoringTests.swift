@@ -7,7 +7,7 @@ import Testing
 
 /// What docs/monitoring.md claims of the alert rules and of the dashboard.
 @Suite struct MonitoringTests {
-    /// Labels that Prometheus adds, and that of a histogram's buckets.
+    /// Labels that Prometheus adds, and the label of a histogram's buckets.
     private static let labelsOfAll: Set = ["job", "instance", "alertname", "alertstate", "le"]
 
     @Test(.enabled(if: Promtool.path != nil, Promtool.absence))

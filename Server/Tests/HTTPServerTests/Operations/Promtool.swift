@@ -2,7 +2,8 @@ import Eventually
 import Foundation
 import Testing
 
-/// Prometheus's own tool, which checks rules and metrics. Debian's package `prometheus` has it.
+/// Prometheus's own tool, which checks rules and metrics. Debian's package `prometheus` contains
+/// the tool.
 enum Promtool {
     /// The reason that a skipped test prints.
     static let absence: Comment = "promtool is not installed"

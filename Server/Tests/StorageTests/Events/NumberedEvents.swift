@@ -5,7 +5,7 @@ import Testing
 
 // Events that matter only for their numbers.
 
-/// Returns an event of a customer. The time in the event identifies it.
+/// Returns an event of a customer. The time in the event identifies the event.
 func numberedEntry(_ number: Int, of customer: CustomerID?) -> EventEntry {
     EventEntry(
         app: app, customer: customer, purchase: nil, change: Change(.aliasAdded, at: now),

@@ -43,7 +43,8 @@ struct CourseRun {
     let shop: DirectShop
     /// The customer id of an account at the server.
     let customer: @Sendable (String) -> CustomerID
-    /// Whether the app posts. If not, the server learns of purchases from notifications only.
+    /// Whether the app posts its purchases. If false, the server learns of purchases from
+    /// notifications only.
     let posts: Bool
     /// Whether an answer may hold access open if the App Store does not report the end. If it is
     /// true, such an answer counts as correct.

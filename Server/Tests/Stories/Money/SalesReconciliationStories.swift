@@ -111,8 +111,8 @@ import Testing
         }
     }
 
-    /// Imports the sales report of each day that has one, except the day with the most rows.
-    /// Returns that day.
+    /// Imports the sales report of each day, except the report with the most rows. Returns that
+    /// day.
     private static func importFiles(
         of days: ClosedRange<Int64>, into shop: DirectShop, leavingOutOne: Bool
     ) async throws -> Int64 {

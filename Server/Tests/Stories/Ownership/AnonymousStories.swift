@@ -160,7 +160,7 @@ import Testing
             #expect(verdict?["why"] == "needs_restore")
             #expect(try await Self.isOpen("anna", in: shop))
             #expect(try await !Self.isOpen("ben", in: shop))
-            // Only when ben restores does the policy decide.
+            // The policy decides only when ben restores.
             #expect(try await Self.post(shown, as: "ben", "restore", in: shop).status == 200)
             #expect(try await Self.isOpen("ben", in: shop))
         }

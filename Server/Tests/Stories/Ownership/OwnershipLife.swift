@@ -240,8 +240,8 @@ struct OwnershipLife {
             victims += [token, CustomerID(rawValue: token.rawValue.uppercased())]
         }
         guard let victim = pick(victims) else { return }
-        // Anybody who knows a person's id may add an anonymous id to it. Only proofs can prevent
-        // that.
+        // Anybody who knows a person's id may add an anonymous id to that person. Only proofs can
+        // prevent that.
         guard !thief.isAnonymous || victim == token && token?.rawValue != Self.personToken else {
             return
         }
