@@ -106,8 +106,8 @@ package struct PerennialServer: Sendable {
         return router
     }
 
-    /// The routes as a service that listens until it is shut down. On shutdown it finishes the
-    /// requests in progress.
+    /// The routes as a service that listens until it is shut down. On shutdown, the service
+    /// finishes the requests in progress.
     ///
     /// - Parameter onListening: called with the port, which is useful if `port` is 0.
     package func application(

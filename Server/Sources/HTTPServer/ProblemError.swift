@@ -72,8 +72,8 @@ struct ProblemError: Error {
         problem.requestID = requestID
         problem.serverTime = now
         do { return try JSONResponse.json(problem, isIndented: isIndented) } catch {
-            // Encoding strings and one number cannot fail. If it failed, the status alone would say
-            // enough.
+            // Encoding strings and one number cannot fail. If the encoding failed, the status alone
+            // would say enough.
             logger.error(
                 "encoding a problem failed",
                 metadata: ["error": "\(error)", "request_id": .string(requestID)])

@@ -158,7 +158,8 @@ package struct DatabaseRules: Sendable {
     package var wallets: [AppID: WalletRules]
     /// The rules that decide how much of a price the app's developer gets.
     package var money: [AppID: MoneyRules]
-    /// Whether rows about money are written. False only to measure their cost.
+    /// Whether rows about money are written. False only in benchmarks that measure the cost of
+    /// these rows.
     package var writesMoney = true
     /// Apps whose account tokens are not customer ids, so that a token identifies no customer.
     package var withForeignTokens: Set<AppID>

@@ -16,8 +16,8 @@ import Synchronization
 /// throws, the group is rolled back and run again, with each writer or document in a separate
 /// savepoint. In the end, only the rows of those that throw are missing.
 ///
-/// If another transaction interfered, the group is run again. If that happens repeatedly, it is run
-/// in parts, so that only writers that conflict with others are repeated.
+/// If another transaction interfered, the group is run again. After repeated interference, it is
+/// run in parts, so that only writers that conflict with others are repeated.
 ///
 /// If the database is unavailable, because it is locked or unreachable, all waiting writers fail
 /// together with the first. After that, one writer at a time tries, and writers that arrive in the

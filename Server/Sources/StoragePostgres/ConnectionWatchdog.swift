@@ -45,8 +45,8 @@ final class ConnectionWatchdog: Sendable {
         return number
     }
 
-    /// Stops watching a connection. Call it before closing the connection, because the socket
-    /// number may be reused.
+    /// Stops watching a connection. Call this function before closing the connection, because the
+    /// socket number may be reused.
     func remove(_ number: Int) { state.withLock { $0.lines[number] = nil } }
 
     /// Runs a call that waits for the server, within the time limit.

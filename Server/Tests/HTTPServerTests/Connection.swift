@@ -90,7 +90,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Reads until it has received the text. Returns all text received.
+    /// Reads until the client has received the text. Returns all text received.
     func received(until wanted: String) async throws -> String {
         try await Self.awaited { [self] in
             var text = ""

@@ -176,14 +176,14 @@ final class WatchedDatabase: DatabaseDriver {
         try await eventually("another write") { writes > count }
     }
 
-    /// Makes all writes fail, until it is called with nil.
+    /// Makes all writes fail, until this function is called with nil.
     func failWrites(_ kind: StorageFailure.Kind?) {
         comeBeforeWrites {
             if let kind { throw StorageFailure("a test wants it so", kind: kind) }
         }
     }
 
-    /// Makes all reads and writes fail, until it is called with nil.
+    /// Makes all reads and writes fail, until this function is called with nil.
     func failAll(_ kind: StorageFailure.Kind?) {
         readFailure.withLock { $0 = kind }
         failWrites(kind)

@@ -30,8 +30,8 @@ package struct CustomerPage: Sendable {
     package var happened: [Event]
     /// The number of lines of the whole history.
     package var linesCount: Int
-    /// A part of the whole history, the oldest line first. If it is set, the page shows it instead
-    /// of the events, with the newest line first.
+    /// A part of the whole history, the oldest line first. If not nil, the page shows this part
+    /// instead of the events, with the newest line first.
     package var history: History?
     /// Entitlements that can be granted by hand.
     package var entitlements: [String]

@@ -4,8 +4,8 @@ import PerennialContract
 /// see the document.
 struct DocumentLink {
     var id: String
-    /// How to find the document: the first transaction of a purchase that it is about, and when it
-    /// was known.
+    /// How to find the document: the first transaction of a purchase that the document is about,
+    /// and when the document became known.
     var transaction: String?
     var knownAt: Timestamp?
 

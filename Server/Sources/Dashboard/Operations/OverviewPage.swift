@@ -16,7 +16,7 @@ package struct OverviewPage: Sendable {
     package var left: [Leaving]
     package var leftTotal: Int
 
-    /// The maximum number of warnings on the page. The checks page has all of them.
+    /// The maximum number of warnings on the page. The checks page shows all warnings.
     package static let warningsMax = 3
 
     /// A number, with its change and its sparkline.

@@ -35,9 +35,9 @@ struct OperatorDecisions {
         try tx.operatorLinks.delete(.reset, for: name) + tx.operatorLinks.delete(by: name)
     }
 
-    /// Requires that the author of an action may manage operators. Call it in the transaction of
-    /// the action, because its author may have been blocked since the page was requested. Authors
-    /// that are programs, not operators, may do everything.
+    /// Requires that the author of an action may manage operators. Call this function in the
+    /// transaction of the action, because the author may have been blocked since the page was
+    /// requested. Authors that are programs, not operators, may do everything.
     ///
     /// - Throws: ``EngineFailure/notManager(_:)`` if the author is an operator who is blocked, or
     ///   who may not manage operators.

@@ -6,8 +6,8 @@ import Storage
 package struct ShelfEntry: Hashable, Sendable {
     package var item: ContentSettings.Entry
     package var reading: Reading
-    /// A link to the publication's file. Nil if the customer may not read the publication, or if it
-    /// has no file.
+    /// A link to the publication's file. Nil if the customer may not read the publication, or if
+    /// the publication has no file.
     package var link: ContentLink?
     /// Whether the link is nil because the customer may read the publication only by sandbox
     /// purchases, which do not open files.

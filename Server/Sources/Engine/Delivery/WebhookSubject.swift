@@ -56,7 +56,7 @@ package struct EventContext: Sendable {
     /// owner, or if the event is about no purchase.
     package var anonymousID: CustomerID?
     /// For a purchase that moved, its former owner. For a purchase that was linked, the account
-    /// token under which earlier events were delivered, if it is one of the customer's ids.
+    /// token under which earlier events were delivered, if that token is one of the customer's ids.
     package var former: People?
     /// Whether earlier events of a purchase that was linked were delivered under another customer.
     package var isToldOfAnother = false

@@ -132,8 +132,8 @@ extension LegacyService {
         }
     }
 
-    /// Whether the App Store has reported the past of purchases. If it has not, queries the App
-    /// Store, whose response covers the whole account. Returns true if the App Store cannot be
+    /// Whether the App Store has reported the past of purchases. If not, this function queries the
+    /// App Store, whose response covers the whole account. Returns true if the App Store cannot be
     /// queried, because then no more can be known.
     private func isPastKnown(
         of purchases: [PurchaseID], in app: AppID

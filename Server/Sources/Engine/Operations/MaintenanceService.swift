@@ -53,7 +53,7 @@ package struct MaintenanceService: Sendable {
     /// - Parameter sleep: called between attempts to lock the tables.
     /// - Throws: ``EngineFailure`` `storage` if documents in use can no longer be verified and
     ///   `withoutUnusable` is false, or if another rebuild is running; `busy` if other operations
-    ///   lock the tables all the time. If it throws, nothing is changed.
+    ///   lock the tables all the time. If the function throws, nothing is changed.
     package func rebuild(
         verifyOnly: Bool, withoutUnusable: Bool = false,
         progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in },

@@ -101,7 +101,7 @@ package struct MeasurementService: Sendable {
 
     /// Measures the database.
     ///
-    /// - Parameter isReady: the result of ``Engine/isReady()``. If it is false, nothing is read.
+    /// - Parameter isReady: the result of ``Engine/isReady()``. If false, nothing is read.
     package func refresh(isReady: Bool) async throws(EngineFailure) {
         guard isReady else {
             return cache.measurements.withLock { last in

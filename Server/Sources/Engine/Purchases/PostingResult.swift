@@ -17,8 +17,8 @@ package struct PostingResult: Hashable, Sendable {
     /// purchase, or if the app posted the purchases without an action of the customer.
     package func refusal(for intent: OwnershipClaim.Intent?) -> EngineFailure? {
         guard intent != .sync else { return nil }
-        // An app transaction is sent together with purchases, and is not a claim. If it belongs to
-        // another customer, it gives nothing, but is no reason to refuse.
+        // An app transaction is sent together with purchases, and is not a claim. If the app
+        // transaction belongs to another customer, it gives nothing, but is no reason to refuse.
         for ownership in ownerships where ownership.purchase.appTransaction == nil {
             switch ownership.kind {
             case .another(let why), .refused(let why):

@@ -22,9 +22,9 @@ package struct RecordingService: Sendable {
     /// bytes. Version 1 notifications contain a receipt and up to a hundred transactions.
     package static let notificationBytesMax = 1_048_576
 
-    /// Records the body of a notification of version 2 or 1. When this returns, the notification is
-    /// on disk together with its forwards; or, if the app's policy is `any`, another address has
-    /// accepted it. Idempotent.
+    /// Records the body of a notification of version 2 or 1. When the function returns, the
+    /// notification is on disk together with its forwards; or, if the app's policy is `any`,
+    /// another address has accepted it. Idempotent.
     ///
     /// - Parameter contentType: the value of the header, which is forwarded with the body.
     /// - Throws: ``EngineFailure``: `unreadable`, `limitExceeded`, `notForAnyApp` or `notTrusted`

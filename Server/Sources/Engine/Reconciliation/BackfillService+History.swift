@@ -8,8 +8,8 @@ import Synchronization
 // Some notifications are lost after a 200 response: by a proxy, by an old backend at the same URL,
 // or because the database was restored from a backup. The App Store does not see this as a failure.
 // So twice a day the whole notification history since the last walk is read, and missing
-// notifications are recorded. A page contains twenty notifications. Nearly all of them are known,
-// and cost only a lookup by id.
+// notifications are recorded. A page contains twenty notifications. Nearly all notifications are
+// known, and cost only a lookup by id.
 
 extension BackfillService {
     /// The interval between two walks. The interval is half a day, so that a loss is detected

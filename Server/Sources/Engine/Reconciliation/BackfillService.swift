@@ -48,7 +48,8 @@ package struct BackfillService: Sendable {
     package var isFailing: Bool { backfillBackoff.isAnyActive }
 
     /// Requests missed notifications from the App Store if a request is due, and records them.
-    /// Returns how many of them were new. Idempotent and safe for several servers at once.
+    /// Returns how many of the notifications were new. Idempotent and safe for several servers at
+    /// once.
     @discardableResult
     package func run() async throws(EngineFailure) -> Int {
         var count = 0
@@ -151,8 +152,8 @@ package struct BackfillService: Sendable {
         return try await pages.next()
     }
 
-    /// Records a missed notification. Returns true if it is new. A notification that is not trusted
-    /// is logged and skipped.
+    /// Records a missed notification. Returns true if the notification is new. A notification that
+    /// is not trusted is logged and skipped.
     ///
     /// - Parameter sendsOn: whether the notification is forwarded to other addresses.
     func recordMissed(

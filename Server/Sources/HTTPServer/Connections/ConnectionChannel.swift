@@ -9,8 +9,8 @@ import PerennialContract
 /// One connection of the HTTP framework, with a ``ConnectionHandler`` behind its parser.
 struct ConnectionChannel: ServerChildChannel {
     /// The maximum number of bytes per read, and the maximum number of reads before other
-    /// connections get their turn. Before the server processes the input, a connection buffers
-    /// about the product of both.
+    /// connections get their turn. Before the server processes the input, a connection buffers at
+    /// most about the product of these two numbers.
     static let readBytesMax = 16_384
     static let readsMax: UInt = 4
 
@@ -76,7 +76,7 @@ extension PerennialServer {
     }
 
     /// Returns the response to bytes that are not an HTTP request, or to a request that is not
-    /// passed on to a route. Counts and logs it like any other response.
+    /// passed on to a route. Counts and logs the response like any other.
     func refusal(of error: any Error) -> Refusal {
         let began = ContinuousClock.now
         let refused = ProblemError.notParsed(error)

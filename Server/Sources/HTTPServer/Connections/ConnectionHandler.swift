@@ -6,8 +6,8 @@ struct BodyWanted: Sendable {}
 
 /// An event sent down a connection's pipeline while the current request waits for something. The
 /// closure is called once when the client no longer waits for the response: the client has closed
-/// the connection, or its half of it, or has sent another request behind this one. If that has
-/// happened already, the closure is called at once. If the response ends first, the closure is
+/// the connection, or its half of it, or has sent another request behind this one. If one of these
+/// has happened already, the closure is called at once. If the response ends first, the closure is
 /// never called.
 struct DepartureWatch: Sendable {
     var onDeparture: @Sendable () -> Void

@@ -43,8 +43,8 @@ package final class LiveServer: Sendable {
         replacementSink.yield()
     }
 
-    /// One address as a service that listens until it is shut down. On shutdown it finishes the
-    /// requests in progress.
+    /// One address as a service that listens until it is shut down. On shutdown, the service
+    /// finishes the requests in progress.
     ///
     /// - Parameter listener: one of the listeners that the server was created with.
     /// - Parameter certificate: encrypts the connections. Nil for plain HTTP.

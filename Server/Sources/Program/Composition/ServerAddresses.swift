@@ -53,9 +53,9 @@ struct ServerAddresses {
         }
     }
 
-    /// Checks that the server can listen at each address. If it cannot, the start fails before the
-    /// database is changed. Another program can still take the address afterwards: then the
-    /// listener's service fails.
+    /// Checks that the server can listen at each address. If the server cannot listen, the start
+    /// fails before the database is changed. Another program can still take the address afterwards:
+    /// then the listener's service fails.
     ///
     /// - Throws: ``StartFailure`` if an address cannot be listened on.
     func requireFree() async throws {

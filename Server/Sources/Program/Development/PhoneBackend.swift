@@ -60,8 +60,8 @@ actor PhoneBackend {
         return try await reread()
     }
 
-    /// Carries out an action. If it is impossible, the state contains the reason, and nothing
-    /// changes.
+    /// Carries out an action. If the action is impossible, the state contains the reason, and
+    /// nothing changes.
     func perform(_ act: PhoneAct) async throws -> PhoneState {
         await turns.lock()
         defer { turns.unlock() }

@@ -94,8 +94,8 @@ package struct ConsumptionInquiryRows: RowGroup {
 
     // MARK: - Leases and outcomes
 
-    /// Leases requests that are due, the longest overdue first. No other server can lease them
-    /// until the lease expires.
+    /// Leases requests that are due, the longest overdue first. No other server can lease these
+    /// requests until the lease expires.
     package func lease(
         of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [StoredConsumptionInquiry] {

@@ -143,7 +143,7 @@ package struct ForwardRows: RowGroup {
     // MARK: - Leases
 
     /// Leases due forwards to one address, the longest overdue first. No other server can lease
-    /// them until the lease expires.
+    /// these forwards until the lease expires.
     package func lease(
         to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
         lease: Duration

@@ -75,7 +75,7 @@ extension Rebuild {
             [.integer(since.milliseconds)])
     }
 
-    /// The number of rebuilt facts. If it is not the expected number, another rebuild is running.
+    /// The number of rebuilt facts. If this is not the expected number, another rebuild is running.
     package func rebuiltCount() throws(StorageFailure) -> Int {
         Int(try connection.number("SELECT count(*) FROM \(Self.rebuilt)"))
     }

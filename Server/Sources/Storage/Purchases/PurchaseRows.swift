@@ -51,7 +51,7 @@ extension PurchaseRows {
     }
 
     /// Makes this transaction conflict with every other one that changes one of these purchases.
-    /// Call it in a transaction that changes other rows of a purchase but not its row in
+    /// Call this function in a transaction that changes other rows of a purchase but not its row in
     /// `purchases`: see ``SnapshotConnection``. Does nothing on SQLite, which has one writer.
     package func touch(_ purchases: [PurchaseID], in app: AppID) throws(StorageFailure) {
         guard dialect == .postgres else { return }

@@ -54,8 +54,8 @@ package struct SeatGroupRows: RowGroup {
         ).isEmpty
     }
 
-    /// Leases groups that are due, the longest overdue first. No other server can lease them until
-    /// the lease expires.
+    /// Leases groups that are due, the longest overdue first. No other server can lease these
+    /// groups until the lease expires.
     package func lease(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker

@@ -33,7 +33,7 @@ package struct SeatReportRows: RowGroup {
     }
 
     /// Leases claims that are due to be reported, the longest overdue first. No other server can
-    /// lease them until the lease expires.
+    /// lease these claims until the lease expires.
     package func lease(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker
@@ -147,8 +147,8 @@ package struct SeatReportRows: RowGroup {
     // MARK: - Becoming due
 
     /// Makes due the claims that wait until a subscription runs, and the comparison of its seats.
-    /// Call it when a document has changed the purchase. Also ends a lease of the comparison,
-    /// because an earlier answer may be wrong now.
+    /// Call this function when a document has changed the purchase. Also ends a lease of the
+    /// comparison, because an earlier answer may be wrong now.
     package func resumeSeatReports(
         on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

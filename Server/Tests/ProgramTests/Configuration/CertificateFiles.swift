@@ -9,7 +9,7 @@ enum CertificateFiles {
     ///
     /// - `authority NAME`: a root in NAME.pem, with its key in NAME.key.
     /// - `pair NAME ISSUER DAYS`: a chain for localhost in NAME.pem, with its key in NAME.key.
-    ///   Negative DAYS make an expired one.
+    ///   Negative DAYS make an expired certificate.
     static let functions = """
         new_key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
         authority() {

@@ -256,7 +256,7 @@ import Testing
             let history = try await Self.list("/v1/customers/\(Self.token)/history", in: shop)
             #expect(history.count { $0["kind"] == "event" } == named.count)
 
-            // After the customer has posted the purchase, no event disappears until they are
+            // After the customer has posted the purchase, no event disappears until the customer is
             // erased.
             #expect(try await shop.post(bought, as: Self.token) == 200)
             let later = try await Self.list(path + Self.token, in: shop)

@@ -46,8 +46,8 @@ struct CourseRun {
     /// Whether the app posts its purchases. If false, the server learns of purchases from
     /// notifications only.
     let posts: Bool
-    /// Whether an answer may hold access open if the App Store does not report the end. If it is
-    /// true, such an answer counts as correct.
+    /// Whether an answer may hold access open if the App Store does not report the end. If true, an
+    /// answer that holds access open counts as correct.
     var allowsHold = false
     var accounts = ["anna"]
     private var posted: Set<String> = []

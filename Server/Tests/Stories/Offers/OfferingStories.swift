@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// An app's offerings. The app verifies that they come from our server.
+/// An app's offerings. The app verifies that the offerings come from our server.
 @Suite(.serialized) struct OfferingStories {
     private static var app: AppConfiguration {
         var app = birds

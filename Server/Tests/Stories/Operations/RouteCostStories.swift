@@ -135,8 +135,8 @@
             return costs
         }
 
-        /// The cost of a request after one measurement. If it is above a limit, the minimum of
-        /// further measurements.
+        /// The cost of a request after one measurement. If this cost is above a limit, the minimum
+        /// of further measurements.
         private static func cost(
             of question: Question, in dev: DevelopmentProgram, _ first: Duration,
             _ limit: Duration

@@ -186,7 +186,7 @@ private struct RestoreStage: Sendable {
             .map { try $0.text("type") }
     }
 
-    /// Undoes the last transfer. Returns false if there was none.
+    /// Undoes the last transfer. Returns false if there was no transfer.
     func undo() async throws -> Bool {
         let list = try await support.get("/v1/customers/\(id("ben"))/transfers")
         guard let last = list["items"]?.array?.last else { return false }

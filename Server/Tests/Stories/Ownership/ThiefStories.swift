@@ -113,8 +113,8 @@ import Testing
 
     // MARK: - Purchases that give no access for a while
 
-    /// Anna buys a month while signed in, and cancels. When it no longer gives access, another
-    /// person takes it with a copy. Finally anna subscribes again.
+    /// Anna buys a month while signed in, and cancels. When the purchase no longer gives access,
+    /// another person takes it with a copy. Finally anna subscribes again.
     private static func lapse(in shop: Shop, takenBy person: String) async throws -> String {
         let bought = try await shop.buyMonth("anna")
         let copy = try bought.text("signed_transaction")

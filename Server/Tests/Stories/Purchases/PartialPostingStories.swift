@@ -63,8 +63,8 @@ import Testing
             #expect(outcomes.map { $0["index"]?.integer } == (0..<20).map { Int64($0) })
             #expect(try outcomes[8].text("transaction_id").isEmpty == false)
             #expect(try answer.json["wallets"]?["seeds"]?["balance"] == 1_900)
-            // When they are posted again, every document is a repeat, and nothing is credited
-            // twice.
+            // When the documents are posted again, every document is a repeat, and nothing is
+            // credited twice.
             let again = try await Self.post(signed, in: shop)
             expected = Array(repeating: "repeat", count: 20)
             expected[7] = "refused"

@@ -26,7 +26,7 @@ extension WalletLife {
 
     private mutating func note(_ act: String) { acts.append(act) }
 
-    /// Runs an act. Returns false if the engine refused it.
+    /// Runs an act. Returns false if the engine refused the act.
     private func isDone(_ body: () async throws -> Void) async throws -> Bool {
         do {
             try await body()
