@@ -85,6 +85,8 @@ struct PersonalDataRoutes: RouteGroup {
                     ))
             }
         }
+        let attributes = try await engine.attributes.all(of: id, app: app)
+        files.append(("attributes.json", try Self.json(AttributeList(attributes))))
         files.append(("events.json", try Self.json(try await events(of: id, app))))
         return files
     }
@@ -159,6 +161,7 @@ struct PersonalDataRoutes: RouteGroup {
           seats-….json        the members of a subscription that the customer pays for
           documents/          what Apple signed about the purchases, byte for byte; receipts in
                               Base64
+        attributes.json       what the app has said about the customer, such as a mail address
         events.json           the changes that were reported to the app's server
         files.jws             the list of the files above with their SHA-256, signed by this server
                               (ES256). The keys are at /.well-known/jwks.json. It is missing if the

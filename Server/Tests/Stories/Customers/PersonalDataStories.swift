@@ -52,6 +52,11 @@ import Testing
             try await shop.support.post(
                 "/v1/customers/anna/grants?environment=sandbox",
                 ["entitlement": "pro", "reason": "a gift"])
+            let address: JSON = ["name": "$email", "value": "anna@example.com"]
+            let path = "/v1/customers/anna/attributes"
+            let body: JSON = ["attributes": [address]]
+            #expect(
+                try await shop.support.send("PATCH", path, body: body.bytes).status == 200)
             _ = try await shop.engine.events.numberEvents()
 
             let answer = try await shop.support.send("GET", Self.path)
@@ -67,6 +72,7 @@ import Testing
             #expect(state.count == 2 && state.contains { $0["entitlements"]?["pro"] != nil })
             let text = files.values.map { String(decoding: $0, as: UTF8.self) }.joined()
             #expect(text.contains("a gift") && text.contains("purchased"))
+            #expect(text.contains("anna@example.com"))
             #expect(!text.contains("ben"))
         }
     }
