@@ -129,7 +129,7 @@ package struct PerennialServer: Sendable {
     }
 
     /// Stores when keys were used, at most once an hour for each key. Requests only note the use in
-    /// memory, so this must be called regularly.
+    /// memory, so this function must be called regularly.
     package func recordKeyUses() async throws { try await engine.keys.record(keys.drainUses()) }
 
     private func add(_ route: Route, to router: Router<ServerContext>) {

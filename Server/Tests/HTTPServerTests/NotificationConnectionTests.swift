@@ -119,7 +119,7 @@ import Testing
     }
 
     /// The server does not read the other bytes. The buffers of the sender's system may hold some
-    /// of them.
+    /// of these bytes.
     @Test func `the server stops reading from a client that does not wait for its answer`()
         async throws
     {

@@ -32,7 +32,8 @@ struct OwnershipDecisions {
             owner?.documentAge = link.document.map { now - $0.signedAt }
             owner?.isConfirmed = link.document?.isConfirming ?? true
         }
-        // Most requests repeat a customer's own purchases. For these, nothing else is read.
+        // Most requests repeat a customer's own purchases. For their own purchases, nothing else is
+        // read.
         let isAnonymous = stored?.isAnonymous ?? id.isAnonymous
         let documentAge = signedAt.map { now - $0 }
         if let owner, owner.customer == known {

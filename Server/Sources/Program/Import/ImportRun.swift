@@ -21,7 +21,7 @@ struct ImportRun {
     static let attemptsMax = 10
     /// The pauses between attempts.
     private static let pauses = ExponentialBackoff(first: .seconds(1), longest: .seconds(60))
-    /// The maximum number of times that Apple may ask to wait for one row. Such waits have a
+    /// The maximum number of times that Apple may ask to wait for one row. These waits have a
     /// separate limit, because other programs use the same rate limit.
     static let restsMax = 200
     /// The file is identified by this number of bytes at its start and at its end.
@@ -34,12 +34,13 @@ struct ImportRun {
     var report: URL
     /// The environment of rows that name none.
     var environment = Ledger.Environment.production
-    /// Whether to report only the expected result of each row. Such a trial sends no requests and
-    /// makes no changes.
+    /// Whether to report only the expected result of each row. A trial sends no requests and makes
+    /// no changes.
     var isTrial = false
     /// Whether to start from the beginning, even if the file was imported before.
     var isAnew = false
-    /// Whether to accept a file without a customer column. Its purchases get no owner.
+    /// Whether to accept a file without a customer column. The purchases of such a file get no
+    /// owner.
     var isWithoutCustomers = false
     /// A closure that is called after each batch.
     var progress: @Sendable (_ position: ImportPosition, _ bytesTotal: Int64) -> Void = { _, _ in }

@@ -7,8 +7,8 @@ import Storage
 
 @testable import Program
 
-/// A server and a simulator on one clock, for stories of many steps. The two exchange documents
-/// without HTTP, and the shop sells every kind of product.
+/// A server and a simulator on one clock, for stories of many steps. The server and the simulator
+/// exchange documents without HTTP, and the shop sells every kind of product.
 struct DirectShop: Sendable {
     let store: AppStoreSimulator
     let engine: Engine
