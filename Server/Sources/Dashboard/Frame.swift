@@ -13,7 +13,7 @@ package struct Frame: Sendable {
     package var now: Timestamp
     /// The theme that the operator has chosen. Nil follows the system's setting.
     package var theme: Theme?
-    /// Whether `/live` is served. If not, no page requests it.
+    /// Whether `/live` is served. If false, no page requests `/live`.
     package var isLive: Bool
     /// The position of the log when the page was rendered, after which its stream continues.
     package var logPlace: String?

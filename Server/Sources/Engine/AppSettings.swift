@@ -10,8 +10,8 @@ package struct AppSettings: Hashable, Sendable {
     package var bundleID: String
     /// Apple's number for the app; nil if documents are not checked for this number.
     package var appAppleID: Int64?
-    /// Whether the app's purchases are made in a simulator. Only such an app trusts the simulator's
-    /// root.
+    /// Whether the app's purchases are made in a simulator. Only a simulated app trusts the
+    /// simulator's root.
     package var isSimulated: Bool
     /// The shared secret, which version 1 notifications contain and verifyReceipt requires. If nil,
     /// neither version 1 notifications nor verifyReceipt requests are accepted.

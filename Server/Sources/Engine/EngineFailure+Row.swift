@@ -10,8 +10,8 @@ extension EngineFailure {
         package let sentence: String
         /// The particulars for the caller. Nil if the title and the remedy of the code are enough.
         package let detail: String?
-        /// The particulars that only the log contains. Nil if the log contains no more than the
-        /// answer.
+        /// The particulars that only the log contains. Nil if the log contains no further
+        /// particulars.
         package let operatorDetail: String?
         /// How long to wait until the same request may succeed. Nil if that is not known.
         package let wait: Duration?

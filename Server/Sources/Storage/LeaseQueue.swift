@@ -26,13 +26,14 @@ struct LeaseQueue: Sendable {
     let table: String
     /// The primary key.
     let key: [String]
-    /// Columns whose values are equal for all work of a batch. With `due`, they are the first
-    /// columns of an index.
+    /// Columns whose values are equal for all work of a batch. These columns and `due` are the
+    /// first columns of an index.
     var scope: [String] = []
     /// The columns that a lease returns. The columns of the key follow them.
     var columns = ""
     var due = "due_at_ms"
-    /// The column with the time when work began to wait. The index of due work contains it.
+    /// The column with the time when work began to wait. The index of due work contains this
+    /// column.
     var since = "due_at_ms"
     var leaseEnd = "lease_until_ms"
     var holder = "lease_holder"

@@ -144,7 +144,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    /// The database refuses the fourth of seven documents. The last one repeats the first.
+    /// The database refuses the fourth of seven documents. The last document repeats the first.
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
     func `a writer's documents are each stored or refused separately`(driver: Driver) async throws {
         try await driver.withStore { store in
@@ -214,7 +214,8 @@ private struct Poisoned: Error {}
                     }
                 }
                 try await eventually("the first transaction holds the database") { holds.count > 0 }
-                // One transaction runs and `waitingMax` writers wait. The others are refused.
+                // One transaction runs and `waitingMax` writers wait. The other writers are
+                // refused.
                 let turnedAway = Tally()
                 for _ in 0..<2 * Self.waitingMax {
                     group.addTask {

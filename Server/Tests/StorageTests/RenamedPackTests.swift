@@ -59,7 +59,7 @@ extension Database {
         }
     }
 
-    /// The reported balances of anna and ben. Also expects that the log agrees.
+    /// The reported balances of anna and ben. Also expects that the log is consistent.
     fileprivate func balances(
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> [Int64] {

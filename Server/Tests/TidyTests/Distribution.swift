@@ -3,7 +3,7 @@
 /// several apps. docs/scale.md explains why.
 enum Distribution {
     /// Tables that are the same on all machines or that describe the database itself. A statement
-    /// may read them without naming an app. `Schema.placements` explains why.
+    /// may read these tables without naming an app. `Schema.placements` explains why.
     private static let shared: Set = [
         "keys", "log_epochs", "operators", "operator_roles", "operator_sessions", "operator_links",
         "sign_in_failures", "sign_in_places", "write_probes", "schema_versions", "sqlite_master",
@@ -56,8 +56,8 @@ enum Distribution {
         ("SELECT app, last_sequence FROM logs ORDER BY app", "all apps, after a restore"),
         ("SELECT DISTINCT app FROM pending_events", "looks for apps with work"),
         ("SELECT app FROM \\(name)", "looks for the next app of a copy"),
-        // An operator runs these statements for all apps. No other statement relies on their
-        // snapshot.
+        // An operator runs these statements for all apps. No other statement relies on the snapshot
+        // of these statements.
         ("SELECT count(*) FROM documents", "a count for a report"),
         ("SELECT count(*) FROM purchases", "a count for a report"),
         ("SELECT (SELECT count(*) FROM documents)", "counts for a report"),

@@ -1,6 +1,6 @@
 import Testing
 
-/// Masking leaves only the code, at its place. The other checks rely on this.
+/// Masking leaves only the code, at its place. The other checks rely on the masking.
 @Suite struct MaskingTests {
     @Test(arguments: [
         ("a // b", "a"), ("a /* b /* c */ d */ e", "a e"), ("a \"b\" c", "a \" c"),

@@ -1,4 +1,4 @@
-/// The upper limits of size. You may only lower them.
+/// The upper limits of size. You may lower these limits, but not raise them.
 enum SourceSizes {
     static let columnsMax = 100
     static let fileLinesMax = 400

@@ -10,7 +10,7 @@ enum Statements {
         let text: String
     }
 
-    /// The statements of an SQL file. Each ends with a line that ends with a semicolon.
+    /// The statements of an SQL file. Each statement ends with a line that ends with a semicolon.
     static func statements(inSQL file: SourceFile) -> [Statement] {
         var found: [Statement] = []
         var (words, begin): ([Substring], Int) = ([], 1)

@@ -24,7 +24,7 @@ package struct LineChart: Sendable {
         package var learned: String?
         /// The number in the earlier period with which this period is compared.
         package var before: Int64?
-        /// Whether the period has ended. If not, its line is dashed.
+        /// Whether the period has ended. The line of a period that runs is dashed.
         package var isOver: Bool
         /// The page with the purchases behind the number.
         package var purchases: DashboardPath?

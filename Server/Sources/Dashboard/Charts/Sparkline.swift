@@ -29,7 +29,7 @@ package struct Strip: Sendable {
 
     package struct Hour: Hashable, Sendable {
         package var good: Int
-        /// The number of those that wait. These may still succeed.
+        /// The number of counted items that wait. These may still succeed.
         package var waiting: Int
         package var bad: Int
 

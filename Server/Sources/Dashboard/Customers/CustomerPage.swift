@@ -3,7 +3,7 @@ import PerennialContract
 /// The page `/customers/{id}`: what the customer may use, why, and what support can do.
 package struct CustomerPage: Sendable {
     package var customer: Customer
-    /// Whether a customer has this id. If not, there is nothing to erase.
+    /// Whether a customer has this id. If false, there is nothing to erase.
     package var isKnown: Bool
     /// When the customer was first seen, the total that the customer paid in each currency after
     /// refunds, and the three letters of the customer's storefront. Nil or empty if unknown.

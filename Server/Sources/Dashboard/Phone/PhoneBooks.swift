@@ -1,7 +1,7 @@
 import PerennialContract
 
 /// The customer's contribution to the charts: recurring revenue, revenue, and whether she counts as
-/// a subscriber. The values are computed from her events.
+/// a subscriber. The values are computed from the customer's events.
 struct PhoneBooks: Hashable, Sendable {
     struct Point: Hashable, Sendable {
         var at: Timestamp

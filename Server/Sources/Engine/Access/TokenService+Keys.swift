@@ -175,7 +175,7 @@ extension StoredTokenKey {
     }
 
     /// A copy of this key that was created after `former`, whatever the clock says, because the
-    /// chain is ordered by creation times. Without `former`, the key itself.
+    /// chain is ordered by creation times. If `former` is nil, the key itself.
     fileprivate func following(_ former: StoredTokenKey?) -> StoredTokenKey {
         guard let former else { return self }
         var key = self

@@ -26,7 +26,8 @@ final class PasswordThreads: Sendable {
     }
     private let state = Mutex(State())
 
-    /// Reserves a place, in which derivations run or wait. The place is taken until it is released.
+    /// Reserves a place, in which derivations run or wait. The place is taken until the caller
+    /// releases it.
     ///
     /// - Parameter isKnown: whether the person is known: by a session, by a link, or by a recent
     ///   sign-in from the network.

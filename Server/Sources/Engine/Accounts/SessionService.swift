@@ -24,7 +24,7 @@ package struct SignInPlace: Hashable, Sendable {
 package enum SignInResult: Hashable, Sendable {
     /// A new session has begun, with this token.
     case session(token: String)
-    /// The name and the password do not match. The answer does not say which of them is wrong.
+    /// The name and the password do not match. The answer does not say which of the two is wrong.
     case wrong(triesLeft: Int)
     /// Too many attempts have failed, so further attempts are refused until a time.
     case shut(until: Instant, by: SignInLimit)

@@ -127,7 +127,7 @@ extension IdentityProof.Claims {
             let header = jws.header.flatMap({ try? JSON(parsing: $0) }),
             header["alg"]?.string == algorithm,
             // A verifier must understand every header that a token declares as critical (RFC 7515,
-            // 4.1.11). This one understands none.
+            // 4.1.11). This verifier understands no critical header.
             header["crit"] == nil, isSigned(Array(jws.signedBytes), signature),
             let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
             let subject = claims["sub"]?.string, ids.contains(CustomerID(rawValue: subject)),

@@ -77,7 +77,7 @@ package struct WebhookRules: Hashable, Sendable {
 package struct ConfiguredWebhook: Hashable, Sendable {
     package var id: WebhookID
     package var settings: WebhookSettings
-    /// The secrets. Each one makes a signature.
+    /// The secrets. Each secret makes a signature.
     package var secrets: [String]
     package var isPaused: Bool
 

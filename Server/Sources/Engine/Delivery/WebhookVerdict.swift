@@ -16,7 +16,7 @@ package struct WebhookVerdict: Hashable, Sendable {
     /// The minimum time from the first attempt to the last one.
     package static let triedFor = pauses.reduce(.zero, +)
     private static let jitterShare = 0.2
-    /// The longest `Retry-After` that is obeyed. A longer value is cut to this one.
+    /// The longest `Retry-After` that is obeyed. A longer value is cut to this value.
     package static let retryAfterMax = Duration.hours(24)
     /// The maximum time for which `Retry-After` of 429 and 503 can delay the whole webhook.
     package static let holdMax = Duration.hours(1)

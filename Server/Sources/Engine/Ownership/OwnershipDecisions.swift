@@ -234,8 +234,8 @@ struct OwnershipDecisions {
         return known.accountToken
     }
 
-    /// Returns the customer that a purchase's account token identifies. This is a known customer,
-    /// or an unknown id. An unknown id is spelled like one of the given ids, or else in lower case.
+    /// Returns the customer that a purchase's account token identifies: a known customer, or an
+    /// unknown id. An unknown id is spelled like one of the given ids, or else in lower case.
     /// Returns nil if the token was an id of an erased customer, or if the app's tokens are not
     /// customer ids.
     func identified(

@@ -15,7 +15,8 @@ package struct MissingListing: Hashable, Sendable {
 /// The customers' purchases of a product that the configuration does not list.
 package struct UnlistedSales: Hashable, Sendable {
     package var product: MissingListing
-    /// The number of purchases that would give access now. At most ``BoughtProduct/newestMax``.
+    /// The number of purchases that would give access now. At most ``BoughtProduct/newestMax`` are
+    /// counted.
     package var purchases: Int
     /// When the first of these purchases was bought.
     package var since: Instant

@@ -165,7 +165,7 @@ extension ReconciliationService {
     }
 
     /// Checks unconfirmed purchases before a client learns that their state is unknown. Skips
-    /// those that were checked a moment ago.
+    /// purchases that were checked a moment ago.
     func reconcileAndWait(aboutUnconfirmed purchases: [PurchaseID], in app: AppID)
         async throws(EngineFailure)
     {
@@ -201,7 +201,8 @@ extension ReconciliationService {
             || context.reconciliationSettings.receiptVerification(app) != nil
     }
 
-    /// Requests an urgent check of each purchase that was reported as unconfirmed. Never waits.
+    /// Requests an urgent check of each purchase that was reported as unconfirmed. Does not wait
+    /// for these checks.
     func requestUrgentChecks(for state: CustomerState, in app: AppID) {
         for purchase in state.purchases where purchase.access?.state == .unconfirmed {
             urgentChecks.add(.init(app: app, purchase: purchase.timeline.payingPurchase))

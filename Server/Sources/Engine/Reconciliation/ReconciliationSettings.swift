@@ -35,8 +35,8 @@ package struct ReconciliationSettings: Sendable {
         self.appStore = appStore
     }
 
-    /// How long a lease lasts. After that, another server may continue unfinished work. No query
-    /// takes as long.
+    /// How long a lease lasts. After that, another server may continue unfinished work. Every query
+    /// takes less time than a lease.
     package static let lease = Duration.seconds(300)
 
     /// Settings for servers that do not query the App Store, and for tests of other subjects.

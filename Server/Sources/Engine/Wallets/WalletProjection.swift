@@ -74,7 +74,7 @@ struct WalletProjection {
         }
     }
 
-    /// Removes a purchase without emitting an event. The caller must add it again.
+    /// Removes a purchase without emitting an event. The caller must add the purchase again.
     mutating func removeSilently(_ purchase: PurchaseID) {
         if timelines[purchase] != nil { setTimeline(nil, of: purchase) }
     }

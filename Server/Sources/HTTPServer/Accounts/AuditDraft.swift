@@ -28,8 +28,8 @@ final class AuditDraft: Sendable {
         }
     }
 
-    /// Cancels the audit entry of a request that only searched. Call this before the request reads
-    /// anything.
+    /// Cancels the audit entry of a request that only searched. Call this function before the
+    /// request reads anything.
     func leaveOut() {
         stored.withLock { $0.act?.leaveOut() }
     }

@@ -214,12 +214,12 @@ extension Ledger.Grant {
 }
 
 extension StoredTransfer {
-    /// The values for the audit. An erasure replaces the customers' ids in them.
+    /// The values for the audit. An erasure replaces the customers' ids in these values.
     fileprivate var stateBefore: [String: String?] {
         kind == .shared ? [:] : ["owner": former?.rawValue ?? "none"]
     }
 
-    /// The values for the audit. An erasure replaces the customers' ids in them.
+    /// The values for the audit. An erasure replaces the customers' ids in these values.
     fileprivate var stateAfter: [String: String?] {
         kind == .shared ? ["shared_with": customer.rawValue] : ["owner": customer.rawValue]
     }

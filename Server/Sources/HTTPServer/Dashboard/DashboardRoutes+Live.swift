@@ -12,8 +12,8 @@ import PerennialContract
 // The address of a page's stream is `/live` and the page's address, with its query. The stream
 // renders the page again after each commit with events of the app, and sends the elements that
 // differ, so no page needs its own function for this. The log of events does not contain some
-// changes, such as delivery attempts. Pages that show them are rendered once a second. A page that
-// takes long is rendered less often.
+// changes, such as delivery attempts. Pages that show such changes are rendered once a second. A
+// page that takes long is rendered less often.
 
 /// The limits of the streams of pages.
 private enum LiveLimits {

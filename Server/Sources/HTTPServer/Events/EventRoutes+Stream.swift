@@ -73,7 +73,7 @@ private struct EventLogSource: LiveSource {
         return .events(bytes, next: left == 0 ? .never : .atOnce)
     }
 
-    /// The events of a page. The stream continues after them.
+    /// The events of a page. The stream continues after these events.
     private mutating func buffer(of page: EventPage) throws -> ByteBuffer {
         let events = page.events.prefix(left ?? .max)
         var buffer = ByteBuffer()
@@ -91,6 +91,7 @@ private struct EventLogSource: LiveSource {
 }
 
 extension HTTPField.Name {
-    /// The last event that a client has received. The client sends it when it connects again.
+    /// The last event that a client has received. The client sends this header when it connects
+    /// again.
     fileprivate static let lastEventID = wellFormed("Last-Event-ID")
 }

@@ -21,8 +21,8 @@ final class ServedDescription: Sendable {
 }
 
 extension PerennialServer {
-    /// Encodes the description of the API, which later requests share. Without this call the first
-    /// request encodes it. Idempotent.
+    /// Encodes the description of the API, which later requests share. Without this call, the first
+    /// request encodes the description. Idempotent.
     ///
     /// - Throws: ``ContractProbe/Failure`` if a contract type cannot be described.
     @discardableResult

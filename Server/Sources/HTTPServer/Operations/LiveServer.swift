@@ -15,7 +15,7 @@ package final class LiveServer: Sendable {
     }
 
     private let inForce: Mutex<InForce>
-    /// Yields after each replacement of the engine. Only one task may read it.
+    /// Yields after each replacement of the engine. Only one task may read this stream.
     package let replacements: AsyncStream<Void>
     private let replacementSink: AsyncStream<Void>.Continuation
 

@@ -31,7 +31,7 @@ struct OperatorRoutes: RouteGroup {
         ]
     }
 
-    /// Responds whenever the process is alive. Checks nothing else.
+    /// Responds whenever the process is alive. Does not check the database or anything else.
     @Sendable func health(_ request: Request, _ context: ServerContext) async throws -> Response {
         try JSONResponse.ok(["status": "ok"])
     }

@@ -85,7 +85,7 @@ enum ProblemCatalogue {
 }
 
 extension ProblemCatalogue.Entry {
-    /// Returns the entry of a code. A test ensures that each code has one.
+    /// Returns the entry of a code. A test ensures that each code has an entry.
     static func of(_ code: ProblemCode) -> Self {
         guard let entry = ProblemCatalogue.entriesByCode[code] else {
             preconditionFailure("The problem code \(code.rawValue) has no entry.")

@@ -10,7 +10,7 @@ extension ProblemError {
         case customer
     }
 
-    /// Maps an engine failure to a problem. No other code does this.
+    /// Maps an engine failure to a problem. No other code maps them.
     init(_ failure: EngineFailure, subject: Subject) {
         let (row, isNotification) = (failure.row, subject == .notification)
         self.init(

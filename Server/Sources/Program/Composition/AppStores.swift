@@ -17,7 +17,8 @@ package struct AppStores: Sendable {
 
     /// Makes the clients.
     ///
-    /// - Parameter http: a client with the configuration `.appStore`. The caller shuts it down.
+    /// - Parameter http: a client with the configuration `.appStore`. The caller shuts the client
+    ///   down.
     /// - Parameter pacing: makes the pacing of each app that is not simulated.
     package init(
         _ apps: [AppConfiguration], http: HTTPClient, now: @escaping @Sendable () -> Instant,
@@ -47,7 +48,8 @@ package struct AppStores: Sendable {
         reports = Self.reports(of: apps, line)
     }
 
-    /// Returns the clients of another configuration. An app that both have keeps its pacing.
+    /// Returns the clients of another configuration. An app of both configurations keeps its
+    /// pacing.
     func replacing(_ apps: [AppConfiguration]) -> AppStores {
         AppStores(apps, line) { limiters[$0] ?? .inProcess() }
     }

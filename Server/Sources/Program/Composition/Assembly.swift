@@ -27,7 +27,7 @@ package struct Assembly: Sendable {
     ///
     /// - Parameter purpose: whether the database may be created and migrated.
     /// - Parameter simulatorRoot: a root that simulated apps trust in addition to the configured
-    ///   ones. Other apps ignore it.
+    ///   ones. Other apps ignore this root.
     /// - Parameter receiptRoot: like `simulatorRoot`, for receipts, which the simulator signs under
     ///   another root.
     /// - Parameter reconciliation: how purchases are checked with the App Store.

@@ -4,7 +4,8 @@ import Foundation
 import Yams
 
 extension ConfigurationReader {
-    /// The maximum length of a shared secret. Apple's have 32 hexadecimal digits.
+    /// The maximum length of a shared secret. The secrets that Apple makes have 32 hexadecimal
+    /// digits.
     private static let secretCharactersMax = 200
 
     func hasSecret(_ members: [String: Node]) -> Bool {
@@ -12,7 +13,7 @@ extension ConfigurationReader {
     }
 
     /// Parses an app's shared secret, from a file or variable, and the host that verifies receipts
-    /// with it: Apple's, unless the app is simulated.
+    /// with it: Apple's host, unless the app is simulated.
     mutating func readSecret(_ members: [String: Node], into app: inout AppConfiguration) {
         app.settings.sharedSecret = secret(members)
         guard app.settings.isSimulated else {

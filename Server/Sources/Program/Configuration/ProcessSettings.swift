@@ -9,14 +9,17 @@ package struct ProcessSettings: Hashable, Sendable {
     package var host: String
     package var port: Int
     package var logLevel: Logger.Level
-    /// How long a server may hold a leased check. After that, another server may take it over.
+    /// How long a server may hold a leased check. After that, another server may take over the
+    /// check.
     package var checkLease: Duration
-    /// The only address that serves `/metrics`. If nil, the address of `host` and `port` serves it.
+    /// The only address that serves `/metrics`. If nil, the address of `host` and `port` serves
+    /// `/metrics`.
     package var metricsAddress: ListenAddress?
     /// The only address that accepts secret keys. If nil, the address of `host` and `port` accepts
-    /// them.
+    /// secret keys.
     package var secretAddress: ListenAddress?
-    /// The only address of the dashboard. If nil, the address of `host` and `port` serves it.
+    /// The only address of the dashboard. If nil, the address of `host` and `port` serves the
+    /// dashboard.
     package var dashboardAddress: ListenAddress?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"

@@ -88,7 +88,7 @@ struct DevShop {
         supportEmail: "help@example.com")
 
     /// A product gives the entitlement whose name stands before the dot: `pro.monthly` gives `pro`.
-    /// Consumables give none.
+    /// Consumables give no entitlement.
     private static func entitlements(
         of products: [ProductID]
     ) -> [EntitlementID: Set<ProductID>] {

@@ -25,7 +25,8 @@ package struct RecordedAct: Hashable, Sendable {
     package var before: String?
     package var after: String?
 
-    /// The members of ``before`` and ``after`` that are ids of customers. An erasure replaces them.
+    /// The members of ``before`` and ``after`` that are ids of customers. An erasure replaces these
+    /// ids.
     package static let customerMembers = ["owner", "shared_with"]
 
     package init(

@@ -9,7 +9,7 @@ package struct OperatorSession: Hashable, Sendable {
     package var hash: [UInt8]
     package var operatorName: String
     package var createdAt: Instant
-    /// When the session was last used. May be up to a minute too early.
+    /// When the session was last used. This time may be up to a minute too early.
     package var usedAt: Instant
     /// When the session ends, even if it is in use.
     package var until: Instant

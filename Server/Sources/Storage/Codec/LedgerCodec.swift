@@ -6,7 +6,8 @@ import Ledger
 /// The version of the layout of a stored value.
 enum Layout {
     static let usual: Int64 = 2
-    /// The usual layout plus evidence from unsigned, older documents. Few purchases need it.
+    /// The usual layout plus evidence from unsigned, older documents. Few purchases need this
+    /// layout.
     static let legacy: Int64 = 3
     /// The legacy layout, followed by the time when a renewal arrived whose document contains no
     /// date.
@@ -14,13 +15,14 @@ enum Layout {
     /// The purchase of the app itself, and nothing else.
     static let app: Int64 = 5
     /// The undated layout in which each part is optional, with restored transactions and a past
-    /// grace period. Few purchases need it.
+    /// grace period. Few purchases need this layout.
     static let extended: Int64 = 6
     /// The purchase of the app itself, proved for two platforms.
     static let appProofs: Int64 = 7
-    /// The extended layout with the seats of each payment. Few purchases need it.
+    /// The extended layout with the seats of each payment. Few purchases need this layout.
     static let seats: Int64 = 8
-    /// The layout with seats, and also the seats of the next period. Few purchases need it.
+    /// The layout with seats, and also the seats of the next period. Few purchases need this
+    /// layout.
     static let plannedSeats: Int64 = 9
 }
 

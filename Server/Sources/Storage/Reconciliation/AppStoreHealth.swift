@@ -73,7 +73,7 @@ extension AppStoreRows {
             app, environment, "paused_until_ms = $1", [.integer(moment.milliseconds)])
     }
 
-    /// Updates the row of an app and environment. Creates it if necessary.
+    /// Updates the row of an app and environment. Creates the row if necessary.
     func update(
         _ app: AppID, _ environment: Environment, _ changes: String, _ values: [Value]
     ) throws(StorageFailure) {

@@ -56,8 +56,8 @@ package struct ReminderRows: RowGroup {
             [.text(app.rawValue), .text(subject.rawValue), .text(environment.rawValue)])
     }
 
-    /// Selects the subjects that are due for an examination, the longest overdue first. Skips those
-    /// that another server has locked.
+    /// Selects the subjects that are due for an examination, the longest overdue first. Skips
+    /// subjects that another server has locked.
     package func dueWatches(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> [TermWatch] {

@@ -8,8 +8,8 @@ import Testing
 
 /// The webhooks of servers that are killed, and of several servers on one database.
 @Suite(.serialized) struct WebhookClusterStories {
-    /// The number of customers. Each causes a few events. PERENNIAL_WEBHOOK_CUSTOMERS sets another
-    /// number, such as 10000.
+    /// The number of customers. Each customer causes a few events. PERENNIAL_WEBHOOK_CUSTOMERS sets
+    /// another number, such as 10000.
     private static let customers =
         ProcessInfo.processInfo.environment["PERENNIAL_WEBHOOK_CUSTOMERS"].flatMap(Int.init) ?? 300
     private static let eventsPerCustomer = 3

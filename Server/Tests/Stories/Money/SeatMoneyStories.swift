@@ -7,8 +7,8 @@ import Testing
 
 @testable import Simulator
 
-/// A group buys five seats, adds two, plans four, renews, and gets a refund for one. Its rows,
-/// answers and reports are checked.
+/// A group buys five seats, adds two, plans four, renews, and gets a refund for one. The group's
+/// rows, answers and reports are checked.
 @Suite(.serialized) struct SeatMoneyStories {
     /// The expected state after a step: in the answer about the group, in the row of the
     /// subscription, and in the current reports.

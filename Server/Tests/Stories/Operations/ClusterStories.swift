@@ -95,8 +95,8 @@ import Testing
         }
     }
 
-    /// How many transactions were committed and rolled back. The servers' sessions report it when
-    /// they end.
+    /// How many transactions were committed and rolled back. The servers' sessions report these
+    /// numbers when they end.
     private static func transactions(
         of program: ServerProgram
     ) async throws -> (commits: Int64, rollbacks: Int64) {

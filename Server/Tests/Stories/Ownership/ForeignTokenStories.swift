@@ -66,7 +66,7 @@ import Testing
                 "anna", ["app_account_token": .string(Self.uma.rawValue)])
             let bought = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
-            // A notification announced the pack. Only its token makes it uma's.
+            // A notification announced the pack. Only its token shows that the pack is uma's.
             try await shop.support.post(
                 "/v1/customers/uma/aliases", ["customer_id": .string(Self.uma.rawValue)])
             #expect(try await shop.post(bought, as: "carl") == 409)

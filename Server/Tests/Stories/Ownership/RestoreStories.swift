@@ -113,7 +113,7 @@ private struct RestoreStage: Sendable {
     }
 
     /// Anna posts while account tokens are not customer ids, by another configuration of the same
-    /// server. Links of earlier versions are like that.
+    /// server. Such a link is like the links of earlier versions.
     private func annaPostsBefore(_ signed: [String]) async throws {
         _ = try await shop.serverOfForeignTokens().recording.record(
             PurchaseEvidence(signedTransactions: signed),

@@ -117,8 +117,8 @@ import Testing
         }
     }
 
-    /// Another server knows one document, as after an import, from about day 60. Expects that its
-    /// first walk begins a month earlier.
+    /// Another server knows one document, as after an import, from about day 60. Expects that this
+    /// server's first walk begins a month before the document.
     private static func expectMonthBeforeImport(
         in shop: SwallowingShop, _ sent: [SentNotification]
     ) async throws {

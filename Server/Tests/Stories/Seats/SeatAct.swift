@@ -127,7 +127,7 @@ struct SeatAct: Sendable {
         Self("\(duration) pass") { try await $0.pass(duration) }
     }
 
-    /// Lets time pass, after which the app posts. Compares nothing before that.
+    /// Lets time pass, after which the app posts. Compares nothing before the app posts.
     static func waitsAndPosts(_ duration: String, _ name: String) -> Self {
         Self("\(duration) pass, and \(name)'s app posts") {
             try await $0.pass(duration)

@@ -81,8 +81,8 @@ import Testing
             let again = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "season.spring"])
             try await Self.post(again, as: "anna", in: shop)
-            // The second purchase has moved the end, so the old day of the reminder passes without
-            // one.
+            // The second purchase has moved the end, so there was no reminder on the day before the
+            // old end.
             try await Self.set("2027-07-25", in: shop)
             #expect(try await Self.told(in: shop) == first)
             try await Self.set("2027-07-26", in: shop)

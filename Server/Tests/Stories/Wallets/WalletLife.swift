@@ -19,7 +19,7 @@ struct WalletLife {
     let seed: UInt64
     let app: AppConfiguration
     let place: Place
-    /// Whether support moves purchases. Only such a move may leave a balance below zero.
+    /// Whether support moves purchases. Only a move by support may leave a balance below zero.
     let hasSupport: Bool
     var dice: Dice
     /// The database in use.
