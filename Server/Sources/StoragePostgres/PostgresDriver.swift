@@ -14,8 +14,8 @@ package final class PostgresDriver: DatabaseDriver {
         /// The number of connections for writes. With more, conflicts would cost more than the
         /// concurrency gains.
         package var writers = 4
-        /// The number of connections for reads. Because these are separate, reads do not wait for
-        /// commits.
+        /// The number of connections for reads. Reads have separate connections, so they do not
+        /// wait for commits.
         package var readers = 4
         /// The maximum number of waiting reads, and of waiting writes.
         package var waiting = 1_000

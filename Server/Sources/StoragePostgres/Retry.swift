@@ -11,8 +11,8 @@ enum Retry: Hashable, Sendable {
     /// conflict is detected. When the closure runs again, it reads the changed rows and decides
     /// anew. If the cause is an error in this program, the failure remains.
     static let constraintRunsMax = 3
-    /// The maximum number of runs of a transaction during an outage. With the pauses below this
-    /// takes about eight seconds, which is enough for a restart or the promotion of a standby.
+    /// The maximum number of runs of a transaction during an outage. With the pauses below, these
+    /// runs take about eight seconds, which is enough for a restart or the promotion of a standby.
     static let outageRunsMax = 14
     /// The time in seconds after which a transaction is no longer run again during an outage.
     /// Needed for a host that drops every packet, where each attempt takes the whole connection

@@ -2,7 +2,7 @@ import CSQLite
 import Storage
 
 /// The text and binary parameters of the running statement, in one contiguous buffer that SQLite
-/// reads in place. Without it, SQLite would allocate memory for a copy of each parameter.
+/// reads in place. Without the buffer, SQLite would allocate memory for a copy of each parameter.
 ///
 /// Only one statement may use the buffer at a time.
 final class SQLiteParameters {

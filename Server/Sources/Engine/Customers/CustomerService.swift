@@ -197,7 +197,8 @@ extension CustomerID {
 
     /// Whether the id is printable text, without leading, trailing or doubled spaces.
     private var isWellFormed: Bool {
-        // Nearly all ids are plain ASCII. For these, the Unicode properties need not be examined.
+        // Nearly all ids are plain ASCII. For ASCII ids, the Unicode properties need not be
+        // examined.
         if rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return !rawValue.isEmpty }
         let words = rawValue.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let isPrintable = rawValue.unicodeScalars.allSatisfy {

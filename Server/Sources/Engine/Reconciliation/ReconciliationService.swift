@@ -132,9 +132,9 @@ extension ReconciliationService {
         return try await runCheck(lease)
     }
 
-    /// Checks one purchase, even if it is not due. If another server is already checking it, waits
-    /// for that check, but no longer than a client can wait. The result is in the purchase's check
-    /// history.
+    /// Checks one purchase, even if it is not due. If another server is already checking the
+    /// purchase, waits for that check, but no longer than a client can wait. The result is in the
+    /// purchase's check history.
     func reconcileAndWait(about purchase: PurchaseID, in app: AppID) async throws(EngineFailure) {
         let before = try await checkHistory(of: purchase, in: app)
         guard try await refresh(purchase, app: app) == .leasedElsewhereOrUnknown else { return }

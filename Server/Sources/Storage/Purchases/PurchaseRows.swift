@@ -128,9 +128,9 @@ extension PurchaseRows {
             }, customer: try row.optionalCustomer())
     }
 
-    /// The last reported state of a purchase that is being rebuilt. If its row is lost, the state
-    /// is taken from the log. If its stored timeline can no longer be decoded, the rebuilt timeline
-    /// is used in its place.
+    /// The last reported state of a purchase that is being rebuilt. If the purchase's row is lost,
+    /// the state is taken from the log. If the stored timeline can no longer be decoded, the
+    /// rebuilt timeline is used in its place.
     package func lastReported(
         of rebuilt: Timeline, in app: AppID, _ lost: inout LastEvents
     ) throws(StorageFailure) -> ReportedPurchase {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Program
 
-/// Apps that once cost money. The simulator's accounts got the app at version 1. In the sandbox
-/// they got it at version 1.0, as with Apple.
+/// Apps that once cost money. The simulator's accounts got the app at version 1. In the sandbox,
+/// all accounts got the app at version 1.0, as with Apple.
 @Suite struct PaidAppStories {
     private static func app(before version: String, sandbox: Bool = false) throws
         -> AppConfiguration
