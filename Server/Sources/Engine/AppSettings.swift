@@ -68,6 +68,8 @@ package struct AppSettings: Hashable, Sendable {
     package var documentBudget: DocumentBudget
     /// How the app is served if it contains RevenueCat's SDK.
     package var revenueCat = RevenueCatSettings()
+    /// How long ended deliveries and forwards stay stored.
+    package var retention = DeliveryRetention()
     /// The rule for customers who bought the app itself. Nil if the app was never sold.
     package var paidApp: PaidAppRule?
 

@@ -8,12 +8,13 @@ private let present = Instant(milliseconds: 1_767_268_800_000)
 private let address = "https://old.example.com/apple"
 
 /// An engine with one app, whose notifications are forwarded to one address.
-private func engine() async throws -> Engine {
+private func engine(_ retention: DeliveryRetention = .init()) async throws -> Engine {
     let target = ForwardTarget(
         name: address, url: address, environments: Set(Ledger.Environment.allCases))
-    let app = AppSettings(
+    var app = AppSettings(
         id: "birds", bundleID: "com.example.birds", entitlements: [:],
         forwards: ForwardRules(targets: [target]))
+    app.retention = retention
     return try await .empty(app, at: present)
 }
 
@@ -48,6 +49,15 @@ extension Engine {
 }
 
 @Suite struct ForgettingTests {
+    @Test func `finished forwards stay for as long as the app's settings say`() async throws {
+        var retention = DeliveryRetention()
+        retention.forwarded = .days(20)
+        let engine = try await engine(retention)
+        for days in [9, 19, 21] { try await engine.add(.accepted, daysAgo: days) }
+        try await engine.forwarding.refreshStates()
+        #expect(try await engine.daysAgo(.accepted) == [9, 19])
+    }
+
     @Test
     func `finished forwards are deleted after eight days, and other forwards after thirty days`()
         async throws

@@ -19,9 +19,6 @@ package struct ForwardingService: Sendable {
     private static let contentTypeCharactersMax = 255
     /// The maximum number of forwards in one response.
     package static let forwardsMax = 500
-    /// Completed forwards are deleted after this time: by then the App Store no longer repeats
-    /// their notifications.
-    private static let completedRetention = Duration.days(8)
     private static let allKept = Duration.days(30)
     private static let deletionBatch = 500
     /// The maximum number of deletion batches in one refresh.
@@ -208,10 +205,11 @@ package struct ForwardingService: Sendable {
     /// Deletes old forwards in batches, each in its own transaction, so that other writers do not
     /// wait long.
     private func deleteForwards(of app: AppID, at now: Instant) async throws {
+        let completed = try context.settings(of: app).retention.forwarded
         for _ in 0..<Self.deletionBatchesMax {
             let count = try await context.transaction { tx in
                 try tx.forwards.delete(
-                    of: app, overBefore: now - Self.completedRetention,
+                    of: app, overBefore: now - completed,
                     allBefore: now - Self.allKept,
                     limit: Self.deletionBatch)
             }

@@ -3,8 +3,6 @@ import Storage
 
 /// The deletion of deliveries that ended long ago.
 extension WebhookService {
-    private static let deliveredRetention = Duration.days(8)
-    private static let failedRetention = Duration.days(30)
     private static let deletionBatch = 500
     /// The maximum number of deletion batches in one refresh.
     private static let deletionBatchesMax = 20
@@ -13,11 +11,12 @@ extension WebhookService {
     func deleteOldDeliveries(
         of app: AppID, at now: Instant
     ) async throws(EngineFailure) {
+        let retention = try context.settings(of: app).retention
         for _ in 0..<Self.deletionBatchesMax {
             let count = try await context.transaction { tx in
                 try tx.deliveries.delete(
-                    of: app, deliveredBefore: now - Self.deliveredRetention,
-                    failedBefore: now - Self.failedRetention, limit: Self.deletionBatch)
+                    of: app, deliveredBefore: now - retention.accepted,
+                    failedBefore: now - retention.failed, limit: Self.deletionBatch)
             }
             if count < Self.deletionBatch { return }
         }

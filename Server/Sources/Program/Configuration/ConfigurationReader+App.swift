@@ -54,6 +54,7 @@ extension ConfigurationReader {
         Key("consumption", \.settings.consumption, consumptionKeys)
             .compared { $0.consumptionLines },
         Key("seats", \.settings.seatReports, seatKeys).compared { $0.seatLines },
+        Key("retention", \.settings.retention, retentionKeys).compared { $0.retentionLines },
         Key("legacy", \.settings.acceptsLegacy) { $0.bool($1) }
             .compared { $0.acceptsLegacy ? [] : ["no evidence from before StoreKit 2"] },
         Key(
