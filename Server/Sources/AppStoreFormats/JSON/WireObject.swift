@@ -153,8 +153,8 @@ extension WireObject {
         try self.init(object: try JSON(parsing: bytes))
     }
 
-    /// Parses an object from JSON text in an array. Throws if the text is not valid JSON, or not an
-    /// object.
+    /// Parses an object from the bytes of a JSON text. Throws if the text is not valid JSON, or not
+    /// an object.
     package init(parsing bytes: [UInt8]) throws(JSONFailure) {
         try self.init(object: try JSON(parsing: bytes))
     }

@@ -65,13 +65,13 @@ struct CustomerMovements {
         return act(
             beside: "<p class=\"small soft\">Kept with \(page.name): \(what).</p>",
             Dialog(
-                id: "unkeep\(number)", button: "Keep it no longer",
-                title: "Keep \(what) no longer?",
+                id: "unkeep\(number)", button: "Stop keeping it here",
+                title: "Stop keeping \(what) here?",
                 sentences: """
                     <p class="soft">It stays with \(page.name) for now. A restore on another \
                     device can move it, as your restore policy says. You can keep it again.</p>
                     """, path: .blockEnd(transaction, of: id),
-                submit: "Keep \(what) no longer"), in: frame)
+                submit: "Stop keeping \(what) here"), in: frame)
     }
 
     private func grant(_ grant: Grant, number: Int, in frame: Frame) -> Markup {

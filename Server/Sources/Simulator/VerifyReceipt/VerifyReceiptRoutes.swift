@@ -83,8 +83,10 @@ extension AppStoreSimulator {
         let room = OrderedStatus.countMax - orderedStatuses.count
         guard times > 0, times <= room else {
             throw .badRequest(
-                "times must be between 1 and \(room), not \(times).",
-                remedy: "Send times from 1 to \(room), or call verifyReceipt first.")
+                "At most \(OrderedStatus.countMax) responses can be set, and "
+                    + "\(orderedStatuses.count) are set: times cannot be \(times).",
+                remedy: "Send a smaller `times`, at least 1. Each request to verifyReceipt uses up "
+                    + "one response.")
         }
         for _ in 0..<times { orderedStatuses.append(status) }
     }
