@@ -17,8 +17,8 @@ package struct StoreSeats: Hashable, Sendable {
 }
 
 extension StoreSeats {
-    /// How long an answer of the App Store is used. While a subscription runs, the App Store is asked
-    /// about its group every day.
+    /// How long an answer of the App Store is used. While a subscription runs, the App Store is
+    /// asked about its group every day.
     package static let knownFor = Duration.days(3)
 
     /// How many seats are kept for claims that are not ours: no new member can take these seats,
