@@ -118,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func `a failed request is counted by its reason, and a refusal is not a failure`()
+    @Test
+    func `failed requests to Apple are counted by reason, and requests refused with 400 are not`()
         async throws
     {
         let refusal: JSON = ["errorCode": 4_000_006, "errorMessage": "Invalid request."]

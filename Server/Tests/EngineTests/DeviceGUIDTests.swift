@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["", "00:1B:63:84:45", "00:1B:63:84:45:EG", "00:1B:63:84:45:É", "٠٠١ب"])
-    func `a text in any other form is not a device GUID`(text: String) {
+    func `only a UUID or a network address is read as a device GUID`(text: String) {
         #expect(DeviceGUID.bytes(of: text) == nil)
     }
 }

@@ -67,7 +67,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(united.aliases == ["anna"], "anna was no customer before: \(united.aliases)")
     }
 
-    @Test func `each of two aliases leads to the other, and adding an alias again changes nothing`()
+    @Test func `each of two aliases lists the other id, and adding an alias again changes nothing`()
         async throws
     {
         let engine = try await engine()
@@ -164,7 +164,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         }
     }
 
-    @Test func `an API key opens only its own app, and a text that is no key opens no app`()
+    @Test func `an API key is valid for one app, and a changed or empty key is invalid`()
         async throws
     {
         let engine = try await engine()
@@ -209,7 +209,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(engine.counts.notificationsRecorded == 0)
     }
 
-    @Test func `a request has a limited number of documents`() async throws {
+    @Test func `a request with too many documents is refused`() async throws {
         let engine = try await engine()
         let evidence = PurchaseEvidence(
             signedTransactions: Array(repeating: "x", count: PurchaseEvidence.documentsMax + 1))

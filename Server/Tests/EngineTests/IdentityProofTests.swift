@@ -175,7 +175,7 @@ import Testing
         #expect(proof.defect(in: Self.critical, of: "anna", at: Self.now) == .wrong)
     }
 
-    @Test func `only an anonymous id that cannot be guessed needs no proof`() {
+    @Test func `an id counts as anonymous only if it consists of the prefix anon_ and a UUID`() {
         #expect(("anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f" as CustomerID).isAnonymous)
         #expect(!("anon_1" as CustomerID).isAnonymous)
         #expect(!("0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f" as CustomerID).isAnonymous)

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: receipt.path)))
-    func `with legacy receipts off, new ones are refused, and stored ones can be rebuilt`()
+    func `with legacy receipts off, new receipts are refused, and stored receipts stay valid`()
         async throws
     {
         let database = try SQLiteDriver.inMemory()

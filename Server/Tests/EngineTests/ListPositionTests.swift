@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test
-    func `if a late line of an earlier time arrives between pages, each other line is listed once`()
+    func `if a line with an earlier time arrives between pages, each other line is listed once`()
         throws
     {
         let late = [line(0, "late")]
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `if a page's last line disappears, the next page begins with the other lines of its time`()
+    func `if a page's last line disappears, the next page begins with other lines of equal time`()
         throws
     {
         let pages = [lines(1...2) + [line(3, "3"), line(3, "4")] + lines(5...9)]
@@ -69,7 +69,8 @@ import Testing
         #expect(try told(pages + [without, without]) == Self.all)
     }
 
-    @Test func `a line counts as the same line even if its sentence has changed`() {
+    @Test
+    func `the next page begins after the last line, even if the text of that line has changed`() {
         let waiting = line(1, "Not answered yet", .consumption)
         let answered = [line(1, "It was told", .consumption), line(2, "2")]
         #expect(answered.rest(after: waiting.position).map(\.sentence) == ["2"])
@@ -79,7 +80,7 @@ import Testing
         "", "2", "_", "5_", "5_0123456789abcde", "5_0123456789abcdeg", "+5_0123456789abcdef",
         "x_0123456789abcdef", "1_2_3",
     ])
-    func `a text that is not from a response is not a cursor`(text: String) {
+    func `a text in a wrong form is not read as a cursor`(text: String) {
         #expect(ListCursor(text) == nil)
         #expect(ListCursor("5_0123456789abcdef")?.text == "5_0123456789abcdef")
     }

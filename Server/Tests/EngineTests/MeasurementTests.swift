@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `the newest notification is known when it arrives, and after a restart`()
+    @Test func `the time of the newest notification is known at once, and is read after a restart`()
         async throws
     {
         let (database, authority) = (try SQLiteDriver.inMemory(), try Authority())
@@ -47,7 +47,7 @@ import Testing
         #expect(Self.newest(restarted) == [Self.now])
     }
 
-    @Test func `an unready database keeps its last measurements`() async throws {
+    @Test func `while the database is not ready, the last measurements are kept`() async throws {
         let engine = try Self.engine(try SQLiteDriver.inMemory(), try Authority())
         try await engine.prepare()
         #expect(engine.measurements.last == nil)

@@ -81,7 +81,7 @@ import Testing
         ids(account.rows(of: receipt, madeAt: start))
     }
 
-    @Test func `if Apple's answer lacks a period, the period is added, whenever it was attested`() {
+    @Test func `a period that Apple's answer lacks is added, even if the answer is newer`() {
         let facts = (1...3).map { Self.month($0, attestedAt: Self.day(61)) }
         for at in [Self.day(61), Self.day(62)] {
             let ascending = Self.document([Self.row(1), Self.row(2)], at: at)
@@ -93,13 +93,13 @@ import Testing
         #expect(Self.rows(of: Self.account(facts, told: whole)) == ["2", "3", "1"])
     }
 
-    @Test func `if Apple's list omits a purchase on purpose, it is not added`() {
+    @Test func `a period that Apple lists only in in_app is not added to latest_receipt_info`() {
         let facts = (1...2).map { Self.month($0, attestedAt: Self.day(61)) }
         let document = Self.document([], at: Self.day(62), bought: [Self.row(1), Self.row(2)])
         #expect(Self.rows(of: Self.account(facts, told: document)).isEmpty)
     }
 
-    @Test func `the newest period of a subscription is the one that ends last, in any order`() {
+    @Test func `the period that ends last is the newest of a subscription, in any order of rows`() {
         let rows = (1...4).map(Self.row)
         for order in [rows, rows.reversed(), [rows[2], rows[3], rows[0], rows[1]]] {
             #expect(Self.ids(VerifyReceiptComposer.newestOfEachSubscription(order)) == ["4"])
@@ -111,8 +111,7 @@ import Testing
     }
 
     @Test
-    func `if a period continues, a refunded or replaced period that would end later is not newest`()
-    {
+    func `a later period is the newest, even if a refunded or replaced period would end later`() {
         var year = Self.row(1)
         year.expires = AppStoreDate(Self.day(365))
         var refunded = year
@@ -166,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `a grace period is reported while it lasts and while the App Store retries`()
+    @Test func `a grace period that ends after the paid period is reported if renewal is on`()
         throws
     {
         let grace = Self.day(46)
@@ -192,10 +191,7 @@ import Testing
 
     private static let token = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
-    @Test
-    func `a row of the answer also has fields that its receipt lacks and other documents have`()
-        throws
-    {
+    @Test func `a row of the answer also has fields that only other documents contain`() throws {
         let offers: [(kind: Offer.Kind, promotion: String?, code: String?)] = [
             (.promotional, "loyal", nil), (.code, nil, "loyal"), (.winBack, nil, nil),
         ]
@@ -218,8 +214,7 @@ import Testing
     }
 
     @Test
-    func `the answer shows a refund of a consumable in the receipt, and adds no other consumable`()
-    {
+    func `a consumable that Apple listed shows a later refund, and no other consumable is added`() {
         func seeds(_ change: (inout Payment) -> Void) -> Fact {
             Self.month(1, attestedAt: Self.day(3)) { payment in
                 (payment.kind, payment.line, payment.until) = (.consumable, nil, nil)

@@ -151,7 +151,7 @@ extension PublishedKeySet {
     }
 
     @Test
-    func `an offline device accepts a token for the configured days, at least until it expires`()
+    func `a token is valid offline for the configured days, or until its expiry if that is later`()
         async throws
     {
         for (days, seconds) in [(30, 30 * 86_400), (1, 86_400), (0, 600)] as [(Int, Int64)] {
@@ -226,9 +226,7 @@ extension PublishedKeySet {
         #expect(try await engine.tokens.publishedKeySet() == published)
     }
 
-    @Test func `each key introduces the next key, also after a key between them is deleted`()
-        async throws
-    {
+    @Test func `each key introduces the next key, and a deleted key is skipped`() async throws {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         var ids = [try await engine.keyID(ofToken: "anna")]
@@ -242,7 +240,7 @@ extension PublishedKeySet {
                 == [[ids[0], ids[2]], [ids[2], ids[3]]])
     }
 
-    @Test func `two servers create only one signing key, and both sign tokens with it`()
+    @Test func `two servers create only one signing key, and sign their tokens with this key`()
         async throws
     {
         let stage = try TokenStage()

@@ -156,7 +156,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
-    func `verifyReceipt returns 21005 if Apple is down, and the receipt if Apple keeps refusing`()
+    func `verifyReceipt returns 21005 during an outage, and our answer after repeated refusals`()
         async throws
     {
         let (name, bundle) = Golden.pairs[2]

@@ -5,7 +5,7 @@ import Testing
 @testable import Engine
 
 @Suite struct OperatorTests {
-    @Test func `the first link creates one admin, and works once`() async throws {
+    @Test func `a first-account link creates one admin and ends all such links`() async throws {
         let stage = try OperatorStage()
         let engine = try await stage.engine()
         let (one, other) = (
@@ -156,9 +156,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `if an operator is blocked or demoted, the links that the operator made end`(
-        isBlocked: Bool
-    ) async throws {
+    func `links created by a blocked or demoted operator become invalid`(isBlocked: Bool)
+        async throws
+    {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let link = try await engine.operators.invite(
@@ -220,7 +220,9 @@ import Testing
     }
 
     @Test(arguments: Rescue.allCases)
-    func `an intruder cannot return by the links of a former session`(rescue: Rescue) async throws {
+    func `a new password or a sign-out of other sessions ends links by and for the operator`(
+        rescue: Rescue
+    ) async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let admin = OperatorRoles(everywhere: .admin)
@@ -252,7 +254,7 @@ import Testing
         #expect(try await engine.operators.link(token: others) != nil, "of somebody else")
     }
 
-    @Test func `operator links of each kind can be withdrawn`() async throws {
+    @Test func `first-account links, invitations and reset links can be withdrawn`() async throws {
         let stage = try OperatorStage()
         let empty = try await stage.engine()
         let first = try #require(try await empty.operators.firstLink())

@@ -6,7 +6,7 @@ import Testing
     private static let cost = PasswordHash.Cost(rounds: 1, blockSize: 1, passes: 1)
     private static let password = "correct horse battery staple"
 
-    @Test func `a stored password matches the same password only, and can be parsed from its text`()
+    @Test func `a password hash that is read from text matches the password in any Unicode form`()
         throws
     {
         let hash = try PasswordHash("caf\u{E9} au lait", cost: Self.cost)

@@ -46,7 +46,8 @@ import Testing
         _ = try await engine.sessionToken(of: "mira")
     }
 
-    @Test func `the tries of many addresses are limited together, and go on after a short pause`()
+    @Test
+    func `tries for one name are limited over all addresses, and later to one for each pause`()
         async throws
     {
         let stage = try OperatorStage()
@@ -123,7 +124,7 @@ import Testing
         withExtendedLifetime(places) {}
     }
 
-    @Test func `if a sign-in finds no free thread, it is not counted as a try`() async throws {
+    @Test func `a sign-in that finds no free thread is not counted as a try`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let network = OperatorStage.place.network
@@ -148,7 +149,8 @@ import Testing
         #expect(try await engine.signIn("mira", "x") == .wrong(triesLeft: 4))
     }
 
-    @Test func `no more threads are reserved than the limit, and each thread can be used again`()
+    @Test
+    func `threads for password checks are reserved up to the limit, and reused after release`()
         throws
     {
         let threads = PasswordThreads()

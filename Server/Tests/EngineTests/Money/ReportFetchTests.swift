@@ -241,7 +241,8 @@ import Testing
         #expect(next.troubles.count == 1 && !next.isBrokenOff)
     }
 
-    @Test func `if Apple requires another version that we can read, later requests use it`()
+    @Test
+    func `if Apple requires another version that we can read, later requests use that version`()
         async throws
     {
         let scene = try await Scene()
@@ -264,7 +265,7 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func `only a refused key, a limit and an outage stop the other reports`(
+    func `a refused key, a limit or an outage ends a run, and any other refusal skips one report`(
         refusal: AppStoreResponse, isOfReport: Bool
     ) async throws {
         let scene = try await Scene()
@@ -291,7 +292,7 @@ import Testing
         #expect(try await scene.fetch(day).requests == 0)
     }
 
-    @Test func `a stored file stays if another vendor has no sales on that day`()
+    @Test func `the stored file of a day stays if a new vendor number has no sales on that day`()
         async throws
     {
         let scene = try await Scene()

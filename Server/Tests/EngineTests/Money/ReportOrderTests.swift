@@ -106,7 +106,7 @@ import Testing
 
     /// At the end of the test, the month has 3 sales in the USA and 4 in Germany.
     @Test
-    func `for a fiscal month, either the file of all regions counts or one file for each region`()
+    func `for a fiscal month, the file of all regions is used, or else one file for each region`()
         async throws
     {
         let engine = try await Self.engine()

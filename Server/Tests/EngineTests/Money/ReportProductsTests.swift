@@ -24,7 +24,7 @@ import Testing
     ]
 
     @Test(arguments: skus)
-    func `a SKU names a product by its id or by the items of a purchase`(
+    func `a report's SKU is read as a product's id or as the items that a purchase contains`(
         sku: String, product: ProductID
     ) {
         var products = ReportProducts(Self.known)
