@@ -17,7 +17,7 @@ import Testing
             body: RequestBody(buffer: ByteBuffer()))
     }
 
-    @Test func `every response has the same bytes and the same strong tag`() throws {
+    @Test func `all responses with one body have the same strong ETag`() throws {
         let tags = try (0..<2).map { _ in
             let response = Self.body.response(to: Self.request())
             #expect(response.status == .ok)
@@ -46,7 +46,7 @@ import Testing
         #expect(Self.body.response(to: Self.request("\"other\"")).status == .ok)
     }
 
-    @Test func `a file whose address changes with its content may be cached for good`() {
+    @Test func `a response has the Cache-Control header that was set for the file`() {
         let file = ConstantBody(
             ByteBuffer(string: "a"), mediaType: "text/css", cacheControl: "public, immutable")
         let response = file.response(to: Self.request())

@@ -13,7 +13,7 @@ import Testing
     private static let opening = "retry: 1000\n\n"
     private static let comment = ": nothing new\n\n"
 
-    @Test func `each signal is answered by the source's next output, until it has no more`()
+    @Test func `each signal asks the source for the next output, until the source ends`()
         async throws
     {
         let stream = OpenStream([.nothing, .text("a"), .text("b"), .last("c")])
@@ -26,7 +26,8 @@ import Testing
         #expect(stream.asked.signals.sorted() == [0, 1, 2, 3])
     }
 
-    @Test func `a source that has more at once is asked again without a signal`() async throws {
+    @Test func `a source that announces more output is asked again without a signal`() async throws
+    {
         var limits = OpenStream.limits
         limits.lifeMax = .seconds(10)
         let stream = OpenStream([.text("a", .atOnce), .text("b", .atOnce), .last("c")], limits)
@@ -95,9 +96,7 @@ import Testing
         #expect(places.openCount == 0)
     }
 
-    @Test func `a stream with more to send at once also ends when its client leaves`()
-        async throws
-    {
+    @Test func `a stream with more output to send ends when its client leaves`() async throws {
         let stream = OpenStream((1...9).map { .text("\($0)", .atOnce) })
         stream.reader.hold(at: "2")
         async let done: Void = stream.read()
@@ -108,7 +107,7 @@ import Testing
         #expect(stream.reader.parts == [Self.opening, "1", "2"])
     }
 
-    @Test func `a stream ends at the end of its life`() async throws {
+    @Test func `a stream ends after its maximum lifetime`() async throws {
         var limits = OpenStream.limits
         limits.lifeMax = .milliseconds(1)
         let stream = OpenStream([], limits)
@@ -126,7 +125,7 @@ import Testing
         #expect(stream.reader.isFinished)
     }
 
-    @Test func `the companion of a stream runs until the stream ends`() async throws {
+    @Test func `the companion task of a stream is cancelled when the stream ends`() async throws {
         let states = Mutex<[String]>([])
         let stream = OpenStream([.nothing, .last("end")]) {
             states.withLock { $0.append("began") }

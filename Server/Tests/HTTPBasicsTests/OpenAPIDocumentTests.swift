@@ -36,7 +36,7 @@ import Testing
         #expect(listed == [["/b", "get", "post"], ["/a", "get"]])
     }
 
-    @Test func `an operation has only the members that say something`() throws {
+    @Test func `an operation omits the members that have no value`() throws {
         let few = OpenAPIDocument.Operation(
             "GET", "/a", summary: "Few", responses: ["200": OpenAPIResponse("Success.")])
         let many = OpenAPIDocument.Operation(
@@ -66,7 +66,7 @@ import Testing
         #expect(try json(document.value) == expected)
     }
 
-    @Test func `the building blocks are JSON Schema`() throws {
+    @Test func `the building blocks of schemas are encoded as JSON Schema`() throws {
         let object = Blocks.object(
             ["id": Blocks.text, "until": Blocks.orNull(Blocks.time)], mayLack: ["until"])
         #expect(

@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `the bytes of a body count when they arrive, not when they are announced`()
+    @Test func `a body uses the memory budget when bytes arrive, not when the length is announced`()
         async throws
     {
         let limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)

@@ -66,7 +66,9 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `the timer of a body stops at its end and starts anew for the next body`() throws {
+    @Test func `the timer of a body stops when the body ends, and starts again for the next body`()
+        throws
+    {
         let channel = try Self.channel()
         for _ in 0..<2 {
             try Self.begin(channel)

@@ -240,7 +240,7 @@ import Testing
 
     /// The server answers the request, and sends no second answer for the body.
     @Test(arguments: [(Paths.notifications, 400), (Paths.purchases, 401)])
-    func `after a malformed body the connection ends, and only one answer was sent`(
+    func `after a malformed body, one answer is sent and the connection ends`(
         path: String, status: Int
     ) async throws {
         try await ListeningServer.run { server in

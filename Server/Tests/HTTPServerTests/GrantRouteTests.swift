@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test
-    func `two requests with one idempotency key make one grant, and a different grant is refused`()
+    func `an idempotency key makes one grant, and a different grant with this key is refused`()
         async throws
     {
         try await TestServer.run { server in

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `the text of a failure changes neither its code nor its status`() {
+    @Test func `the code and the status of a failure do not depend on its text`() {
         for failure in Self.failuresWithOwnTexts {
             let rows: [(ProblemError.Subject, ProblemCode)] = [
                 (.notification, failure.row.notificationCode), (.purchases, failure.row.code),

@@ -109,7 +109,9 @@ import Testing
         }
     }
 
-    @Test func `a request id from a client is never used as the key of a form`() async throws {
+    @Test func `a request id from a client does not become the idempotency key of a form`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             var keys: Set<Substring> = []

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `an older value never replaces a newer one, and no time is ahead of the clock`()
+    @Test func `an older value never replaces a newer value, and a time in the future becomes now`()
         async throws
     {
         try await TestServer.run { server in
@@ -71,7 +71,9 @@ import Testing
         }
     }
 
-    @Test func `one attribute that breaks a rule refuses all of them`() async throws {
+    @Test func `if one attribute is invalid, all attributes of the request are refused`()
+        async throws
+    {
         try await TestServer.run { server in
             let good = #"{"name": "bird", "value": "owl"}"#
             for bad in [
@@ -97,7 +99,9 @@ import Testing
 
     // MARK: - App keys
 
-    @Test func `an app writes about anonymous customers, and reads nothing`() async throws {
+    @Test func `an app key can write attributes of anonymous customers, and can read none`()
+        async throws
+    {
         try await TestServer.run { server in
             let bird = #"{"name": "bird", "value": "owl"}"#
             let named = try await Self.set(server, "anna", bird, key: TestServer.key)
@@ -120,7 +124,8 @@ import Testing
 
     private static let secret = "0123456789abcdef0123456789abcdef"
 
-    @Test func `an app with a proof writes about its customer only`() async throws {
+    @Test func `an app with a proof can write attributes of the proven customer only`() async throws
+    {
         let proving: TestServer.Change = { $0.proof = .hmac(AppSecret(Self.secret)) }
         try await TestServer.run(proving) { server in
             let end = TestServer.now.milliseconds / 1000 + 3600
@@ -141,7 +146,9 @@ import Testing
 
     // MARK: - Customers who are merged, found and erased
 
-    @Test func `a server's merge keeps the later value of each name`() async throws {
+    @Test func `if a server merges customers, the later value of each attribute stays`()
+        async throws
+    {
         try await TestServer.run { server in
             let now = TestServer.now.milliseconds
             func at(_ before: Int64) -> Timestamp { Timestamp(milliseconds: now - before) }
@@ -163,7 +170,8 @@ import Testing
         }
     }
 
-    @Test func `a log-in without a proof changes no value of the person`() async throws {
+    @Test func `a log-in without a proof changes no existing attribute of the person`() async throws
+    {
         try await TestServer.run { server in
             try await Self.set(server, "anna", #"{"name": "$email", "value": "anna@b.c"}"#)
             try await Self.set(

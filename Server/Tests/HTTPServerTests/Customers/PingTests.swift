@@ -6,7 +6,7 @@ import Testing
 
 /// What a developer who searches for a mistake needs to know first.
 @Suite struct PingTests {
-    @Test func `the answer to a ping names the kind of its key and the key's app`() async throws {
+    @Test func `the answer to a ping names the kind and the app of the API key`() async throws {
         try await TestServer.run { server in
             for (key, kind) in [(TestServer.key, "app"), (TestServer.secret, "secret")] {
                 let answer = try await server.send(.get, Paths.ping, key: key)

@@ -36,7 +36,7 @@ import Testing
             .put, Paths.customer(id) + "/consumption", body: body, headers: headers)
     }
 
-    @Test func `an app with a proof can give consent, but cannot change the rest of the report`()
+    @Test func `an app with a proof can give consent, but cannot change other consumption data`()
         async throws
     {
         try await Self.withProofs { server in

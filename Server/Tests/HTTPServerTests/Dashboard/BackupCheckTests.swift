@@ -35,9 +35,10 @@ import Testing
         (BackupState(), ["There is no backup yet."]),
     ]
 
-    @Test(arguments: rows.indices) func `Health says how new the newest backup is, and what failed`(
-        row: Int
-    ) async throws {
+    @Test(arguments: rows.indices)
+    func `the health page shows the newest backup, and says why a backup failed`(row: Int)
+        async throws
+    {
         let (state, says) = Self.rows[row]
         try await DashboardServer.run(backup: state) { server in
             let page = try await server.get("/checks").text

@@ -35,7 +35,7 @@ import Testing
 
     private let path = "/customers/anna/consumption"
 
-    @Test func `the dialog names every purchase that Apple asks about, and what was reported`()
+    @Test func `the dialog names every purchase that Apple asks about, and the reported values`()
         async throws
     {
         try await run { server in

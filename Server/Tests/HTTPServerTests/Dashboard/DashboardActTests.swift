@@ -31,7 +31,9 @@ import Testing
 
     // MARK: - Roles
 
-    @Test func `a viewer cannot act, and support cannot do what only admins may do`() async throws {
+    @Test func `a viewer can do no act, and support can do every act that is not for admins`()
+        async throws
+    {
         var access = DashboardServer.developer
         access.developer?.role = .viewer
         try await DashboardServer.run(as: access) { server in
@@ -202,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `the dialog to erase names both environments, and counts the purchases in both`()
+    @Test func `the dialog to erase covers production and the sandbox, and counts all purchases`()
         async throws
     {
         try await DashboardServer.run { server in

@@ -37,7 +37,7 @@ import Testing
 
     /// A person may delete the end of an address in the browser. The shortened address must also
     /// lead to a page.
-    @Test func `every beginning of a page's address leads to a page`() async throws {
+    @Test func `a page's address, shortened at any slash, also leads to a page`() async throws {
         try await DashboardServer.run { server in
             var beginnings: Set<String> = []
             for path in Self.pages + ["/charts/mrr", "/charts/mrr/purchases", "/customers/anna"] {
@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    @Test func `pages show what the server recorded`() async throws {
+    @Test func `after a purchase, pages show the customer, the product and the price`() async throws
+    {
         let rows = [
             ("/", ["anna", "$9.99"]), ("/customers", ["anna", "paid", "pro"]),
             ("/customers?query=anna", ["Found: 1.", "anna"]),

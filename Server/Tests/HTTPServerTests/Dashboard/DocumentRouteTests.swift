@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a document is returned decoded, with a new verification, and byte for byte`()
+    @Test func `a document is returned decoded and byte for byte, with a new verification`()
         async throws
     {
         try await DashboardServer.run { server in

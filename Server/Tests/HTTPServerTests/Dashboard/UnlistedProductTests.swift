@@ -7,7 +7,7 @@ import Testing
 
 /// A product that customers bought but that the configuration does not list.
 @Suite struct UnlistedProductTests {
-    @Test func `every page with an unlisted product says that it gives no access, and what to add`()
+    @Test func `pages say that an unlisted product gives no access, and show the line to add`()
         async throws
     {
         let other: (inout AppSettings) -> Void = { $0.entitlements = ["pro": ["pro.yearly"]] }
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `the page has one check of all products, whether all or no products are listed`()
+    @Test func `the health page has one check of all products, even if no product is listed`()
         async throws
     {
         for (rights, sentence) in [

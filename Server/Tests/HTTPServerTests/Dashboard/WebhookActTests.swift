@@ -135,7 +135,7 @@ import Testing
     // MARK: - Many deliveries
 
     @Test
-    func `a page omits numbers that were not counted, and shows the backlog when it is counted`()
+    func `beyond 2,000 deliveries, a page shows exact numbers only after the backlog is counted`()
         async throws
     {
         try await withServer { server in

@@ -17,7 +17,8 @@ import Testing
         answer.headers[try #require(HTTPField.Name(name))]
     }
 
-    @Test func `headers of a CSV report say if numbers are incomplete, and what is not converted`()
+    @Test
+    func `headers of a CSV report say if numbers are incomplete, and name unconverted currencies`()
         async throws
     {
         let rates = ExchangeRates(base: "EUR", rates: [1: ["USD": 1_000_000]])
@@ -65,9 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a report query with a part of a segment but without the segment is refused`()
-        async throws
-    {
+    @Test func `a report query with a part but without a segment is refused`() async throws {
         try await DashboardServer.run { server in
             for path in ["", "part=", "part=pro.monthly&by=year"] {
                 let answer = try await server.get(

@@ -37,7 +37,9 @@ import Testing
         .main(hasMetrics: false, hasSecretKeys: false), .metrics, .secret(hasMetrics: false),
     ]
 
-    @Test func `metrics and secret keys are answered only at their own addresses`() async throws {
+    @Test func `metrics and secret keys work only at the addresses configured for them`()
+        async throws
+    {
         try await TestServer.run { server in
             let live = LiveServer(
                 PerennialServer(engine: server.engine, logger: Logger(label: "test")),

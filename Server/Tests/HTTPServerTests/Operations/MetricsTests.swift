@@ -91,7 +91,7 @@ import Testing
         #expect(samples == (seconds.map { ["perennial_clock_ahead_seconds \($0)"] } ?? []))
     }
 
-    @Test func `backups have samples only where the server makes them`() throws {
+    @Test func `backup metrics have samples only if the server makes backups`() throws {
         func samples(_ backup: BackupState?) throws -> [String] {
             var metrics = try Metrics.full()
             metrics.backup = backup
@@ -118,7 +118,7 @@ import Testing
             ])
     }
 
-    @Test func `each response is in one bucket of its route, and a wait is measured apart`()
+    @Test func `the duration of a request is counted by route, and of a wait in a separate metric`()
         async throws
     {
         try await TestServer.run { server in
@@ -165,7 +165,7 @@ import Testing
         #expect(!RequestMiddleware.asksToWait(other))
     }
 
-    @Test func `metrics say how the database, the log and the workers do`() async throws {
+    @Test func `metrics show the state of the database, the log and the workers`() async throws {
         try await TestServer.run { server in
             func text() async throws -> String {
                 try await server.send(.get, Paths.metrics, key: nil).text
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test(.enabled(if: Promtool.path != nil, Promtool.absence))
-    func `promtool finds no fault in the metrics of a server, nor in those with every sample`()
+    func `promtool accepts the metrics of a running server and the metrics with every sample`()
         async throws
     {
         let full = try Metrics.full()

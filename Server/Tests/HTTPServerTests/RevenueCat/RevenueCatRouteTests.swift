@@ -95,7 +95,9 @@ import Testing
             7226),
     ]
 
-    @Test func `every call has the status that makes the SDK do the right thing`() async throws {
+    @Test func `every call of RevenueCat's SDK gets the expected status and error code`()
+        async throws
+    {
         try await TestServer.run(Self.serve) { server in
             for row in Self.rows {
                 let answer = try await server.send(
@@ -111,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `nothing but a verdict that can never change finishes a transaction`() {
+    @Test func `a document's refusal is final only for four reasons, which no retry can change`() {
         let final: Set<Refusal.Reason> = [
             .notAJWS, .headerUnreadable, .badSignature, .environmentNeverTrusted,
         ]
@@ -128,7 +130,8 @@ import Testing
         for failure in later { #expect(!failure.isFinalForDocument, "\(failure)") }
     }
 
-    @Test func `an unknown key is final for every call but a receipt`() async throws {
+    @Test func `an unknown key gets 401, but a receipt with an unknown key gets 503`() async throws
+    {
         try await TestServer.run(Self.serve) { server in
             for key in ["appl_other", TestServer.key, "sk_other", nil] {
                 let read = try await server.send(.get, Self.id, key: key)
@@ -144,7 +147,8 @@ import Testing
         }
     }
 
-    @Test func `without keys in the configuration, receipts are for later and the rest is absent`()
+    @Test
+    func `without RevenueCat keys in the configuration, a receipt gets 503, and reads get 404`()
         async throws
     {
         try await TestServer.run { server in
@@ -159,7 +163,9 @@ import Testing
         }
     }
 
-    @Test func `a tag gets 304 while nothing changes, and an empty tag never does`() async throws {
+    @Test func `the current tag gets 304, and an empty or unknown tag gets the whole answer`()
+        async throws
+    {
         let tagName = try #require(HTTPField.Name("X-RevenueCat-ETag"))
         let timeName = try #require(HTTPField.Name("X-RevenueCat-Request-Time"))
         try await TestServer.run(Self.serve) { server in

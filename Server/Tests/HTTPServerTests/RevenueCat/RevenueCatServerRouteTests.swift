@@ -76,7 +76,9 @@ import Testing
         Row(.delete, id, nil, 200),
     ]
 
-    @Test func `every call of a backend has its status and RevenueCat's number`() async throws {
+    @Test func `every call of a backend gets the expected status and RevenueCat's error number`()
+        async throws
+    {
         try await TestServer.run(Self.serve) { server in
             for row in Self.rows {
                 let answer = try await server.send(
@@ -90,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a key for another purpose gets 403, and an unknown one 401`() async throws {
+    @Test func `a key for another purpose gets 403, and an unknown key gets 401`() async throws {
         try await TestServer.run(Self.serve) { server in
             try await server.engine.keys.add(
                 key: "sk_few", app: "birds", kind: .secret, name: "", scopes: [.read])
@@ -136,8 +138,7 @@ import Testing
         return all.compactMapValues { $0["value"] as? String }
     }
 
-    @Test
-    func `a backend reads the attributes that devices and backends post, and a device does not`()
+    @Test func `a backend can read the attributes that a device has posted, and a device cannot`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -183,7 +184,9 @@ import Testing
         }
     }
 
-    @Test func `valid attributes are stored beside those that are refused by name`() async throws {
+    @Test func `of one request, valid attributes are stored, and invalid attributes are named`()
+        async throws
+    {
         try await TestServer.run(Self.serve) { server in
             let answer = try await server.send(
                 .post, Self.anonymous + "/attributes", key: Self.key,
@@ -197,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `attributes that come with a receipt are stored, and never make it fail`()
+    @Test func `attributes posted with a receipt are stored, and an invalid attribute is ignored`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -261,7 +264,9 @@ import Testing
         422: "unprocessable_entity_error", 401: "authentication_error", 403: "authorization_error",
     ]
 
-    @Test func `every call of version 2 has its status, and an error has its type`() async throws {
+    @Test func `every call of RevenueCat's version 2 gets the expected status and error type`()
+        async throws
+    {
         try await TestServer.run(Self.serve) { server in
             for row in Self.secondRows {
                 let answer = try await server.send(
@@ -289,7 +294,9 @@ import Testing
         return list
     }
 
-    @Test func `pages of a list have every customer once, and no erased one`() async throws {
+    @Test func `the pages of a list contain every customer once, and no erased customer`()
+        async throws
+    {
         try await TestServer.run(Self.serve) { server in
             let names = ["a b", "anna", "ben", "cleo", "$RCAnonymousID:x"].sorted()
             for name in names + ["gone"] {
