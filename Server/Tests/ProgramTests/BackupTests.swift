@@ -65,7 +65,9 @@ import Testing
         }
     }
 
-    @Test func `while a backup is unfinished, its file has another name`() async throws {
+    @Test func `a backup is refused while the unfinished file of another backup exists`()
+        async throws
+    {
         try await Self.withDatabase { folder, path, store in
             let file = folder + "/b.sqlite"
             try Disk.make(file + ".part")
@@ -146,7 +148,8 @@ import Testing
         }
     }
 
-    @Test func `backup refuses PostgreSQL, and says how to back it up, without the password`()
+    @Test
+    func `the backup of PostgreSQL is refused with the commands to use, without the password`()
         throws
     {
         let failure = try #require(throws: StartFailure.self) {
@@ -188,7 +191,7 @@ import Testing
         try await DatabaseRestore(backup: backup, path: path, now: now).run()
     }
 
-    @Test func `a restored backup replaces the database, which is kept under another name`()
+    @Test func `a restore replaces the database, and keeps the old database under another name`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -220,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `the latest writes of a killed server are also kept under another name`()
+    @Test func `a restore also keeps the last writes of a killed server under another name`()
         async throws
     {
         try await TemporaryFolder.with { folder in

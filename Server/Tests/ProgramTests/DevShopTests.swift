@@ -16,9 +16,7 @@ import Testing
         }
     }
 
-    @Test func `the simulated world's time is saved before it passes, and never goes back`()
-        async throws
-    {
+    @Test func `the saved time of the simulated world never decreases`() async throws {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let world = try shop.nextWorld()

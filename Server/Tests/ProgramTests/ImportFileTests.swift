@@ -59,16 +59,14 @@ import Testing
         }
     }
 
-    @Test
-    func `if a row of an import is too long, it is skipped and reported, and the next row is read`()
-    {
+    @Test func `an import skips and reports a row that is too long, and reads the next row`() {
         let long = String(repeating: "x", count: RowReader.rowBytesMax + 1)
         let rows = Self.rows("a\n\(long)\nb\n", chunk: 65_536)
         #expect(rows.map(\.content) == [.fields(["a"]), .tooLong, .fields(["b"])])
         #expect(rows.map(\.line) == [1, 2, 3])
     }
 
-    @Test func `if a row of an import is not UTF-8, it is unusable, but the next row is read`() {
+    @Test func `an import reports a row that is not UTF-8, and reads the next row`() {
         var reader = RowReader(.separated(by: UInt8(ascii: ",")))
         let bytes = Array("J".utf8) + [0xFC] + Array("rgen,1\nanna,2\n".utf8)
         let rows = reader.add(bytes)
@@ -216,7 +214,7 @@ import Testing
     }
 
     @Test
-    func `an import report is cut back to the rows imported, and quotes cells where necessary`()
+    func `the report of a continued import keeps only the rows already imported, and quotes cells`()
         throws
     {
         let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -236,7 +234,8 @@ import Testing
     }
 
     @Test(arguments: ["customer_id,app_receipt\nanna,MIIB\n", "x"])
-    func `a file that is not a report is not overwritten with a report`(text: String) async throws {
+    func `an import report never overwrites a file that is not a report`(text: String) async throws
+    {
         try await TemporaryFolder.with { folder in
             let url = URL(fileURLWithPath: folder + "/receipts.csv")
             try Data(text.utf8).write(to: url)

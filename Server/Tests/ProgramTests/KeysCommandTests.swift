@@ -48,7 +48,7 @@ import Testing
                 + "until 1970-01-02 00:00 UTC  last used 1970-01-01 01:00 UTC  server")
     }
 
-    @Test func `a key with a scope or an end is a secret key, and an app key has neither`() throws {
+    @Test func `only a secret key can have a scope or an end`() throws {
         #expect(try KeysCreateCommand.kind(nil, isLimited: true) == .secret)
         #expect(try KeysCreateCommand.kind(.app, isLimited: false) == .app)
         #expect(throws: StartFailure.self) {

@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `perennial check mentions apps that cannot be served, and does not fail`()
+    @Test func `perennial check notes simulated apps beside real apps, and does not fail`()
         async throws
     {
         try await TemporaryFolder.with { folder in

@@ -269,7 +269,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         #expect(try PageExamples.all().filter { !$0.beginsFresh }.map(\.page) == [])
     }
 
-    @Test func `every page for which support's view is expected has examples`() throws {
+    @Test func `every page with an expected support view has examples`() throws {
         let pages = Set(try PageExamples.all().map(\.page))
         #expect(pages.isSuperset(of: Self.shown.keys))
     }

@@ -32,7 +32,7 @@ import Testing
         #expect(await iterator.next() == nil)
     }
 
-    @Test func `a piece is sent as one event`() throws {
+    @Test func `a piece of the phone's page is sent as one event`() throws {
         let pages = PhonePages()
         var source = PhonePageSource(pages: pages)
         #expect(try source.events() == nil)

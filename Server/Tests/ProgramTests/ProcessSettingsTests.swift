@@ -29,8 +29,7 @@ import Testing
         #expect(file.checkLease == .seconds(90))
     }
 
-    @Test
-    func `a variable or the file can set own addresses for metrics and secret keys`()
+    @Test func `metrics and secret keys can have separate addresses, by a variable or in the file`()
         throws
     {
         let settings = try ProcessSettings(

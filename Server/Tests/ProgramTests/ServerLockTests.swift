@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["postgres://db/p", "host=db dbname=p", ":memory:"])
-    func `if several servers can share a database, it has no lock`(address: String) throws {
+    func `a database that several servers can share has no lock`(address: String) throws {
         #expect(try ServerLock.acquire(for: address) == nil)
     }
 }

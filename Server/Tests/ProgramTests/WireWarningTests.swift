@@ -31,7 +31,7 @@ import Testing
         #expect(PostgresDriver.unencryptedHosts(of: address, environment: [:]) == [])
     }
 
-    @Test func `environment variables supply what the address does not say`() {
+    @Test func `environment variables supply settings that the database address lacks`() {
         let hosts = { (address: String, environment: [String: String]) in
             PostgresDriver.unencryptedHosts(of: address, environment: environment)
         }

@@ -139,7 +139,8 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `if a command fails, it says why in one sentence, and what to do`(row: Row) async throws {
+    func `a command that fails says why in one sentence, and names a remedy`(row: Row) async throws
+    {
         let output = try await BuiltProgram.output(
             of: Self.files + """
                 exec 2>&1
@@ -148,7 +149,7 @@ import Testing
         #expect(output.split(separator: "\n").map(String.init) == row.says + ["exit code 1"])
     }
 
-    @Test func `a missing App Store key is only a warning, and only where a server starts`()
+    @Test func `a missing App Store key is a note of perennial check, and keys create ignores it`()
         async throws
     {
         let output = try await BuiltProgram.output(

@@ -35,7 +35,9 @@ import Testing
         }
         """
 
-    @Test func `curl gets answers over TLS, and a reload shows another certificate`() async throws {
+    @Test func `curl gets answers over TLS, and sees the new certificate after a reload`()
+        async throws
+    {
         let said = try await BuiltProgram.output(
             of: """
                 \(Self.start)
@@ -64,8 +66,7 @@ import Testing
                 """)
     }
 
-    @Test
-    func `the metrics of the program say when its certificate ends, and how full its disk is`()
+    @Test func `the metrics show when the certificate ends, and the free space of the disk`()
         async throws
     {
         let said = try await BuiltProgram.output(

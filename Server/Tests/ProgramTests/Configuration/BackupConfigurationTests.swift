@@ -11,8 +11,7 @@ import Testing
             "apps:\n  a:\n    bundle_id: x\n" + lines, file: { _ in nil })
     }
 
-    @Test
-    func `without the section there are no backups, and every key but the folder has a default`()
+    @Test func `no backups are made without the section backup, in which only folder is required`()
         throws
     {
         #expect(try Self.read("").backup == nil)
@@ -46,7 +45,7 @@ import Testing
         ("backup: {folder: b, every: 1}", "“every” is unknown in backup", "every_hours"),
         ("backups: {folder: b}", "“backups” is unknown in the configuration", "backup"),
     ])
-    func `a wrong value is a problem with its line and a remedy`(
+    func `a wrong value in the backup settings is reported with its line and a remedy`(
         lines: String, says: String, remedy: String
     ) throws {
         let failure = try #require(throws: ConfigurationFailure.self) { try Self.read(lines) }
@@ -79,14 +78,15 @@ import Testing
         return await CheckReport(options).lines
     }
 
-    @Test func `check says if the folder of the backups is missing`() async throws {
+    @Test func `perennial check says if the folder of the backups is missing`() async throws {
         try await TemporaryFolder.with { folder in
             let lines = try await Self.findings(in: folder)
             #expect(lines.contains { $0.hasPrefix("DO    backups: The folder of the backups") })
         }
     }
 
-    @Test func `check says how new the backups are, and that they are on the disk of the database`()
+    @Test
+    func `perennial check says how new the backups are, and that they share the database's disk`()
         async throws
     {
         try await TemporaryFolder.with { folder in

@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link stays, and the file that replaces its target keeps the owner`()
+    @Test func `config apply keeps a symbolic link, and the owner and permissions of its target`()
         async throws
     {
         let output = try await BuiltProgram.output(

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `after a reload of the configuration, the server publishes a new issue`()
+    @Test func `after a reload of the configuration, the server offers the added content`()
         async throws
     {
         try await withDesk { desk in
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `after a change of the address, notifications are forwarded to the new address`()
+    @Test func `after a change of the forwarding address, notifications go to the new address`()
         async throws
     {
         try await withDesk { desk in

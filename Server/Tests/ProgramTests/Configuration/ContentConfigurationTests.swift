@@ -17,7 +17,7 @@ import Testing
         return file.apps.first?.settings.content
     }
 
-    @Test func `an app says what it publishes, where the files are, and who may read them`()
+    @Test func `the content settings of an app name the items, their folder and the access rules`()
         throws
     {
         let content = try #require(

@@ -10,7 +10,7 @@ import Testing
         return try ConfigurationFile(text, environment: [:]) { _ in nil }.apps.first?.settings
     }
 
-    @Test func `paid_app sets the first free version, and what earlier purchases of the app give`()
+    @Test func `paid_app sets the first free version, and the entitlements of earlier buyers`()
         throws
     {
         let app = try settings("{before: 3.0, entitlements: [pro, archive]}")

@@ -11,7 +11,7 @@ import Testing
         return try ConfigurationFile((app + lines).joined(separator: "\n")) { _ in nil }
     }
 
-    @Test func `an app has keys, packages and an address for support`() throws {
+    @Test func `the section revenuecat sets an app's keys, packages and support address`() throws {
         let app = try #require(
             try file(
                 """
@@ -45,7 +45,7 @@ import Testing
         ("revenuecat: {keys: [\(many)]}", "Use at most 20."),
         ("revenuecat: {keys: [appl_01234], packages: [p]}", "packages must be a mapping"),
         ("revenuecat: {keys: [appl_01234], packages: {p: [x]}}", "not the package of a product"),
-    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
+    ]) func `a mistake in the section revenuecat is reported`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try file(text)
         }
@@ -53,7 +53,7 @@ import Testing
         #expect(said.contains { $0.contains(says) }, "\(said)")
     }
 
-    @Test func `one key cannot be that of two apps`() throws {
+    @Test func `a RevenueCat key that two apps have is a mistake`() throws {
         let app = "{bundle_id: x, products: {p: [pro]}, revenuecat: {keys: [appl_01234]}}"
         let failure = #expect(throws: ConfigurationFailure.self) {
             try ConfigurationFile(
@@ -64,7 +64,7 @@ import Testing
         #expect(said.contains { $0.contains("b has a key of revenuecat that a has.") }, "\(said)")
     }
 
-    @Test func `settings with which the SDK does not work are warned about`() throws {
+    @Test func `RevenueCat keys without placements cause a warning`() throws {
         let file = try file("revenuecat: {keys: [appl_0123456789]}")
         let said = file.warnings.map(\.description)
         #expect(said.contains { $0.contains("has no placements, so RevenueCat's SDK") }, "\(said)")

@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `perennial check reports the end of a certificate, and an expired certificate`()
+    @Test func `perennial check says when a certificate ends, and reports an expired certificate`()
         async throws
     {
         try await TemporaryFolder.with { folder in

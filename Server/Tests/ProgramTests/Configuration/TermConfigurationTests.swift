@@ -22,7 +22,8 @@ import Testing
         #expect(rules.clock == .utc && rules.overlap == .stack)
     }
 
-    @Test func `a term has its bonus days, and products with the same entitlements form one chain`()
+    @Test
+    func `bonus days are part of a term, and products with the same entitlements form one chain`()
         throws
     {
         let rules = try #require(

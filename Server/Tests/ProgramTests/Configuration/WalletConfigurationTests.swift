@@ -11,7 +11,7 @@ import Testing
         return file.apps.first?.settings.wallets
     }
 
-    @Test func `settings say what a product credits, and what refunds take back from a wallet`()
+    @Test func `the configuration sets the credits of a product, and whether refunds cause a debt`()
         throws
     {
         let rules = try #require(

@@ -32,11 +32,12 @@ import Testing
         } catch { return error.complaints.map(\.message) }
     }
 
-    @Test func `by default, no webhook is posted`() throws {
+    @Test func `by default, no webhook is configured`() throws {
         #expect(try rules("") == .none)
     }
 
-    @Test func `a webhook has its filter, its secrets and its header`() throws {
+    @Test func `the configuration sets the filter, the secret and the header of a webhook`() throws
+    {
         let found = try rules(
             """
                 webhooks:

@@ -75,7 +75,7 @@ import Testing
 
     // The test is skipped if neither Python nor Node is installed.
     @Test(.enabled(if: !Language.present.isEmpty), arguments: Language.present)
-    func `the receivers on the page accept correct deliveries and refuse wrong ones`(
+    func `the receivers on the docs page accept correct deliveries and refuse wrong deliveries`(
         language: Language
     ) async throws {
         let wrong = try await Self.findings(language).filter { !$0.isRight }
@@ -149,13 +149,14 @@ import Testing
                 .cases.count)
     }
 
-    @Test func `the Swift receiver on the page is the code that is compiled here`() throws {
+    @Test func `the Swift receiver on the docs page is the code that these tests compile`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "WebhookReceiver.swift")
         #expect(try Self.code(of: "swift") == String(contentsOf: file, encoding: .utf8))
     }
 
-    @Test func `the Swift receiver accepts correct deliveries and refuses wrong ones`() throws {
+    @Test func `the Swift receiver accepts correct deliveries and refuses wrong deliveries`() throws
+    {
         let (secret, other) = (try Self.secret(1), try Self.secret(2))
         let receiver = WebhookReceiver(secrets: [other.text, secret.text])
         let torture = WebhookTorture(
@@ -176,7 +177,10 @@ import Testing
         }
     }
 
-    @Test func `the command that tests a receiver says what is wrong, and fails`() async throws {
+    @Test
+    func `webhooks torture fails with a message if no receiver answers or the secret is wrong`()
+        async throws
+    {
         let program = try BuiltProgram.path()
         let output = try await Shell.output(
             of: """

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `the commands of the page work, and a drill prints what the page shows`()
+    @Test func `the commands in docs/backups.md work, and a drill prints the lines on the page`()
         async throws
     {
         try await TemporaryFolder.with { folder in

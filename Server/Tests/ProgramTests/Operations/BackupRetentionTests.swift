@@ -80,8 +80,8 @@ import Testing
         #expect(kept == Set(try row.kept.map(Self.moment)))
     }
 
-    @Test func `the newest is always kept, and what is kept once is not deleted by a second look`()
-    {
+    @Test
+    func `the newest backup is always kept, and a repeated clean-up deletes no further backup`() {
         var dice = Dice(announcedBy: "BackupRetentionTests")
         for round in 0..<500 {
             let keep = Self.keep(

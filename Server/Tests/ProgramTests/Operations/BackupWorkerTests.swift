@@ -68,7 +68,7 @@ import Testing
 
     private static let first = "perennial-2026-11-21T080000Z.sqlite"
 
-    @Test func `a backup is made when one is due, and says so in the state and in the log`()
+    @Test func `a backup is made when it is due, and is shown in the state and in the log`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `neither a restart nor several workers make a second backup`() async throws {
+    @Test func `several workers and a restart make only one backup`() async throws {
         try await Self.withDesk { desk in
             let workers = (0..<4).map { _ in desk.worker() }
             await withTaskGroup(of: Void.self) { tasks in
@@ -111,7 +111,8 @@ import Testing
         }
     }
 
-    @Test func `if the clock was ahead at the start and is corrected, backups go on`() async throws
+    @Test func `backups continue after a clock that was ahead at the start is corrected`()
+        async throws
     {
         try await Self.withDesk { desk in
             desk.now = Desk.start + .days(5_000)
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a clock that was ahead, or goes back, neither stops backups nor deletes them`()
+    @Test func `backups from a clock that was ahead stay, and backups continue after a correction`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -155,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `old backups are deleted, and files of others never`() async throws {
+    @Test func `old backups are deleted, and other files in the folder stay`() async throws {
         try await Self.withDesk { desk in
             let others: Set = [
                 "perennial-2020-01-01.sqlite", "notes.txt", "perennial-2020-01-01T000000Z.dump",
@@ -188,7 +189,8 @@ import Testing
         }
     }
 
-    @Test func `what a killed backup left is deleted, and never counted as a backup`() async throws
+    @Test func `the unfinished file of a killed backup is deleted, and is not counted as a backup`()
+        async throws
     {
         try await Self.withDesk { desk in
             let leftovers = ["", "-journal", "-wal", "-shm"].map {
@@ -209,7 +211,7 @@ import Testing
         ("printf x >p.sqlite; rm -f p.sqlite-wal", "could not be backed up"),
         ("truncate -s 8T p.sqlite", "a backup needs"),
     ])
-    func `a failure is reported once for each attempt, is no end, and leaves no file`(
+    func `a failed backup is logged once, and the next attempt can succeed`(
         spoil: String, says: String
     ) async throws {
         try await Self.withDesk { desk in
@@ -233,7 +235,9 @@ import Testing
         }
     }
 
-    @Test func `a folder is for one database`() async throws {
+    @Test func `a folder with backups of one database refuses backups of another database`()
+        async throws
+    {
         try await Self.withDesk { desk in
             #expect(await desk.worker().makeIfDue())
             let other = desk.database + "2"
@@ -251,7 +255,8 @@ import Testing
         }
     }
 
-    @Test func `a name has the time to the second, and nothing else is a backup`() {
+    @Test func `a backup's file name has the time to the second, and other names are not backups`()
+    {
         let moment = Instant(milliseconds: 1_795_248_059_999)
         let name = BackupFolder.name(at: moment)
         #expect(name == "perennial-2026-11-21T080059Z.sqlite")
@@ -279,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func `a server that stops does not finish its backup, and leaves nothing of it`()
+    @Test func `a server that stops abandons its unfinished backup, and deletes the file`()
         async throws
     {
         try await Self.withDesk { desk in

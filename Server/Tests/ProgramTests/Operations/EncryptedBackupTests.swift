@@ -70,9 +70,7 @@ import Testing
         }.contents
     }
 
-    @Test func `an encrypted backup has no plain text, leaves none, and can be restored`()
-        async throws
-    {
+    @Test func `an encrypted backup leaves no plain text, and can be restored`() async throws {
         try await Self.withDesk { desk in
             let backup = try desk.backup()
             #expect(backup.hasSuffix("Z.sqlite.age"))
@@ -97,7 +95,10 @@ import Testing
         }
     }
 
-    @Test func `a drill and a restore need the right key, and say so`() async throws {
+    @Test
+    func `a restore without the right key fails with a message, and a drill with the key succeeds`()
+        async throws
+    {
         try await Self.withDesk { desk in
             let backup = try desk.backup()
             let other = desk.folder + "/other.key"
@@ -124,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `what a killed server left of the plain copy is deleted`() async throws {
+    @Test func `the plain copy that a killed server left is deleted`() async throws {
         try await TemporaryFolder.with { folder in
             let desk = try await Desk(in: folder)
             let plain = desk.database + EncryptedBackup.plainSuffix
@@ -138,9 +139,7 @@ import Testing
         }
     }
 
-    @Test func `a recipient that age refuses leaves neither a backup nor a plain copy`()
-        async throws
-    {
+    @Test func `if age refuses a recipient, the backup fails and leaves no files`() async throws {
         try await TemporaryFolder.with { folder in
             let desk = try await Desk(in: folder)
             let key = "age1" + String(repeating: "q", count: 58)

@@ -16,7 +16,7 @@ import Testing
         """
     }
 
-    @Test func `a server that answers is healthy, at the address that the variables name`()
+    @Test func `perennial health finds the server by a flag or by environment variables`()
         async throws
     {
         let output = try await BuiltProgram.output(
@@ -84,7 +84,7 @@ import Testing
         ("::", "http://127.0.0.1:80"), ("::1", "http://[::1]:80"),
         ("10.0.0.5", "http://10.0.0.5:80"), ("db.example.com", "http://db.example.com:80"),
     ])
-    func `a listen address is reached as it is; if it means all addresses, by the loopback one`(
+    func `a server is reached at its listen address, or at 127.0.0.1 if it listens everywhere`(
         host: String, url: String
     ) {
         #expect(ListenAddress(host: host, port: 80).localURL == url)

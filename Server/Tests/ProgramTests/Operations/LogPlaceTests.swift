@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [(0, true), (3, true), (4, true), (5, false)] as [(Int64, Bool)])
-    func `if the log of events is shorter than the server has recorded, it is refused`(
+    func `a database with fewer events than the server has recorded is refused`(
         recorded: Int64, isAccepted: Bool
     ) async throws {
         try await Self.withDatabase(recorded: recorded) { path, file in
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test
-    func `a database that the operator has marked is accepted, and a later copy is refused again`()
+    func `a database marked by the operator is accepted, and an earlier copy of it is refused`()
         async throws
     {
         try await Self.withDatabase(recorded: 9) { path, file in
@@ -105,7 +105,9 @@ import Testing
         }
     }
 
-    @Test func `a restored backup is accepted, even an older backup`() async throws {
+    @Test func `after a restore, a database with fewer events than recorded is accepted`()
+        async throws
+    {
         try await Self.withDatabase { path, file in
             let copy = path + ".copy"
             _ = try await BackupCopy(of: path).make(at: copy)

@@ -53,7 +53,7 @@ import Testing
         RestoreDrill(backup: backup, apps: apps, now: .machine)
     }
 
-    @Test func `a drill verifies a backup and touches neither it nor the database`() async throws {
+    @Test func `a drill verifies a backup, and changes no file`() async throws {
         try await Self.withBackup { folder, backup in
             // A server has the database open.
             let lock = try ServerLock.acquire(for: folder + "/p.sqlite")
@@ -121,7 +121,7 @@ import Testing
         (0, "0 minutes"), (-90, "0 minutes"), (61, "1 minute"), (7199, "119 minutes"),
         (7200, "2 hours"), (172_799, "47 hours"), (172_800, "2 days"),
     ])
-    func `an age is in minutes, hours or days`(seconds: Int, words: String) {
+    func `the age of a backup is shown in minutes, hours or days`(seconds: Int, words: String) {
         #expect(RestoreDrill.words(for: .seconds(seconds)) == words)
     }
 
