@@ -76,7 +76,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a batch of checks from both environments obeys the limit, production first`(
+    func `a batch of checks is limited over both environments, and begins with production`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -159,7 +159,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `new facts reschedule the next check, a rebuild does not`(driver: Driver) async throws {
+    func `new facts change the time of the next check, and a rebuild does not`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction {

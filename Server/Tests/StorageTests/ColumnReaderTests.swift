@@ -48,7 +48,7 @@ import Testing
             text?.contains("column 4 is read, but the row has 4 columns") == true, "\(text ?? "")")
     }
 
-    @Test func `the failure of a column of another type names the column`() {
+    @Test func `reading a column as a wrong type fails, and the failure names the column`() {
         let text = failure { row throws(StorageFailure) in
             try row.skip()
             return try row.text()

@@ -110,7 +110,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the longest overdue forward is leased first, and none before it is due`(
+    func `forwards are leased when they are due, and the longest overdue forward is first`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -194,9 +194,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `if a server releases a forward, it is due at the same time as before`(driver: Driver)
-        async throws
-    {
+    func `if the lease holder releases a forward, another server can lease it at once`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             _ = try await store.record(attested(1, to: [old]))
             let lease = try #require(try await store.leases().first)
@@ -230,9 +230,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an address left out because its queue is full is recorded as left out`(driver: Driver)
-        async throws
-    {
+    func `an address whose queue is full is recorded as left out`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.record(attested(1, to: [], leftOut: [old]))
             let forward = try #require(try await store.forwards(.leftOut).first)

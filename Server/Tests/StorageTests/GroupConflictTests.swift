@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `if a group always conflicts, it is recorded in parts, and no writer is refused`()
+    @Test func `a group that always conflicts is recorded in parts, and no writer is refused`()
         async throws
     {
         let conflicts: @Sendable ([UInt8]) -> Bool = { $0.count > 1 }
@@ -88,7 +88,8 @@ import Testing
         }
     }
 
-    @Test func `many documents of one writer are also recorded in parts`() async throws {
+    @Test func `if many documents of one writer conflict, they are recorded in parts`() async throws
+    {
         let conflicts: @Sendable ([UInt8]) -> Bool = { $0.count > 1 || $0.contains(7) }
         try await withStore(conflicts) { store, _ in
             let results = await store.record((0..<Self.count).map(Self.attested))

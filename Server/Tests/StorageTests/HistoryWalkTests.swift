@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `while requests are paused, the walk through the history waits, and the backfill runs`(
+    func `the history walk waits while requests are paused, and then runs beside the backfill`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -195,7 +195,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `work is leased by its key even if it is not due, unless it is leased or finished`(
+    func `work that is not leased or finished can be leased by its key, even before it is due`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -100,7 +100,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `documents of one transaction cause the same events as those of several`(
+    func `documents recorded in one transaction cause the same events as in several transactions`(
         driver: Driver
     ) async throws {
         let facts = [

@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `the oldest change that time alone causes is found once it is due`(
-        driver: Driver
-    ) async throws {
+    func `the oldest change that is caused by time alone is found when it is due`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 let document = document(1)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `the end of a grant is found like a change of a purchase`(driver: Driver) async throws {
+    func `the oldest due change can be the end of a grant`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `changes that the sums about money lack are counted, with the time of the oldest`(
+    func `changes not yet in the sums about money are counted, with the time of the oldest`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -163,7 +163,7 @@ private let moved = now + .days(2)
     /// additional amount that the refund took is reported with the merge, without a transaction.
     /// The amount that it gave back is reported with its transaction.
     @Test(arguments: Driver.allCases)
-    func `when a pack leaves a merged wallet, the amount that a refund took there is given back`(
+    func `if a pack leaves a wallet, a refund returns the amount that it took from this pack`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -195,7 +195,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases, [false, true])
-    func `if a pack is linked after its refund, credit and refund name their own documents`(
+    func `if a pack is linked after its refund, credit and refund events name separate documents`(
         driver: Driver, isNamed: Bool
     ) async throws {
         let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test
-    func `if an operator has a role for one app and one for all apps, the greater role counts`() {
+    func `an operator's role in an app is the greater of the app's role and the general role`() {
         let roles = OperatorRoles(everywhere: .support, byApp: ["a": .viewer, "b": .admin])
         #expect(roles.role(in: "a") == .support && roles.role(in: "b") == .admin)
         #expect(roles.role(in: "c") == .support)

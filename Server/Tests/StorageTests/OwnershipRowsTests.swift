@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases, [("cleo", "ben"), ("ben", "cleo")])
-    func `after a merge, consent counts only if each customer with purchases had given it`(
+    func `a merged customer has consented only if each customer with purchases had consented`(
         driver: Driver, merged: (other: CustomerID, one: CustomerID)
     ) async throws {
         try await driver.withStore { store in
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `erasing a customer deletes the consent, and keeps what the App Store asked`(
+    func `erasing a customer deletes the consent and usage, and keeps the App Store's requests`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -110,7 +110,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases, WalletRules.Refunds.allCases)
-    func `a refund of what was spent from a pack does not release the pack`(
+    func `a spent pack stays with the customer whom it first named, even after a refund`(
         driver: Driver, refunds: WalletRules.Refunds
     ) async throws {
         try await driver.withStore(rules: rules(refunds)) { store in
@@ -178,7 +178,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases, [0, 30] as [Int64])
-    func `if a rebuild finds another account in the documents, its result is the same`(
+    func `a repeated rebuild has one result, even if documents name different accounts`(
         driver: Driver, spent: Int64
     ) async throws {
         try await driver.withStore(rules: rules()) { store in

@@ -133,9 +133,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the time of receipt of an undated fact is stored, alone and beside signed facts`(
-        driver: Driver
-    ) async throws {
+    func `an undated fact is stored with the time of its receipt`(driver: Driver) async throws {
         let undated = Fact(
             about: purchase, attestedAt: now + .days(2), grade: .legacy,
             .renewal(Renewal(willRenew: true, renewsTo: "pro", receivedAt: now + .days(5))))

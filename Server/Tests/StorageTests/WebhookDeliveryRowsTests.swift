@@ -48,7 +48,7 @@ extension Database {
     /// In RevenueCat's format, an event belongs to its purchase until the purchase is linked, and
     /// then to the customer.
     @Test(arguments: Driver.allCases)
-    func `a replayed delivery is due at once, even if its event now has another stream`(
+    func `a replayed delivery is due at once, and keeps the stream of the first delivery`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -12,7 +12,7 @@ import Testing
             knownAt: Instant(milliseconds: 0), cause: .request, other: "Other")
     }
 
-    @Test func `a commit wakes those who wait for its customer, and no others`() async {
+    @Test func `a commit wakes only those who wait for a customer of its events`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let anna = signals.signals(about: ["anna", "phone"], in: "birds")

@@ -96,7 +96,9 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a transaction that is undone leaves no gap in the numbers`(driver: Driver) async throws {
+    func `a transaction that is undone leaves no gap in the numbers of events`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             await #expect(throws: Interrupted.self) {

@@ -118,7 +118,7 @@ import Testing
         "k3f9x2ab7_1", "k3f9x2ab7cd_1", "3k3f9x2ab7_1", "K3F9X2AB7C_1", "k3f9x2ab7c_-1",
         "k3f9x2ab7c_1_1", "k3f9x2ab7c-1", "k3f9x2äb7_1", "١",
     ])
-    func `a text in any other form is not a position in the log`(text: String) {
+    func `a text in a wrong form is not read as a position in the log`(text: String) {
         #expect(LogPosition(text) == nil)
     }
 

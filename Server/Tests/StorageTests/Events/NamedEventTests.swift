@@ -45,7 +45,7 @@ extension Database {
 /// Events without a customer, which belong to the customer whose account token they contain.
 @Suite struct NamedEventTests {
     @Test(arguments: Driver.allCases)
-    func `events of a purchase without an owner belong to the customer it named at that time`(
+    func `without an owner, a purchase's event is listed for the customer named at that time`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -72,7 +72,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `events that named a customer stay listed when their purchase is linked, until an erasure`(
+    func `events listed for a named customer stay after a link, and disappear after an erasure`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

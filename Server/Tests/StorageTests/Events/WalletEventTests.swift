@@ -169,7 +169,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `if a pack names a customer, there is one event, whether pack or customer comes first`(
+    func `a pack causes one event, whether the named customer exists before or after the pack`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -322,7 +322,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a balance equal to the reported one causes no event under a new configuration`(
+    func `under a new configuration, a balance equal to the reported balance causes no event`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `after an earlier payment, a later trial counts as converted if the customer pays again`(
+    func `a trial counts as converted if a payment follows, even if there was a payment before`(
         driver: Driver
     ) async throws {
         // Months: `f` free, `p` paid, `-` none. `ended`: whether the trial had converted when it

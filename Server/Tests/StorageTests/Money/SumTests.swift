@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(0), 1, 40], [true, false])
-    func `a report of future days counts today's movements once, and no future ends`(
+    func `a report of future days contains today's movements once, and no ends of periods`(
         later: Int64, isAddedUp: Bool
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in

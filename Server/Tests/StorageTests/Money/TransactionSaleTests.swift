@@ -58,7 +58,8 @@ import Testing
         return found
     }
 
-    @Test func `a refund belongs to an upgrade if the documents say so, whatever their times`()
+    @Test
+    func `a refund counts as an upgrade's refund if the documents say so, even at equal times`()
         async throws
     {
         let first = Self.payment("1", "bronze", from: now)
@@ -76,7 +77,7 @@ import Testing
     }
 
     @Test
-    func `if a renewal was charged in advance and replaced, it counts as an upgrade's refund`()
+    func `the refund of a renewal that was charged ahead and replaced belongs to the upgrade`()
         async throws
     {
         let first = Self.replaced(Self.payment("1", "bronze", from: now), at: Self.ahead)

@@ -35,7 +35,7 @@ import Testing
     /// Citus cannot plan a join from a generic plan, because such a plan has no value for the app.
     /// The test sets the mode that is wrong for Citus and right for PostgreSQL.
     @Test(arguments: [(true, "auto"), (false, "force_generic_plan")])
-    func `statements are planned for their values on Citus, and only once on PostgreSQL`(
+    func `writes use plan_cache_mode auto on Citus, and force_generic_plan on PostgreSQL`(
         hasCitus: Bool, mode: String
     ) async throws {
         try await withDatabase(hasCitus: hasCitus) { database in

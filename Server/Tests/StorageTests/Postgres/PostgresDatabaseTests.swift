@@ -166,7 +166,8 @@ import Testing
         }
     }
 
-    @Test func `the default wait for a lock is longer than a stalled server can hold one`()
+    @Test
+    func `the default wait for a lock exceeds the time for which a stalled server holds a lock`()
         async throws
     {
         try await withServers { servers, _ in

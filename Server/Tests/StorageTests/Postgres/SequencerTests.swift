@@ -70,7 +70,7 @@ private final class LostConnection: Connection {
 
 /// Several servers on one PostgreSQL database.
 @Suite struct SequencerTests {
-    @Test func `if an event is committed late, its number follows those that a reader has passed`()
+    @Test func `an event that is committed late gets a number after the events already numbered`()
         async throws
     {
         try await Driver.withServers { servers in

@@ -142,7 +142,8 @@ private final class NotedDriver: DatabaseDriver {
     }
 
     /// The tables are nearly empty, so all rows are on the same pages.
-    @Test func `documents about different purchases never conflict, even on the same pages`()
+    @Test
+    func `documents about different purchases never conflict, even on the same database pages`()
         async throws
     {
         try await withScene { scene in
@@ -184,7 +185,7 @@ private final class NotedDriver: DatabaseDriver {
     }
 
     /// A known fact changes no timeline, but it may change what is known of money.
-    @Test func `a document without news also waits for other documents about its purchase`()
+    @Test func `a document that repeats known facts waits for other documents about its purchase`()
         async throws
     {
         try await withScene { scene in
@@ -202,7 +203,7 @@ private final class NotedDriver: DatabaseDriver {
         }
     }
 
-    @Test func `if a document is recorded during a link, its events have the new owner`()
+    @Test func `if a document is recorded during a link, the document's event has the new owner`()
         async throws
     {
         try await withScene { scene in

@@ -139,9 +139,9 @@ import Testing
     }
 
     @Test(arguments: [nil, Self.position])
-    func `the movements behind a number are read in order, and few others with them`(
-        position: SourcePosition?
-    ) async throws {
+    func `the movements behind a number are read by an index, in order`(position: SourcePosition?)
+        async throws
+    {
         try await Driver.sqliteMemory.withStore { store in
             let filter = MovementFilter(
                 app: "birds", environment: .production, until: Instant(milliseconds: 9))

@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `the steps make the tables of the schema file from those of the first release`()
+    @Test func `the migration steps turn the first release's tables into those of the schema file`()
         async throws
     {
         let (new, old) = (

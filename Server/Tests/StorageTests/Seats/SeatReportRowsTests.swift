@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    fileprivate func `a reported success counts even if the lease was lost, and a refusal does not`(
+    fileprivate func `after a lost lease, a reported success counts, and a refusal does not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
