@@ -119,7 +119,7 @@ import Testing
         #expect(chart.picture(height: 300, in: frame).html.contains("Nothing to draw yet."))
     }
 
-    @Test func `an unfinished period is dashed, and restated past values are marked`() {
+    @Test func `an unfinished period is dashed, and values that were restated are marked`() {
         let html = samples.mrrChart.picture(height: 300, in: frame).html
         #expect(html.contains("ln sofar"))
         #expect(html.components(of: "class=\"then\"") == 4)

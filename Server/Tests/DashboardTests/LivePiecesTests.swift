@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["<b>", "</section></div>", "<tr id=\"event-9\">", " id=\"tiles\" data-rows"])
-    func `a hostile text neither begins nor ends a live piece`(_ hostile: String) {
+    func `a hostile text cannot begin or end a live piece`(_ hostile: String) {
         for (name, html) in Pages(samples: Samples(text: { $0 + hostile })).all {
             for message in LivePieces(html).messages(since: nil) {
                 let document = HTMLDocument("<main>\(message.html)</main>")

@@ -156,7 +156,7 @@ import Testing
         #expect(last.contains("No customer is in this state now."))
     }
 
-    @Test func `the bars of a webhook count waiting deliveries as neither successful nor failed`() {
+    @Test func `the bars of a webhook show waiting deliveries apart from successes and failures`() {
         let strip = Strip([.init(good: 2, waiting: 3), .init(good: 1, bad: 1)])
         #expect(
             strip.sentence

@@ -27,7 +27,7 @@ import Testing
         #expect(!purchaser.contains("id=\"again-i1-0\"") && !purchaser.contains("id=\"invite1\""))
     }
 
-    @Test func `a group whose members Apple invites lists neither members nor invitations`() {
+    @Test func `a group whose members Apple invites has no list of invitations`() {
         #expect(purchaser.contains("Apple invites the members of this group"))
         #expect(!purchaser.contains("id=\"invite2\""))
     }

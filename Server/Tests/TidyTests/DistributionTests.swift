@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `an SQL statement is read with all its parts, and other text is not read`() {
+    @Test func `an SQL statement is read in full, and comments and other texts are ignored`() {
         let file = SourceFile(
             path: "Server/Sources/Storage/A.swift",
             text: #"""

@@ -6,7 +6,7 @@ import Testing
         expectNone(Repository.files.flatMap(Arrows.violations))
     }
 
-    @Test func `only the stories see the simulator and the engine together`() {
+    @Test func `only the stories import the simulator together with the engine`() {
         expectNone(Arrows.meetings(in: Repository.files))
     }
 

@@ -33,7 +33,7 @@ import Testing
         "type names that stand in several modules": 63,
     ]
 
-    @Test func `a count that must shrink does not grow`() async throws {
+    @Test func `no count of bin/structure exceeds its ceiling`() async throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3", Repository.root.appending(path: "bin/structure").path]

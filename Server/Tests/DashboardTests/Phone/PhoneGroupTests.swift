@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `the sheet offers more seats than the group has, and one seat of other products`() {
+    @Test func `the purchase sheet offers a group more seats, and one seat of any other product`() {
         #expect(life.state.seatChoices(of: "pro.monthly") == 1...12)
         #expect(life.state.seatChoices(of: "pro.yearly") == 1...1)
         #expect(group.state.seatChoices(of: "pro.monthly") == 8...12)
