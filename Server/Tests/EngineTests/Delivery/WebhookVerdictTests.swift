@@ -51,7 +51,9 @@ private struct Receiver {
     }
 
     @Test(arguments: [0, 1])
-    func `the last attempt comes between three and four days after the first`(jitter: Double) {
+    func `the last attempt of a delivery comes three to four days after the first attempt`(
+        jitter: Double
+    ) {
         let course = Receiver { _ in .answer(status: 500) }.course(jitter: jitter)
         check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)
         let last = course.attempts.last ?? .zero
@@ -65,7 +67,7 @@ private struct Receiver {
         check(course, attempts: 2, end: .delivered)
     }
 
-    @Test func `if a receiver sometimes fails, it gets the delivery in the end`() {
+    @Test func `a receiver that fails half of the time gets the delivery at last`() {
         let receiver = Receiver {
             Int($0.components.seconds) / 1_800 % 2 == 0
                 ? .answer(status: 502) : .answer(status: 200)
@@ -73,8 +75,7 @@ private struct Receiver {
         #expect(receiver.course().end == .delivered)
     }
 
-    @Test
-    func `if a receiver does not answer, it gets as many attempts as if it answers with an error`()
+    @Test func `a receiver that does not answer gets as many attempts as one that returns errors`()
     {
         let course = Receiver { _ in .failure("no response within 15 seconds") }.course()
         check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)

@@ -56,8 +56,8 @@ import Testing
         #expect(dollars?.currency == "USD")
     }
 
-    @Test func `with one currency, pages convert nothing; without payments, they show no currency`()
-    {
+    @Test
+    func `payments in one currency are not converted, and without payments there is no currency`() {
         let money = MoneySettings(rates: Self.rates)
         let one = DisplayCurrency(of: Self.sums(["USD": (9_990, 1)]), money, today: 100)
         #expect(one == DisplayCurrency("USD", isConverted: false, currencies: ["USD"]))

@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `erasing a customer also changes events without numbers`(
-        driver: Driver
-    ) async throws {
+    func `erasing a customer removes the id from events that have no number yet`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction { tx in

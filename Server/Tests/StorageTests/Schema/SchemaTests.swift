@@ -33,7 +33,7 @@ import Testing
         ) { "moment(\($0.1))" }
     }
 
-    @Test func `both databases have the same tables, columns, keys, indexes and views`() {
+    @Test func `SQLite and PostgreSQL have the same tables, columns, keys, indexes and views`() {
         let sqlite = Schema.statements(.sqlite).map(Self.common)
         let all = Schema.statements(.postgres).map(Self.common)
         let postgres = all.filter { statement in
