@@ -33,7 +33,7 @@ import Testing
         #expect(other.response(to: Self.request()).headers[.eTag] != tags[0])
     }
 
-    @Test func `a client that has the body gets 304 without it`() throws {
+    @Test func `a client that has the current body gets 304 without a body`() throws {
         let tag = try #require(Self.body.response(to: Self.request()).headers[.eTag])
         // A proxy that compresses responses makes the tag a weak one.
         for known in [tag, "W/" + tag, "\"other\", " + tag, "*"] {

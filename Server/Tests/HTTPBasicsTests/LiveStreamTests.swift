@@ -36,7 +36,7 @@ import Testing
         #expect(stream.asked.signals == [0, 0, 0])
     }
 
-    @Test func `the source is asked after each tick, for changes without a signal`() async throws {
+    @Test func `the source is asked at each tick, even without a signal`() async throws {
         var limits = OpenStream.limits
         limits.tickPause = .milliseconds(1)
         let stream = OpenStream([.nothing, .nothing, .text("a"), .last("b")], limits)
@@ -141,7 +141,7 @@ import Testing
         #expect(states.withLock { $0 } == ["began", "cancelled"])
     }
 
-    @Test func `a failure of the source breaks the response off`() async throws {
+    @Test func `if the source fails, the response is broken off`() async throws {
         let stream = OpenStream([nil])
         await #expect(throws: ScriptedSource.Failure.self) { try await stream.read() }
         #expect(!stream.reader.isFinished)

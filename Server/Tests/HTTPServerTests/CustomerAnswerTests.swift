@@ -39,7 +39,7 @@ import Testing
             price: Ledger.Money(milliunits: 9990, currency: "USD"), revocation: revocation)
     }
 
-    @Test func `a paid month is an active entitlement and a subscription`() throws {
+    @Test func `a paid month gives an active entitlement and is listed as a subscription`() throws {
         let renewal = Renewal(willRenew: true, renewsTo: "pro.yearly")
         let customer = answer([.payment(month()), .renewal(renewal)])
         let pro = try #require(customer.entitlements["pro"])

@@ -107,7 +107,8 @@ import Testing
         }
     }
 
-    @Test func `an alias makes two ids one customer, and adding it again changes nothing`()
+    @Test
+    func `two ids are one customer after an alias, and adding the alias again changes nothing`()
         async throws
     {
         try await TestServer.run { server in
@@ -164,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `the answer to an unknown path or a wrong method is also a problem`() async throws {
+    @Test func `an unknown path or a wrong method is answered with a problem`() async throws {
         try await TestServer.run { server in
             let unknown = try await server.send(.get, "/v2/everything")
             #expect(unknown.status == 404)

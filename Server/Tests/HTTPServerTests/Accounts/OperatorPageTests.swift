@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test
-    func `acts of operators are recorded with their names, and the app's server can read them`()
+    func `each act is recorded with the operator's name, and the app's server can read the log`()
         async throws
     {
         try await OperatorServer.run { server in

@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - Roles
 
-    @Test func `a viewer can do no act, and support can do every act that is not for admins`()
+    @Test func `a viewer is refused all acts, and support is refused the acts for admins`()
         async throws
     {
         var access = DashboardServer.developer

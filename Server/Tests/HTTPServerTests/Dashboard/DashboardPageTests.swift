@@ -244,8 +244,7 @@ import Testing
         }
     }
 
-    @Test func `a request that names something unknown is also answered with a page`() async throws
-    {
+    @Test func `a request with an unknown or invalid value is answered with a page`() async throws {
         let rows = [
             ("/webhooks/wh_1", 404), ("/charts/mmr", 404), ("/documents/00", 404),
             ("/charts/mrr?segment=moon", 400), ("/charts/mrr?column=moon", 400),

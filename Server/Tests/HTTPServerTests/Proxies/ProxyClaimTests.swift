@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: installed)
-    func `answers, waits, ETags and client addresses are right behind each proxy`(
+    func `behind each proxy, answers, waits, ETags and client addresses are correct`(
         proxy: ProxyProgram
     ) async throws {
         try await Self.run(behind: proxy) { server, curl in
