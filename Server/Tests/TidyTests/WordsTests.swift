@@ -76,7 +76,7 @@ import Testing
         #expect(violations("// " + line) == 1)
     }
 
-    @Test func `public is allowed in the SDK, and a trap is a violation in a test`() {
+    @Test func `public declarations are allowed in the SDK, and a trap in a test is a violation`() {
         #expect(violations("public struct X {}", in: "Sources/Perennial/X.swift") == 0)
         #expect(violations("let x = try! read()", in: "Server/Tests/X/Y.swift") == 1)
     }
@@ -106,13 +106,13 @@ import Testing
         #expect(complaints(text, in: "Server/Sources/Ledger/X.swift") == 1)
     }
 
-    @Test func `routes do not use the database`() {
+    @Test func `a route that uses the database is a violation`() {
         let line = "func list(_ tx: DatabaseSession) {}"
         #expect(violations(line, in: "Server/Sources/HTTPServer/X.swift") == 1)
         #expect(violations(line, in: "Server/Sources/Engine/X.swift") == 0)
     }
 
-    @Test func `only Engine has services`() {
+    @Test func `a type that is called a service is a violation outside Engine`() {
         let text = "struct WalletService {}"
         #expect(complaints(text, in: "Server/Sources/Engine/X.swift") == 0)
         #expect(complaints(text, in: "Server/Sources/Storage/X.swift") == 1)

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `the configuration of TLS must name both the certificate and the key`() throws {
+    @Test func `the TLS configuration must name a certificate and a key`() throws {
         for lines in ["tls: {}", "tls: {certificate_file: a.pem}", "tls: {private_key_file: ''}"] {
             let text = "apps:\n  a:\n    bundle_id: x\n" + lines
             let failure = #expect(throws: ConfigurationFailure.self) {
