@@ -79,7 +79,9 @@ extension Engine {
         #expect(engine.forwarding.states.map(\.waiting) == [3])
     }
 
-    @Test func `one run deletes more old forwards than one transaction may delete`() async throws {
+    @Test func `one run deletes all old forwards, even beyond the limit of one transaction`()
+        async throws
+    {
         let engine = try await engine()
         try await engine.add(.accepted, daysAgo: 9, count: 1200)
         try await engine.add(.accepted, daysAgo: 1, count: 3)

@@ -30,8 +30,7 @@ import Testing
         #expect(texts(life).last == "next 2027-01-20 – …")
     }
 
-    @Test func `if a payment recovers in the second of its refusal, the timeline shows it as paid`()
-    {
+    @Test func `a payment that was refused and recovered in one second is shown as paid`() {
         var life = PhoneLife()
         life.add(
             .purchased, "2026-10-24T09:00:00Z", .paid, until: "2026-11-24T09:00:00Z", money: "9.99")

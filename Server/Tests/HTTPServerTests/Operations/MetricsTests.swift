@@ -118,7 +118,7 @@ import Testing
             ])
     }
 
-    @Test func `the duration of a request is counted by route, and of a wait in a separate metric`()
+    @Test func `durations of requests are counted by route, and waits are in a separate metric`()
         async throws
     {
         try await TestServer.run { server in

@@ -212,7 +212,7 @@ import Testing
         #expect(lines.last == "Applied")
     }
 
-    @Test func `the new configuration file replaces the old one and has its permissions`()
+    @Test func `the new configuration file replaces the old file and keeps the permissions`()
         async throws
     {
         try await TemporaryFolder.with { folder in

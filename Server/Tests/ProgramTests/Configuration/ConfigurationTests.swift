@@ -204,7 +204,8 @@ import Testing
         ("key_id: K, issuer_id: I, key: x", false, "“key” is unknown in app_store."),
     ]
 
-    @Test(arguments: keyMistakes) func `an incomplete App Store key is reported without the key`(
+    @Test(arguments: keyMistakes)
+    func `the report of an incomplete App Store key does not contain the key`(
         members: String, isSimulated: Bool, says: String
     ) throws {
         let text = """
