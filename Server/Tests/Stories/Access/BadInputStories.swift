@@ -103,7 +103,7 @@ import Testing
     ]
 
     @Test(arguments: notifications, StoryDatabase.allCases)
-    func `a bad notification is refused with its reason, and changes nothing`(
+    func `an invalid notification is refused with the reason, and changes nothing`(
         row: Row, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -116,7 +116,8 @@ import Testing
         }
     }
 
-    @Test func `documents dated after our clock's time are counted, and the server stays ready`()
+    @Test
+    func `documents signed in the future are refused and counted, and the server stays ready`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -193,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: purchases, StoryDatabase.allCases)
-    func `a bad posting is refused with its reason, and gives ben no access`(
+    func `an invalid posting is refused with the reason, and gives the customer no access`(
         row: Row, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

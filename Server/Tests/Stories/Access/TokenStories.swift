@@ -61,7 +61,7 @@ private struct PinnedDevice {
     private static let keySet = "/.well-known/jwks.json"
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a device that missed two key rotations can still verify its token`(
+    func `a device that missed two key rotations can verify a token signed with the newest key`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -107,7 +107,7 @@ private struct PinnedDevice {
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a device that trusts another key does not follow the key chain`(
+    func `a device that trusts a foreign key with the server's key id accepts no token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
