@@ -12,7 +12,7 @@ extension ConsumptionStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an erased customer's purchases are not reported, even after a return and new consent`(
+    func `if an erased customer returns and consents, old purchases are not reported to Apple`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -43,7 +43,7 @@ extension ConsumptionStories {
     private static let otherToken = "5b1e0d7a-92c4-4f0e-8a31-0123456789ab"
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a customer's consent applies to purchases that name the customer later`(
+    func `a customer's consent covers a purchase whose account token names the customer later`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -64,7 +64,7 @@ extension ConsumptionStories {
         }
     }
 
-    @Test func `a named customer's consent applies to a purchase that no longer has an owner`()
+    @Test func `after an undone transfer, the consent of the customer in the account token counts`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after consent, the spent share of a consumable is reported exactly`(
+    func `after consent, Apple gets the exact percentage of a consumable that was spent`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -143,7 +143,8 @@ import Testing
         }
     }
 
-    @Test func `without consent nothing is sent, and an event says so after the deadline`()
+    @Test
+    func `without consent Apple gets no consumption data, and an event follows after 12 hours`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -228,7 +229,7 @@ import Testing
     }
 
     @Test
-    func `subscriptions report no share, seasons their elapsed share, and an app's report wins`()
+    func `Apple gets the elapsed share of a season, but no share of a subscription`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -262,7 +263,8 @@ import Testing
     }
 
     /// After a restore on another device, the same period has another transaction id.
-    @Test func `a request about one id of a period is answered after another id becomes known`()
+    @Test
+    func `Apple's request about a period is answered even if the app posts it under another id`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -286,7 +288,7 @@ import Testing
     /// If two snapshots have the same moment, the timeline keeps the transaction id that is last in
     /// text order. This is the original id in the first case and the other id in the second.
     @Test(arguments: ["1", "99"])
-    func `if usage is reported for one id of a period, it is sent when Apple asks about another id`(
+    func `if a period has two transaction ids, usage reported for one answers requests about both`(
         other: String
     ) async throws {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -352,7 +354,7 @@ import Testing
         }
     }
 
-    @Test func `after a merge, nothing is reported unless both customers had consented`()
+    @Test func `if one of two merged customers refused consent, Apple gets no consumption data`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
