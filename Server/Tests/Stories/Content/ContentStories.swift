@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `paid issues stay readable after a lapse, but not after a refund`(
+    func `paid issues stay readable after the subscription lapses, but not after a refund`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMagazine(on: database) { shop in
@@ -85,7 +85,8 @@ import Testing
         }
     }
 
-    @Test func `a content link leads to the file, or parts of it, until the link expires`()
+    @Test
+    func `a content link returns the file, or a requested range of bytes, until the link expires`()
         async throws
     {
         try await Self.withMagazine(on: .sqlite) { shop in
@@ -157,7 +158,10 @@ import Testing
         }
     }
 
-    @Test func `a sandbox purchase opens files only for a request by a server`() async throws {
+    @Test
+    func `after a sandbox purchase only a secret key gets content files, or links to them`()
+        async throws
+    {
         try await Self.withMagazine(on: .sqlite) { shop in
             _ = try await Self.subscribe("tess", ["environment": "sandbox"], in: shop)
             let list = "/v1/customers/tess/content?environment=sandbox"
@@ -187,7 +191,8 @@ import Testing
         }
     }
 
-    @Test func `a sandbox purchase opens files for apps, too, if the configuration allows it`()
+    @Test
+    func `an app key gets content links for a sandbox purchase if the configuration allows this`()
         async throws
     {
         try await Self.withMagazine(on: .sqlite, opensSandbox: true) { shop in
@@ -202,7 +207,8 @@ import Testing
         }
     }
 
-    @Test func `an API key opens a file only for a customer who may read it`() async throws {
+    @Test
+    func `an API key gets a content file only for a customer who may read the file`() async throws {
         try await Self.withMagazine(on: .sqlite) { shop in
             _ = try await Self.subscribe("anna", in: shop)
             let path = "/v1/content/a/file?customer_id="
