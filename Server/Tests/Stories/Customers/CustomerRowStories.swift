@@ -8,7 +8,7 @@ import Testing
 /// the server's responses.
 @Suite(.serialized) struct CustomerRowStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `rows about customers match the server's answers as they change`(
+    func `SQL rows of entitlements and balances match the server's answers after each change`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an existing database gets all rows, and an erased customer's rows are deleted`(
+    func `erasing a customer deletes the customer's entitlement rows, and keeps the others`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `no event names a device on which an erased customer had signed in`(
+    func `after an erasure, no event names a device on which the customer had signed in`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the history of a purchase does not name its erased customer by account token`(
+    func `the events that a purchase's new owner sees do not contain an erased customer's token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

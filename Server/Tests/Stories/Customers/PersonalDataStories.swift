@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an export has the documents, the answers and the events of its customer alone`(
+    func `an export has the documents, state and events of one customer, and of no other`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -117,8 +117,7 @@ import Testing
         }
     }
 
-    @Test func `an app key, or a secret key without the scope admin, gets no export`() async throws
-    {
+    @Test func `an app key is refused the export of a customer`() async throws {
         try await withShop(on: .sqlite) { shop in
             let refused = try await shop.server.send("GET", Self.path)
             #expect(refused.status == 403)
@@ -126,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `the export of an unknown customer has answers without purchases, and no documents`()
+    @Test func `the export of an unknown customer contains no documents and no events`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -35,7 +35,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a grant ends at its time, with an event`(database: StoryDatabase) async throws {
+    func `a grant ends at the given time, and an event reports the end`(database: StoryDatabase)
+        async throws
+    {
         try await withShop(on: database) { shop in
             let support = Self.support(shop)
             try await support.post(
@@ -58,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after a customer is erased, the facts of the customer's purchases stay without an owner`(
+    func `the facts of an erased customer's purchases are kept, but the purchases have no owner`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -95,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `no event keeps an erased customer's id, nor what support wrote about them`(
+    func `after an erasure, no event contains the customer's id or support's reasons`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -148,7 +150,7 @@ import Testing
     }
 
     @Test
-    func `two ids that only look alike are separate aliases, and their customer can be erased`()
+    func `ids that differ only in Unicode form are two aliases, and the customer can be erased`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -200,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `if an erased customer returns, they have only what their device shows`()
+    @Test func `a returning erased customer has access again only after posting a purchase`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -274,7 +276,8 @@ import Testing
         }
     }
 
-    @Test func `a preview advises against buying a non-repeatable term while one is active`()
+    @Test
+    func `if terms may not overlap, a preview advises against a second term while one is active`()
         async throws
     {
         var app = birds

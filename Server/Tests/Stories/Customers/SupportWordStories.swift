@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `support's reasons for confirming an owner are stored, each once`(
+    func `each reason with which support confirms an owner is stored once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a transfer is undone, the new owner gets back their earlier share`(
+    func `if a transfer is undone, a new owner who had a share before gets the share back`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing) { shop in
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a first transfer is undone, the purchase has no owner, and nobody gained a share`(
+    func `if the transfer of a purchase without an owner is undone, it has no owner again`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing) { shop in
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `an undone transfer restores a share once, and none that ended before the transfer`()
+    @Test func `an undone transfer does not restore a share that had ended before the transfer`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.sharing) { shop in
@@ -171,7 +171,9 @@ import Testing
         }
     }
 
-    @Test func `an undone transfer restores no share if the policy has changed since`() async throws
+    @Test
+    func `if the policy no longer allows shares, an undone transfer restores no share`()
+        async throws
     {
         try await withShop(on: .sqlite, app: Self.sharing) { shop in
             let (_, transfer) = try await Self.moveWhatIsShared(in: shop)
@@ -188,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a customer known only by account token is found by the token and by their purchases`(
+    func `support finds a customer known only by account token by token or transaction id`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -236,7 +238,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a customer known only by account token gets the events of purchases that name them`(
+    func `a customer known only by account token has the events of all purchases with that token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -267,7 +269,8 @@ import Testing
         }
     }
 
-    @Test func `a transferred purchase is found by its owner, and not by the token in it`()
+    @Test
+    func `after a transfer, a search finds the new owner, and the old account token finds nobody`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
