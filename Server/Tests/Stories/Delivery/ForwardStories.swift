@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a failing address is retried until it accepts, and the App Store does not wait`(
+    func `a failing forward is repeated until the address accepts, and Apple gets 200 at once`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500), .status(404), .status(201))
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `an address that never accepts is given up after a week`() async throws {
+    @Test func `a forward is given up after 36 failed attempts`() async throws {
         let receiver = try Receiver(.status(500))
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([receiver])
@@ -103,7 +103,8 @@ import Testing
         }
     }
 
-    @Test func `an address that answers 410 is given up at once, not after a week`() async throws {
+    @Test
+    func `a forward whose stored body is gone is given up at the next attempt`() async throws {
         let receiver = try Receiver(.status(500))
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([receiver])
@@ -151,7 +152,10 @@ import Testing
         }
     }
 
-    @Test func `an unknown forward cannot be retried, and an app key may not try`() async throws {
+    @Test
+    func `a retry of an unknown forward gets 404, and a retry with an app key gets 403`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let unknown = String(repeating: "0f", count: 32)
             for name in [unknown, "0f", "\(unknown)0f", "x"] {
@@ -166,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect is not followed, because the forwarded body may contain a secret`()
+    @Test func `a forward does not follow a redirect, because the body may contain a secret`()
         async throws
     {
         let other = try Receiver()
@@ -298,7 +302,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `if a server is killed after storing a notification, it forwards it after a restart`(
+    func `a notification that was stored before a kill is forwarded after the server's restart`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()

@@ -14,7 +14,10 @@ import Testing
     /// How often the app posts new purchases and everything is compared.
     private static let samples = 10
 
-    @Test func `all outputs agree on every transaction, and every payer has access`() async throws {
+    @Test
+    func `webhooks, export and books agree on every transaction, and payers have access`()
+        async throws
+    {
         let seed = Dice.seed(announcedBy: "RevenueCatLifeStories", usual: 1)
         let webhooks = PostedWebhooks()
         let set: @Sendable (inout SimulatorSettings) -> Void = { settings in

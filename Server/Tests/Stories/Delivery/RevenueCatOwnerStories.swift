@@ -37,7 +37,7 @@ import Testing
     private static let uuid = "a0000000-0000-4000-8000-000000000001"
 
     @Test(arguments: StoryDatabase.allCases, Coming.allCases)
-    func `an ordinary purchase is one INITIAL_PURCHASE of its customer, and no TRANSFER`(
+    func `a purchase is sent as one INITIAL_PURCHASE of its customer, without a TRANSFER`(
         database: StoryDatabase, coming: Coming
     ) async throws {
         let receiver = try Receiver()
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `when a purchase gets an owner, its earlier events arrive in order`(
+    func `the webhooks of a purchase wait until the purchase has an owner, and arrive in order`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase whose transfer was undone can be linked to another customer`(
+    func `after an undone transfer, the receiver learns of the purchase's next owner`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the id of a purchase without an owner is always the same, and cannot be computed`(
+    func `a purchase without an owner has a fixed random id, which differs between servers`(
         database: StoryDatabase
     ) async throws {
         // Two servers with the same purchase.
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a customer who loses one of two purchases keeps the other at the receiver`(
+    func `if one of a customer's two purchases is transferred, the receiver keeps the other active`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a pack's credits in two currencies are one transaction, and its refund is one, too`(
+    func `a pack's credits in two currencies are one webhook, and the refund's debits are another`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -269,7 +269,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `events from before the owner was known arrive after a change of format`(
+    func `after a change to RevenueCat's format, events older than the purchase's owner arrive`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500))

@@ -63,7 +63,10 @@ import Testing
         }
     }
 
-    @Test func `a free period by an offer code is a trial in each output`() async throws {
+    @Test
+    func `a free period from an offer code is a trial in access, webhooks, events and export`()
+        async throws
+    {
         let webhooks = PostedWebhooks()
         try await DirectShop.open(webhooks: webhooks) { shop in
             // Ben has subscribed before and comes back with the code. Anna has not subscribed

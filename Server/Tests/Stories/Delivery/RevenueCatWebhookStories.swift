@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `each transaction in the App Store's books arrives once, with its customer`(
+    func `every App Store transaction reaches a RevenueCat receiver once, with its customer`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a webhook has what the app says about its customer, and nothing of an erased one`(
+    func `a webhook contains the customer's attributes, and none after the customer's erasure`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an event that becomes several webhooks is delivered in order and replayed whole`(
+    func `if one event becomes several webhooks, they arrive in order and are replayed together`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -151,7 +151,7 @@ import Testing
     /// Compares two webhooks: one got another format after all its deliveries had failed, the other
     /// had this format from the start.
     @Test(arguments: StoryDatabase.allCases, WebhookFormat.allCases)
-    func `after a change of format, each waiting event arrives whole in the new format`(
+    func `after a change of format, all parts of each waiting event arrive in the new format`(
         database: StoryDatabase, format: WebhookFormat
     ) async throws {
         let (receiver, other) = (try Receiver(.status(500)), try Receiver())
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `no later TRANSFER contains an erased customer's token`(
+    func `after an erasure, no TRANSFER contains the erased customer's account token`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `no body contains the id of an erased customer`(
+    func `after an erasure, no webhook body contains the customer's id`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500))

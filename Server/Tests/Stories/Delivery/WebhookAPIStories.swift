@@ -55,7 +55,8 @@ import Testing
         }
     }
 
-    @Test func `during a rotation both secrets sign a webhook, and afterwards only the new secret`()
+    @Test
+    func `during a rotation the old and the new secret sign webhooks, later only the new one`()
         async throws
     {
         let receiver = try Receiver()
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after repeated rotations, the receiver's secret and the previous one still sign`(
+    func `after repeated rotations, the oldest valid secret, the previous and the new one sign`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -114,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `events are replayed from a cursor or time, or by event or customer, with the same id`(
+    func `a replay selects events by cursor, time, id or customer, and keeps the webhook ids`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -153,7 +154,8 @@ import Testing
         }
     }
 
-    @Test func `each attempt to deliver shows the beginning of the response, and no secret`()
+    @Test
+    func `the log of delivery attempts shows the response's beginning, with the secret removed`()
         async throws
     {
         let receiver = try Receiver()
@@ -202,7 +204,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `webhooks that were removed from the configuration do not count, and can be deleted`(
+    func `webhooks removed from the configuration do not count towards the limit of webhooks`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -238,7 +240,8 @@ import Testing
         }
     }
 
-    @Test func `requests can only pause a configured webhook, and invalid webhooks are refused`()
+    @Test
+    func `requests cannot edit or delete a configured webhook, and invalid webhooks are refused`()
         async throws
     {
         let receiver = try Receiver()

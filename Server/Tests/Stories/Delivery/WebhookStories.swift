@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `every event arrives signed, in its customer's order, with the customer's state`(
+    func `every event arrives signed, with the customer's state, and in the customer's order`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -65,7 +65,10 @@ import Testing
         }
     }
 
-    @Test func `a receiver refuses a webhook that was changed on the way`() async throws {
+    @Test
+    func `a webhook's signature is invalid if body, id, timestamp or secret is different`()
+        async throws
+    {
         let receiver = try Receiver()
         try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
             try await shop.give("anna")
@@ -119,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `one customer's failure delays only that customer; all attempts have the same bytes`(
+    func `a failed delivery delays only its customer's events, and is repeated with equal bytes`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(
@@ -146,7 +149,7 @@ import Testing
     }
 
     @Test
-    func `if a receiver is down for 72 hours, this is reported, and later it gets all events`()
+    func `a receiver that is down for 72 hours is listed in /ready, and later gets all events`()
         async throws
     {
         let receiver = try Receiver()
@@ -176,7 +179,7 @@ import Testing
     }
 
     @Test
-    func `deliveries that failed for three days are kept for thirty days, and can be replayed`()
+    func `a failed delivery can be replayed after 20 days, and is deleted 31 days later`()
         async throws
     {
         let receiver = try Receiver(.status(500))
@@ -243,7 +246,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `erasing a customer scrubs waiting deliveries, stored answers, and the list`(
+    func `erasing a customer removes the id from waiting webhooks, and deletes stored responses`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.answer(500, headers: [:], body: "broken"))
@@ -279,7 +282,7 @@ extension WebhookStories {
     /// A delivery may wait for its response while its customer is erased. The customer's next
     /// delivery must still start.
     @Test(arguments: StoryDatabase.allCases)
-    func `after an erasure, a late response is not stored, and the next delivery starts`(
+    func `after an erasure, a webhook's late response is not stored, and the next delivery starts`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
