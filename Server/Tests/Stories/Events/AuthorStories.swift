@@ -4,7 +4,7 @@ import Testing
 /// The author of a request, as the event log and the history name them.
 @Suite struct AuthorStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `an event names the key and the person of its request, and the history shows both`(
+    func `an event names the key and the person behind the request, and the history shows them`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -45,7 +45,10 @@ import Testing
         }
     }
 
-    @Test func `perennial events follow refuses a cursor that is not from the log`() async throws {
+    @Test
+    func `perennial events follow refuses an invalid cursor, or one past the end of the log`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

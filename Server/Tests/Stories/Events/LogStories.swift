@@ -14,7 +14,7 @@ import Testing
     private func types(_ events: [JSON]) -> [String] { events.compactMap { $0["type"]?.string } }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `events caused by elapsed time are emitted before a change of the clock is answered`(
+    func `a request that moves the clock returns after the events of the elapsed time are emitted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `every document that an event names is stored, and explains the event`()
+    @Test func `an explanation contains every document that an event names as its cause`()
         async throws
     {
         try await withShop(on: .sqlite, questions: .all) { shop in
