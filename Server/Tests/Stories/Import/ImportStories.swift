@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an import links receipts in a file to their customers, as the simulator's books say`(
+    func `an import links each receipt to its row's customer, and a second import changes nothing`(
         database: StoryDatabase
     ) async throws {
         let folder = try TemporaryFolder()
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test
-    func `if a purchase is already linked, an import does not change it, and the report says so`()
+    func `an import does not change the owner of a linked purchase, and reports the refused row`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -96,7 +96,7 @@ import Testing
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
     @Test(arguments: ["import", "document", "support"], StoryDatabase.allCases)
-    func `an imported old receipt gives no lasting right to a purchase that names another customer`(
+    func `if a token names another customer, an imported receipt gives at most temporary access`(
         first: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -133,7 +133,7 @@ import Testing
     @Test(
         arguments: [OwnershipClaim.RestorePolicy.keep, .transfer],
         [ImportKind.receipts, .originalTransactionIDs])
-    func `the restore policy applies to imports as to purchases that devices post`(
+    func `the restore policy decides whether a device gets an imported purchase`(
         policy: OwnershipClaim.RestorePolicy, kind: ImportKind
     ) async throws {
         var app = birds
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `an import of RevenueCat's export gives every customer what the books say`()
+    @Test func `each App Store customer in an imported RevenueCat export gets access`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -208,7 +208,8 @@ import Testing
         }
     }
 
-    @Test func `an import takes no device from a person who has signed in there meanwhile`()
+    @Test
+    func `an import gives no access to another person who has signed in on the listed device`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -230,7 +231,8 @@ import Testing
         }
     }
 
-    @Test func `an import stops if the App Store does not answer, and later continues at that row`()
+    @Test
+    func `an import stops if the App Store does not answer, and a later run completes the import`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -253,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `an import slows down each time the App Store limits its rate, and misses nothing`()
+    @Test func `an import waits each time the App Store limits its rate, and reads every row`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -273,7 +275,9 @@ import Testing
     private static let rows = 900
 
     @Test(.timeLimit(.minutes(10)))
-    func `a killed import continues after a restart, with the same result`() async throws {
+    func `a killed and restarted import gives the same result as an uninterrupted import`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             var lines = ["customer_id,original_transaction_id"]
             for number in 1...Self.rows {
