@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `receipts are refused with the reason, and signed transactions are accepted`(
+    func `if legacy documents are off, receipts are refused, and signed transactions accepted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -51,7 +51,8 @@ import Testing
         }
     }
 
-    @Test func `notifications of version 1 are refused, and those of version 2 are accepted`()
+    @Test
+    func `if legacy documents are off, version 1 notifications are refused, version 2 accepted`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app, announcements: .both) { shop in

@@ -19,7 +19,9 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with receipts alone, scheduled checks make every answer equal the books`(life: Life)
+    func `with receipts alone, scheduled checks make the final answer equal the simulator's books`(
+        life: Life
+    )
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
@@ -30,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: told, StoryDatabase.allCases)
-    func `with notifications of version 1 and receipts, every answer equals the books`(
+    func `with version 1 notifications and receipts, every answer equals the simulator's books`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, questions: .receipts, announcements: .v1) { shop in
@@ -42,7 +44,9 @@ import Testing
     }
 
     @Test(arguments: Life.all, [V1Era.year2018, .year2020, .year2021])
-    func `after a life in an app of any age, the answers are correct`(life: Life, era: V1Era)
+    func `with version 1 notifications of 2018, 2020 or 2021, the final answers are correct`(
+        life: Life, era: V1Era
+    )
         async throws
     {
         try await withShop(
@@ -54,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, [LocalStack.Settings.NotificationVersions.v1, .both])
-    func `if an app is updated in the middle of a life, the answers stay consistent`(
+    func `if an app posts receipts and signed transactions in turn, the final answers are correct`(
         life: Life, announcements: LocalStack.Settings.NotificationVersions
     ) async throws {
         try await withShop(on: .sqlite, questions: .due, announcements: announcements) { shop in
@@ -106,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [LocalStack.Settings.NotificationVersions.v1, .both])
-    func `a late notification of version 1 does not revert a refund made meanwhile`(
+    func `a version 1 notification that arrives after a refund does not revert the refund`(
         announcements: LocalStack.Settings.NotificationVersions
     ) async throws {
         try await withShop(on: .sqlite, notifies: false, announcements: announcements) { shop in
@@ -129,7 +133,9 @@ import Testing
     }
 
     @Test
-    func `a late failed payment in version 1 does not switch renewal on again`() async throws {
+    func `a late version 1 notification of a failed payment does not turn renewal on again`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false, announcements: .v1) { shop in
             let chain = try await shop.subscribeByReceipt()
             try await shop.simulator.post("\(chain)/fail-billing")
@@ -159,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `if only receipts report an upgrade, it ends the previous product`() async throws {
+    @Test func `an upgrade that only receipts report ends the previous product`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await shop.addDevice(Stage.account)
             for (product, wait) in [("pro.yearly", "P10D"), ("premium.monthly", "P1D")] {
@@ -186,7 +192,10 @@ import Testing
         }
     }
 
-    @Test func `a notification of version 1 needs the secret, which is not stored`() async throws {
+    @Test
+    func `a version 1 notification needs the shared secret, and is stored without the secret`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false, announcements: .v1) { shop in
             try await shop.addDevice(Stage.account)
             try await shop.simulator.post(

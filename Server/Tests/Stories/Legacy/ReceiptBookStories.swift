@@ -15,7 +15,9 @@ import Testing
     ]
 
     @Test(arguments: ["sha256", "sha1"])
-    func `every attribute of a receipt agrees with the books`(digest: String) async throws {
+    func `the attributes of a simulated receipt agree with the signed transactions and the clock`(
+        digest: String
+    ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await shop.simulator.post("/_sim/reset", ["receipt_digest": .string(digest)])
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
