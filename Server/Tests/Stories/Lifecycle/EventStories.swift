@@ -78,7 +78,9 @@ import Testing
     }
 
     @Test(arguments: Course.all)
-    func `each row of the table causes the expected events`(course: Course) async throws {
+    func `each row of the table in docs/lifecycle.md causes the expected events`(course: Course)
+        async throws
+    {
         let row = try #require(course.rows.first)
         try await DirectShop.open(course.set) { shop in
             var run = CourseRun(shop, token: CourseRun.token)

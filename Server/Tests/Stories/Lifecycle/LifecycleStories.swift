@@ -9,7 +9,7 @@ import Testing
 /// just before and just after every end.
 @Suite(.serialized) struct LifecycleStories {
     @Test(arguments: Course.all)
-    func `after each row of the table the answers equal the books, if the app posts its purchases`(
+    func `if the app posts, answers equal the simulator's books in each row of docs/lifecycle.md`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: Course.all)
-    func `after each row of the table the answers equal the books, by notifications alone`(
+    func `from notifications alone, answers equal the books in each row of docs/lifecycle.md`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test func `the stories play all rows of the table`() {
+    @Test func `the stories play all rows of docs/lifecycle.md, and all quirks of the App Store`() {
         #expect(Set(Course.all.flatMap(\.rows)) == Set(LifecycleRow.allCases))
         #expect(Set(Course.ofHabits.map(\.name)) == Set(Quirk.allCases.map(\.rawValue)))
     }
 
     @Test(arguments: Course.ofHabits + Course.meetings)
-    func `undocumented behaviour and simultaneous events lead to correct answers`(
+    func `undocumented behaviour of the App Store and simultaneous events lead to correct answers`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Course.endedUntold)
-    func `if no notification reports the end of a subscription, its access closes after a day`(
+    func `if no notification reports the end of a subscription, access closes after a day`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in

@@ -14,7 +14,7 @@ import Testing
     private static let samples = 8
 
     @Test
-    func `every customer's answer equals the books at any time, and after a shuffled replay`()
+    func `answers for random customers equal the simulator's books, also after a shuffled replay`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "PopulationStories", usual: 1)
