@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [["item.a"], ["item.a", "item.b"], [product], ["tiers.gold"]])
-    func `a row about items is compared under the product of the signed transaction`(
+    func `sales rows with item SKUs are compared under the product of the signed transaction`(
         skus: [String]
     ) async throws {
         for form in [SalesReportForm.tabs, .commas] {
@@ -54,7 +54,8 @@ import Testing
         }
     }
 
-    @Test func `if no document names items, they are a difference in SKUs, not missing money`()
+    @Test
+    func `items in a sales report that no document names are a SKU difference, not missing money`()
         async throws
     {
         let found = try await Self.compare(
@@ -63,7 +64,7 @@ import Testing
         #expect(found.differences.contains { $0.cause == .itemSKUs })
     }
 
-    @Test func `a SKU in a file is recognised even if a space follows it`() async throws {
+    @Test func `a SKU in a sales report is recognised even if a space follows`() async throws {
         let found = try await Self.compare(
             [Self.product], .tabs, inFile: Self.product + " ")
         #expect(found.differences.allSatisfy { $0.cause == .fileMissing })

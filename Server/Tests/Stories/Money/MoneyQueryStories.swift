@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the queries in docs/sql.md find the played purchases on both databases`(
+    func `the queries in docs/sql.md return the expected numbers of rows on both databases`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -59,7 +59,7 @@ import Testing
     private static let days = WallClock.utc.dayNumber(at: Instant(milliseconds: 1_767_225_600_000))
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the parts of every report add up to its sums, and every number lists its purchases`(
+    func `in each report, the divisions and the listed purchases add up to the totals`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -89,7 +89,9 @@ import Testing
 
     /// Four customers began in January. Anna and dora paid twice, and ben was refunded.
     @Test(arguments: StoryDatabase.allCases)
-    func `cohort reports cover the months up to now, on both databases`(database: StoryDatabase)
+    func `cohort reports give the expected numbers in each profile, on both databases`(
+        database: StoryDatabase
+    )
         async throws
     {
         try await withShop(on: database) { shop in
@@ -190,7 +192,7 @@ import Testing
     /// Anna buys 100 seeds, spends 30 of them, and buys 100 more in February. The story ends in
     /// March.
     @Test(arguments: StoryDatabase.allCases)
-    func `the report of wallets opens with the balance of the previous month`(
+    func `the wallet report carries each month's closing balance into the next month`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

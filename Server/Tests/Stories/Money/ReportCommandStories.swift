@@ -7,7 +7,7 @@ import Testing
 
 /// The warnings and notes that report commands print beside their result.
 @Suite struct ReportCommandStories {
-    @Test func `a report as CSV comes with warnings about incomplete numbers`() async throws {
+    @Test func `the report command warns about unfinished and unconverted numbers`() async throws {
         var app = birds
         app.settings.money.rates = ExchangeRates(base: "EUR", rates: [1: ["USD": 1_000_000]])
         try await withShop(on: .sqlite, app: app) { shop in

@@ -13,7 +13,7 @@ import Testing
 /// A server fetches the App Store's report files with a team key.
 @Suite(.serialized) struct ReportFetchStories {
     @Test
-    func `report files arrive day by day; those missed during an outage of Apple arrive later`()
+    func `reports are fetched each day, and those missed in an outage of Apple are fetched later`()
         async throws
     {
         let fetcher = try await Fetcher()
@@ -66,7 +66,7 @@ import Testing
         #expect(try await fetcher.fetchAll() == ReportFetchOutcome())
     }
 
-    @Test func `with a wrong key no report is stored, and the problem says what to compare`()
+    @Test func `with a wrong key no report is stored, and the message names app_store.reports`()
         async throws
     {
         let other = P256.Signing.PrivateKey()

@@ -20,7 +20,7 @@ import Testing
         """
 
     @Test(arguments: StoryDatabase.allCases)
-    func `every transaction is a row with RevenueCat's columns, on both databases`(
+    func `the export has a row with RevenueCat's columns for each transaction, on both databases`(
         database: StoryDatabase
     ) async throws {
         #expect(RevenueCatExport.columns.joined(separator: ", ") == Self.columns)
@@ -71,7 +71,7 @@ import Testing
         }
     }
     @Test(arguments: StoryDatabase.allCases)
-    func `the first payment after a trial is a conversion, even if the trial is left out`(
+    func `the first payment after a trial is a conversion, even if an export omits the trial`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -20,7 +20,7 @@ import Testing
     /// With seed 1, a payment is collected during grace, and the due date has no sale. With seed 6,
     /// a partial refund is reversed.
     @Test(arguments: [UInt64(1), 6])
-    func `neither side lacks a sale, and an omitted file is noticed`(
+    func `our sales equal the simulator's sales reports, and a missing file is reported`(
         usual: UInt64
     ) async throws {
         let seed = Dice.seed(announcedBy: "SalesReconciliationStories", usual: usual)

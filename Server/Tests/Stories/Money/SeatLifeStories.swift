@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after the refund of one of two transactions, the other transaction gives access`(
+    func `after the refund of one of two seat transactions, the other transaction gives access`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database) { stage in
@@ -129,7 +129,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an upgrade replaces all parts of a period`(database: StoryDatabase) async throws {
+    func `after an upgrade of a purchase with seats, access equals the simulator's books`(
+        database: StoryDatabase
+    ) async throws {
         try await Self.withGroups(on: database) { stage in
             try await stage.order(4)
             try await stage.order(6)
@@ -142,7 +144,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `grace keeps the access of all members, and billing retry ends it`(database: StoryDatabase)
+    func `in grace all members of a group keep access, and in billing retry nobody has access`(
+        database: StoryDatabase
+    )
         async throws
     {
         try await Self.withGroups(on: database) { stage in
@@ -193,7 +197,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a notification by Apple names the claims of the app's server that have ended`(
+    func `Apple's UNCLAIM_SEATS notification after a refund is accepted, and one claim stays`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database, invitations: "developer", environment: "sandbox") {

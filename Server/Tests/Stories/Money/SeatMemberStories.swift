@@ -9,7 +9,7 @@ import Testing
 /// RevenueCat's form, and the simulator's books agree on each transaction.
 @Suite(.serialized) struct SeatMemberStories {
     @Test(arguments: [[], [.membersHaveNoRenewalInfo]] as [Set<Quirk>])
-    func `separate events assign and revoke a seat, which costs nothing in webhooks`(
+    func `assigning and revoking a member's seat are events, and cost nothing in webhooks`(
         habits: Set<Quirk>
     ) async throws {
         let webhooks = PostedWebhooks()

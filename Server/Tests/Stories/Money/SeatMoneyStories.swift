@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `rows, answers and reports agree on the number and the price of the seats`(
+    func `SQL rows, answers and reports agree on the number and the price of the seats`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroup(on: database) { stage in
@@ -129,7 +129,10 @@ import Testing
     private static let product = "tiers.silver"
     private static let days: Int64 = 70
 
-    @Test func `on each day the number of seats equals the simulator's books`() async throws {
+    @Test
+    func `reports of seats and active subscriptions equal the simulator's books on each day`()
+        async throws
+    {
         let sells: @Sendable (inout SimulatorSettings) -> Void = {
             $0.rules.seats = FullShop.seats
         }
