@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the App Store accepts an offer signature in either form, once`(
+    func `the App Store accepts each form of our offer signature, but only once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app()) { shop in
@@ -129,8 +129,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `our answer about the introductory offer equals the App Store's`(isNew: Bool) async throws
-    {
+    func `a signature allows an introductory offer only to new customers, and the App Store agrees`(
+        isNew: Bool
+    ) async throws {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             if isNew {
                 try await shop.addDevice("anna", [:])
@@ -167,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `an invented customer id gets no second trial for another customer's store account`()
+    @Test func `an app gets no introductory signature for an unknown customer id`()
         async throws
     {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
@@ -197,7 +198,8 @@ import Testing
         }
     }
 
-    @Test func `a payment with two transaction ids belongs to its customer under both ids`()
+    @Test
+    func `if a payment has two transaction ids, the customer gets offer signatures for each id`()
         async throws
     {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
@@ -248,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func `a sandbox purchase gives no signed offer that counts in production`() async throws {
+    @Test func `a sandbox purchase gives an app no offer signature for production`() async throws {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             let bought = try await Self.subscribe(in: shop, "sandbox")
             let own = try bought.text("transaction_id")
@@ -280,7 +282,8 @@ import Testing
         }
     }
 
-    @Test func `an order of an offer without a required value is refused, and the value is named`()
+    @Test
+    func `an offer signature request without a required value is refused, and the value is named`()
         async throws
     {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
@@ -341,7 +344,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `with an app key an introductory signature may name the posted app transaction`(
+    func `an app gets an introductory signature for an app transaction that the customer posted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app()) { shop in

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app gets signed offerings: each product's entitlements, and where it is sold`(
+    func `an app gets signed offerings with products, entitlements, placements and wallets`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `offerings signed for another app or environment, or for a customer, are refused`(
+    func `offerings for another app or environment, and tokens of customers, fail verification`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a client has the offerings, it gets 304 until the token key changes`(
+    func `a client that has the offerings gets 304 until the token key changes`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
