@@ -10,7 +10,7 @@ import Testing
     private static let backupsMin = 3
 
     @Test(.timeLimit(.minutes(10)))
-    func `backups under load contain all that was acknowledged before, and can be served`()
+    func `a backup under load has all notifications acknowledged before, and can be restored`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `after a restore no old cursor skips an event, and no old id names something new`()
+    func `after a restore, old cursors are refused with 410, and old ids are not used again`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -118,7 +118,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `after a restore by cp, a database is refused until it is marked`() async throws {
+    func `a server refuses a database that was restored by cp until restore --mark is run`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -159,7 +161,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `after a restore by PostgreSQL's own tools, the database can be marked`() async throws {
+    func `a PostgreSQL database can be marked as restored while no server uses it`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -195,7 +197,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a second server on one file is refused, commands are not, and a kill frees the file`()
+    func `while a server uses a SQLite file, a second server is refused, but commands work`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -11,7 +11,7 @@ import Testing
     private static let crashes = 20
 
     @Test(.timeLimit(.minutes(10)))
-    func `if one of three servers is killed and one is paused, each event is emitted once`()
+    func `if one of three servers is killed and one is paused, each notification is stored once`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `servers that write at the same time rarely conflict, and refuse no request`()
+    func `three servers that write at the same time refuse no request, and few writes conflict`()
         async throws
     {
         try await Self.withOwnPostgres { _, _, program in
@@ -228,7 +228,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `what a PostgreSQL server has acknowledged survives twenty kills`() async throws {
+    func `every acknowledged notification is stored after twenty crashes of PostgreSQL`()
+        async throws
+    {
         try await Self.withOwnPostgres { shop, postgres, program in
             let notifications = try await Stream.notifications(from: shop.simulator)
             let server = try await program.start()
@@ -250,7 +252,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `if its PostgreSQL is down, a server is not ready, and still stops on request`()
+    func `while PostgreSQL is down, /ready answers 503, and the server stops on request`()
         async throws
     {
         try await Self.withOwnPostgres { _, postgres, program in
@@ -270,7 +272,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `if a standby takes over, every acknowledged notification is stored`() async throws {
+    func `after a PostgreSQL standby takes over, every acknowledged notification is stored`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

@@ -6,7 +6,7 @@ import Testing
 /// A change of the configuration is checked before it is applied.
 @Suite struct ConfigChangeStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `customers who would lose access by a change are listed before it is applied`(
+    func `customers who would lose access by a change of configuration are listed in advance`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -38,7 +38,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a page of another site reaches neither the server nor its simulator`() async throws {
+    func `requests from another site's page to the server or its simulator are refused`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let dev = try await DevelopmentProgram.start(in: folder)
@@ -62,7 +64,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `dev runs on a given database, and then refuses the option fresh`() async throws {
+    func `perennial dev --database uses the given database, and refuses --fresh`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await StoryDatabase.postgres.withAddress { address in

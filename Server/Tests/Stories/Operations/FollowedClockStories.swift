@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a manual check uses the simulator's time, which is long before the machine's`()
+    func `reconcile --clock-from uses the simulator's time instead of the machine's`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in

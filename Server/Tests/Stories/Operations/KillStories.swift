@@ -15,7 +15,7 @@ import Testing
     private static let kills = 20
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `every acknowledged notification is stored after every kill`(
+    func `after repeated kills of a server, every acknowledged notification is stored`(
         engine: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

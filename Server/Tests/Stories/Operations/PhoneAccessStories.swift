@@ -8,7 +8,8 @@ import Testing
 /// Access to the phone of `perennial dev`. A browser, with or without scripts, and a terminal may
 /// use it; another site may not.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneAccessStories {
-    @Test func `a page of another site may not act on the phone`() async throws {
+    @Test
+    func `a request from another site to act on the simulated phone is refused`() async throws {
         try await PhoneTable.play { phone in
             let port = phone.server.base.split(separator: ":").last ?? ""
             let own = "http://127.0.0.1:\(port)"
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `without scripts, a form on the phone's page acts and leads back to the page`()
+    @Test func `a form on the phone's page works without scripts, and redirects to the page`()
         async throws
     {
         try await PhoneTable.play { phone in
@@ -97,7 +98,10 @@ import Testing
         }
     }
 
-    @Test func `an open page of the phone shows acts that come from elsewhere`() async throws {
+    @Test
+    func `the open phone page shows a renewal that was caused through the simulator's API`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let client = HTTPClient.shared
@@ -118,7 +122,10 @@ import Testing
         }
     }
 
-    @Test func `the phone's page shows a jump of the clock immediately`() async throws {
+    @Test
+    func `while a year passes, the phone's page receives more than twelve updates of the clock`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let request = HTTPClientRequest(url: phone.server.base + "/phone/live")
@@ -135,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `if the phone is switched off, its page does not exist`() async throws {
+    @Test func `if the phone is switched off, /phone answers 404`() async throws {
         try await withShop(on: .sqlite) { shop in
             let page = try await shop.server.send("GET", "/phone")
             #expect(page.status == 404)

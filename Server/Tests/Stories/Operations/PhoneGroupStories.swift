@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test
-    func `seats on the phone cost what the tiers say, and the payment sheet shows the price first`()
+    func `the payment sheet on the phone shows the tiers' price of the seats before the purchase`()
         async throws
     {
         try await PhoneTable.play { phone in
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test
-    func `on the phone, a member leaves, another is removed, and a forged claim ends nothing`()
+    func `on the phone, members can leave or be removed, and an unknown claim is refused`()
         async throws
     {
         try await PhoneTable.play { phone in

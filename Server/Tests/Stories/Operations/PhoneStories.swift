@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `the simulator's books reach each state at the time that the phone's page names`()
+    @Test func `advancing the phone to each due time leads through trial, grace, retry and expiry`()
         async throws
     {
         try await PhoneTable.play { phone in
@@ -93,7 +93,10 @@ import Testing
         }
     }
 
-    @Test func `a one-time purchase is kept, or is credited to the wallet`() async throws {
+    @Test
+    func `on the phone, a one-time purchase gives access, and a consumable credits the wallet`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             let bought = try await phone.act("sheet guide", "yes", "sheet seeds.100", "yes")
             #expect(bought.text("line").contains("has access to guide"))
@@ -153,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `with consent Apple gets the consumption data, and decides as the app prefers`()
+    @Test func `on the phone, Apple gets consumption data after consent, and declines the refund`()
         async throws
     {
         try await PhoneTable.play { phone in
@@ -182,7 +185,9 @@ import Testing
         }
     }
 
-    @Test func `acts from a terminal are also shown on the phone's page`() async throws {
+    @Test
+    func `the phone's page shows changes that were made through the simulator's API`() async throws
+    {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let id = try await phone.book().text("original_transaction_id")

@@ -10,7 +10,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `after SIGHUP a new issue is published, and a bad file changes nothing`() async throws {
+    func `after SIGHUP a server uses a changed configuration, and ignores an invalid one`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

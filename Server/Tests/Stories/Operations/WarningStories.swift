@@ -77,7 +77,8 @@ import Testing
     }
 
     /// The client gets status 21005, as for any other temporary failure.
-    @Test func `a receipt signed ahead of our clock is counted, and the log mentions the clock`()
+    @Test
+    func `a receipt signed 10 minutes in the future is counted, and the log says to set the clock`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
