@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an anonymous id needs no proof until it is an alias of an id that needs one`(
+    func `an anonymous id needs no proof until the id becomes an alias of a customer with proof`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `two customers are merged if a request has the proofs of both`() async throws {
+    @Test func `two customers are merged only by a request with a proof of each`() async throws {
         try await withShop(on: .sqlite, app: Self.app) { shop in
             let own = try await Self.join(Self.anonymous, to: "anna", in: shop, proofs: ["anna"])
             #expect(own.status == 200)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a proof without an end is refused, and the missing setting is named`()
+    @Test func `a proof without an expiry is refused, and the remedy names the setting endless`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app) { shop in
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `support removes an id that was added wrongly, and nothing is credited twice`(
+    func `if an alias is removed, added and removed again, no pack is credited twice`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a removed alias is a customer again, but gets nothing that was merged`(
+    func `if an alias is removed, merged purchases and grants stay with the remaining customer`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `erasing a removed id also erases it from the events of the customer who had it`()
+    @Test func `erasing a removed alias also erases the id from the former customer's events`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `a customer without log-in has access on every device, permanently`(
+    func `a buyer without log-in has access on every device of the store account, permanently`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(policy)) { shop in
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `signing in keeps a shared purchase, and a restore makes it the person's alone`(
+    func `a restore after signing in makes the person the only owner of a shared purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.keep)) { shop in
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token is made once, is one of the ids, and keeps the customer anonymous`(
+    func `an anonymous customer's account token is stable, and links purchases with the token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.keep)) { shop in
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `under transfer, no purchase moves if another customer's phone posts a renewal`(
+    func `under the policy transfer, a purchase moves by a restore, but not by a sync`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.transfer)) { shop in

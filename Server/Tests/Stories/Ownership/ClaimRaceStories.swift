@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `if many persons restore a purchase at once, one person gets it; the buyer takes it back`(
+    func `if many persons restore a copy at once, one gets the purchase until the buyer restores`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in

@@ -35,7 +35,7 @@ extension CopiedDocumentStories {
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the limit for persons also applies to a purchase that an anonymous device had before`(
+    func `when the owner of a purchase signs in, shares beyond the limit for persons end`(
         database: StoryDatabase
     ) async throws {
         let app = Self.app(.share, most: 2, anonymousMost: 6)

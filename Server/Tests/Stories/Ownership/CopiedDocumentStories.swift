@@ -78,7 +78,7 @@ import Testing
     // MARK: - Devices
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `an old copy gives no access on devices without log-in`(
+    func `a copy of a document from 31 days ago gives devices without log-in no access`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(policy)) { shop in
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `copies take no share from a device that can get a newer document`(
+    func `copies of a document cannot use up the shares of devices that show newer documents`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a share continues after the owner is erased, whoever posts first`(
+    func `after the owner is erased, devices can link and share the purchase again`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -191,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: Buyer.allCases, StoryDatabase.allCases)
-    func `a person with a recent copy has access until the buyer shows a newer document`(
+    func `a thief with a recent copy has access until the buyer restores with a newer document`(
         buyer: Buyer, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a thief with a copy of the buyer's latest document has no lasting right`(
+    func `a thief with the buyer's latest document loses the purchase to the next newer document`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a copy is older than the document from the buyer's device, it takes nothing`(
+    func `a restore by a copy older than the document on the buyer's device is refused`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -279,7 +279,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a person shows a second document, the purchase stays with that person`(
+    func `a person who has shown two documents keeps the purchase if another person restores`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -296,7 +296,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a device posted a copy, a person who signs in on it gets no lasting ownership`(
+    func `a thief whose device posted a copy first loses the purchase when the buyer restores`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -321,7 +321,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `under the policy transfer, an old copy without an intent takes nothing from a device`(
+    func `under the policy transfer, a posting of a copy from 31 days ago is refused`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.transfer)) { shop in
@@ -340,7 +340,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `copies cannot fill the log with moves, and a new document is accepted immediately`(
+    func `moves by copies are limited per hour, but a new document moves the purchase at once`(
         database: StoryDatabase
     ) async throws {
         var app = Self.app(.transfer)

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30, 100] as [Int64], StoryDatabase.allCases)
-    func `a spent pack is not credited again when tokens stop and start being customer ids`(
+    func `if the setting account_tokens changes and changes back, a spent pack is credited once`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase belongs to the customer it names, even before that customer is stored`(
+    func `a purchase belongs to the customer in its token, even before the customer is stored`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test
-    func `erasing the customer of an upper-case token keeps the customer of the lower-case one`()
+    func `erasing the customer with an upper-case token keeps the one with the lower-case token`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -108,7 +108,10 @@ import Testing
         }
     }
 
-    @Test func `a share that ended after a transfer names no erased customer`() async throws {
+    @Test
+    func `after an erasure, the event share_ended does not contain the erased customers' ids`()
+        async throws
+    {
         var app = birds
         app.settings.restorePolicies = [.production: .share]
         try await withShop(on: .sqlite, app: app) { shop in
@@ -129,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `an earlier transfer cannot be undone, even if the purchase has returned`()
+    @Test func `only the latest of two transfers to a customer can be undone`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -165,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `a block ends when its purchase is transferred`() async throws {
+    @Test func `undoing a transfer also ends the new owner's block of the purchase`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna")
             let moved = try await Self.transfer(bought, to: "ben", in: shop)
@@ -184,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a transfer is an event for the customer whom the purchase names, and can be undone`(
+    func `a transfer is an event for the customer in the purchase's token, and can be undone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -205,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase can be blocked for the customer it names`() async throws {
+    @Test func `a purchase can be blocked for the customer in its account token`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: Self.token)
             try await shop.support.post(
@@ -225,7 +228,9 @@ import Testing
     }
 
     @Test
-    func `an erased customer's token names nobody, even after a transfer is undone`() async throws {
+    func `after an erasure and an undone transfer, the erased customer's token gives no access`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: Self.token)
             let moved = try await Self.transfer(bought, to: "ben", in: shop)
@@ -236,7 +241,8 @@ import Testing
         }
     }
 
-    @Test func `if an erased customer returns, nothing is taken from the new owner`() async throws {
+    @Test
+    func `a returning erased customer cannot take a purchase from its new owner`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: Self.token)
             _ = try await shop.support.send("DELETE", "/v1/customers/\(Self.token)")
@@ -246,7 +252,10 @@ import Testing
         }
     }
 
-    @Test func `if the owner had a share before, no share is left after a transfer`() async throws {
+    @Test
+    func `if a sharer becomes the owner and loses the purchase, the earlier share gives no access`()
+        async throws
+    {
         var app = birds
         app.settings.restorePolicies = [.production: .share]
         try await withShop(on: .sqlite, app: app) { shop in
@@ -262,7 +271,8 @@ import Testing
         }
     }
 
-    @Test func `a transfer can be undone after its customer is merged with the next owner`()
+    @Test
+    func `a transfer to a customer can be undone after the customer merges with the next owner`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -10,7 +10,7 @@ import Testing
 
 /// Moves a shop with its whole history from an SQLite file to a PostgreSQL server.
 @Suite(.serialized) struct MoveStories {
-    @Test func `a shop that moves from SQLite to PostgreSQL answers every customer as before`()
+    @Test func `a migration from SQLite to PostgreSQL keeps the timeline of every purchase`()
         async throws
     {
         let folder = try TemporaryFolder()

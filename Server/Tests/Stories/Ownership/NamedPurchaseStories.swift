@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["pro.monthly", "seeds.100"], StoryDatabase.allCases)
-    func `an unposted purchase does not go to the next person who logs in on the device`(
+    func `a purchase with a token is refused to the next person who logs in on the device`(
         product: String, database: StoryDatabase
     ) async throws {
         var app = birds
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["pro.monthly", "seeds.100"], StoryDatabase.allCases)
-    func `adding another customer's account token as an alias does not give their purchase`(
+    func `an app cannot add another customer's account token as an alias to get the purchase`(
         product: String, database: StoryDatabase
     ) async throws {
         let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1] as [Int64], StoryDatabase.allCases)
-    func `an erased customer's unspent pack goes to the customer whom the pack names`(
+    func `an erased customer's pack goes to the customer in its token only if nothing was spent`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a spent and refunded pack does not move to the customer whom it names`(
+    func `a spent and refunded pack is refused to the customer in its account token`(
         database: StoryDatabase
     ) async throws {
         var app = birds
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an unspent pack moves to the customer whom it names, and the move can be undone`(
+    func `an unspent pack moves to the customer in its account token, and the move can be undone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if tokens are not customer ids, they neither refuse nor assign purchases`(
+    func `with account_tokens: other, a token does not decide who gets a purchase`(
         database: StoryDatabase
     ) async throws {
         var app = birds
@@ -279,7 +279,8 @@ import Testing
         }
     }
 
-    @Test func `a purchase can be blocked for an unknown customer whom it names`() async throws {
+    @Test
+    func `a purchase can be blocked for a customer known only by account token`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await Self.buy("pro.monthly", in: shop)
             try await shop.support.post(
@@ -335,7 +336,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a check counts the purchases that name unknown customers`(
+    func `perennial check counts the purchases whose account tokens name unknown customers`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30, 100] as [Int64], StoryDatabase.allCases)
-    func `a spent pack stays, and an unspent one goes to the customer named later`(
+    func `if a pack's token changes, a spent pack stays, and an unspent pack moves`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a subscription goes to the customer named later, even if it was used`(
+    func `if a used subscription's token changes, the subscription moves to the named customer`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
