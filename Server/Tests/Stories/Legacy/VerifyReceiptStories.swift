@@ -15,7 +15,9 @@ import Testing
     }
 
     @Test(arguments: lives)
-    func `in each of these lives, our verifyReceipt answers like the simulator's`(life: Life)
+    func `during four lives of purchases, our verifyReceipt answers like the simulator's`(
+        life: Life
+    )
         async throws
     {
         try await withShop(on: .sqlite, questions: .receipts, announcements: .v1) { shop in
@@ -39,7 +41,7 @@ import Testing
     ]
 
     @Test(arguments: changes.indices)
-    func `the rows of an older receipt include changes from later notifications`(
+    func `verifyReceipt's rows for an older receipt include changes from later notifications`(
         change: Int
     ) async throws {
         try await withShop(on: .sqlite) { shop in
@@ -63,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [LocalStack.Settings.Checks.none, .receipts])
-    func `an older receipt includes later purchases of its store account, and of no other account`(
+    func `verifyReceipt adds later purchases of the receipt's store account, and of no other`(
         questions: LocalStack.Settings.Checks
     ) async throws {
         try await withShop(on: .sqlite, questions: questions, announcements: .both) { shop in
@@ -107,7 +109,7 @@ import Testing
     }
 
     @Test
-    func `verifyReceipt has a path for the sandbox, and an answer names the receipt's environment`()
+    func `a sandbox receipt gets status 21007 at /verifyReceipt, and 0 at /sandbox/verifyReceipt`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -126,7 +128,10 @@ import Testing
         }
     }
 
-    @Test func `a transaction receipt is answered in the style of iOS 6`() async throws {
+    @Test
+    func `for a transaction receipt of iOS 6, verifyReceipt answers like the simulator`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice("anna")
             let bought = try await shop.simulator.post(
