@@ -288,7 +288,7 @@ import Testing
     /// If two snapshots have the same moment, the timeline keeps the transaction id that is last in
     /// text order. This is the original id in the first case and the other id in the second.
     @Test(arguments: ["1", "99"])
-    func `if a period has two transaction ids, usage reported for one answers requests about both`(
+    func `if a period has two transaction ids, usage reported for one is sent for the other`(
         other: String
     ) async throws {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
