@@ -22,7 +22,7 @@ import Testing
     }()
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `the buyer has access after a restore, and copies give only what is documented`(
+    func `in random lives among thieves, a restore gives the buyer access`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

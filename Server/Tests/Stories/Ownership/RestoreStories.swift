@@ -215,7 +215,7 @@ extension Shop {
 /// Who owns a purchase after another customer's device has shown it.
 @Suite(.serialized) struct RestoreStories {
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `a restore follows the table of owners and events, and a transfer can be undone`(
+    func `restores give the owners and events in Tables/restore.txt, and transfers can be undone`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         for intent in [nil, .purchase, .restore] as [OwnershipClaim.Intent?] {

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member learns neither the payer, nor the purchase, nor its price`(
+    func `answers to a member do not contain the purchaser, the purchase's id or the price`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a person has one claim, so a second invitation is not used up`(
+    func `a member who uses a second invitation keeps one claim, and the invitation stays valid`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an ended claim stays ended, and a former member joins by another invitation`(
+    func `a former member can join again by a new invitation, and gets a new claim`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `members keep access in grace, a full refund ends it, a new purchase starts a new group`(
+    func `a purchase after a full refund starts a new group, which former members must join again`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -227,7 +227,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an upgrade keeps the members`(database: StoryDatabase) async throws {
+    func `an upgrade of a purchase with seats keeps the members`(database: StoryDatabase)
+        async throws
+    {
         try await SeatStage.with(3, on: database) { stage in
             try await stage.join("ben")
             try await stage.group.order(4, "premium.monthly")
@@ -239,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a group accepts claims only if the app invites its members`(
+    func `a group whose members Apple invites refuses claims by the app's server`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database, invitations: "apple") { stage in

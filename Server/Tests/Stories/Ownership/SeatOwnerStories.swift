@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if an upgrade is known before the renewal, the members stay`(
+    func `if the server hears of an upgrade but not of the renewal before it, the members stay`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a member becomes the owner of the purchase, the member needs no claim`(
+    func `when a member becomes the owner of the purchase, the member's claim ends`(
         database: StoryDatabase
     ) async throws {
         let token = "1016fae4-bd5b-4977-bc0c-919f427f0753"
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without proofs, the public key gives a seat only to an anonymous device`(
+    func `if proofs are off, an app key can claim a seat only for an anonymous device`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -211,7 +211,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a purchaser is erased, the group ends`(database: StoryDatabase) async throws {
+    func `erasing the purchaser ends the claims of all members`(database: StoryDatabase)
+        async throws
+    {
         try await SeatStage.with(3, on: database) { stage in
             try await stage.join("ben")
             let open = try await stage.invite()
@@ -227,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a purchase moves, it keeps its members, but not its invitations`(
+    func `a transfer of a purchase keeps the members, and ends the open invitations`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in
@@ -250,7 +252,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member's app gets events of what the purchaser does`(
+    func `a member's waiting app learns at once that the purchaser's refund ended access`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in

@@ -142,7 +142,7 @@ import Testing
     private static let kills = 5
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `an acknowledged claim survives a kill, and a repeated request returns it`(
+    func `an acknowledged claim survives a kill, and a repeated request returns the same claim`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

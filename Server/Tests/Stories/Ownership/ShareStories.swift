@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a document that was signed long ago gives no share, but a new document does`(
+    func `a document signed 31 days ago gives no share, but a new document does`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing()) { shop in

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the successor of a subscription belongs to the same customer, whoever posts it first`(
+    func `a subscription under a new id stays with its owner if another customer posts it first`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a successor goes to the customer whom the old purchase names, even without a posting`(
+    func `a subscription under a new id goes to the customer in the old purchase's token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -73,7 +73,10 @@ import Testing
         }
     }
 
-    @Test func `if a successor names another customer, it goes to that customer`() async throws {
+    @Test
+    func `a subscription under a new id with a customer's token goes to that customer`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -92,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a buyer gets back the successor of a stolen subscription like the subscription itself`(
+    func `the buyer of a stolen subscription can also restore the subscription under a new id`(
         database: StoryDatabase
     ) async throws {
         let phone = "anon_" + String(repeating: "a", count: 32)

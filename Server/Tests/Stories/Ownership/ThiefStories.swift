@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a thief adds an anonymous id, it never becomes a person's first id`(
+    func `an anonymous id that a thief merges with a person's id becomes only an alias`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the token of a purchase stays its buyer's, however many ids thieves have added`(
+    func `a buyer keeps a purchase with a token even if thieves have added 109 aliases`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a buyer wins back what a thief took, erased and took again`(
+    func `a buyer gets back a purchase that a thief took, gave up by erasure and took again`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without an intent, a device's document takes no purchase from a person`(
+    func `a device's posting without an intent takes no purchase from a person`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -135,7 +135,7 @@ import Testing
 
     @Test(
         arguments: ["anna", CopiedDocumentStories.device("phone")], StoryDatabase.allCases)
-    func `a buyer wins back a purchase that was taken while it gave no access`(
+    func `a buyer can restore a purchase that a thief took while the purchase gave no access`(
         buyer: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a person who took an ended purchase keeps it by proof that the account is theirs`(
+    func `a person who restores an ended purchase and posts newer documents keeps the purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in
