@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `all variants of a signed transaction are one document, whichever arrives first`(
+    func `a signed transaction with another valid signature is the same document`(
         database: StoryDatabase
     ) async throws {
         for isOtherFirst in [false, true] {
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `variants of a receipt's file are one document, with the bytes of the first`(
+    func `receipt files that differ only in unsigned parts are stored as one document`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `beyond its budget, a purchase's documents are refused, but notifications take effect`(
+    func `over a purchase's hourly budget, documents are refused, but notifications are recorded`(
         database: StoryDatabase
     ) async throws {
         var app = birds

@@ -6,7 +6,7 @@ import Testing
 /// independent of the server.
 @Suite(.serialized) struct LifeStories {
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `after every act the server's answer equals the books`(
+    func `after every act in a life, the server's answer equals the simulator's books`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await play(life, on: database) { _ in }

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, Way.allCases)
-    func `all events add up to the seller's money, even if no device posts again`(
+    func `the money in all events equals the simulator's books, even if no device posts again`(
         life: Life, way: Way
     ) async throws {
         let isReported = way == .told
@@ -36,7 +36,7 @@ import Testing
             "another product takes the place of a month",
             [.buy("pro.monthly"), .pass("P9D"), .changeProduct("premium.monthly")]),
     ])
-    func `unreported changes of an active chain are found within a month and a half`(
+    func `changes of an active subscription without notifications are found within 45 days`(
         life: Life
     ) async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `the exact amount of a partial refund through Advanced Commerce is known`()
+    @Test func `the log has the exact amount of a partial refund through Advanced Commerce`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

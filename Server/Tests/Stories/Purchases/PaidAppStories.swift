@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app transaction alone decides the customer's environment`(
+    func `an app transaction without a purchase decides the customer's environment`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app(before: "1")) { shop in
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `a document of another app is refused and changes nothing`() async throws {
+    @Test func `an app transaction of another app is refused`() async throws {
         var other = birds
         other.settings.bundleID = "com.example.cats"
         try await withShop(on: .sqlite, app: other) { shop in

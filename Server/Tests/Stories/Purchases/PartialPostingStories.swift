@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `nineteen of twenty documents are stored, and the forged one is named`(
+    func `of twenty posted documents, nineteen are stored, and the forged one is reported`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `renewal info without its transaction does not cause the refusal of others`(
+    func `renewal info without its transaction is refused, and the other documents are stored`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -169,8 +169,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase with an unreadable placement is accepted`(database: StoryDatabase) async throws
-    {
+    func `a purchase with an overlong placement is accepted, and the placement is shortened`(
+        database: StoryDatabase
+    ) async throws {
         try await withShop(on: database, notifies: false) { shop in
             let signed = try await Self.buySeeds(1, in: shop)
             let long = String(repeating: "ü", count: 101)

@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a renewal is charged a day early, nothing changes before its period begins`(
+    func `a renewal that is charged a day early changes nothing before the new period begins`(
         database: StoryDatabase
     ) async throws {
         let life = Life(
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a server was down for days, Apple's retries bring all notifications`(
+    func `a refund notification that arrives after more than four days ends access`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an explanation leads from the answer to the documents`(
+    func `an explanation names the documents from which an answer follows`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -67,7 +67,7 @@ import Testing
 
     /// In each case the refund names another of the purchase's ids.
     @Test(arguments: [1, 2, 3, 4], Posting.allCases)
-    func `a restored purchase has one entry, one event and one payment, until its refund`(
+    func `a one-time purchase restored several times has one purchase event and one payment`(
         seed: UInt64, posting: Posting
     ) async throws {
         try await withShop(on: .sqlite, app: Self.app, seed: seed) { shop in
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `all documents of a restored purchase give the same answer in reversed order`()
+    @Test func `documents of a restored purchase in reversed order lead to correct answers`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app, notifies: false) { shop in
