@@ -41,7 +41,7 @@ import Testing
         return (ids, count, last)
     }
 
-    @Test func `the App Store's answer contains a purchase without any notification`()
+    @Test func `without notifications, the App Store's API returns a purchase and its renewal`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -63,7 +63,8 @@ import Testing
         }
     }
 
-    @Test func `a history of many pages is complete, and a later read begins where it ended`()
+    @Test
+    func `a transaction history of two pages is complete, and a later read returns only changes`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -139,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `Apple decides about a refund as the app prefers`() async throws {
+    @Test func `Apple refunds or declines as the app's consumption data prefers`() async throws {
         try await withShop(on: .sqlite) { shop in
             for (account, preference, isOpen) in [
                 ("anna", Consumption.Preference.decline, true), ("ben", .grantFull, false),
@@ -157,7 +158,10 @@ import Testing
         }
     }
 
-    @Test func `two extensions in turn move the renewal date`() async throws {
+    @Test
+    func `two renewal extensions move the renewal date, and a third extension is refused`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let id = try await buy("anna", in: shop)
             for number in 1...2 {
@@ -195,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `within our client's budget the App Store refuses no request`() async throws {
+    @Test func `our client's rate limit keeps requests below the App Store's limit`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.simulator.post("/_sim/reset", ["api_rate_limits": "real"])
             let id = try await buy("anna", in: shop)
@@ -229,7 +233,8 @@ import Testing
     @Test(arguments: [
         (true, "ok    App Store of birds: key SIMULATOR1 is accepted"), (false, "DO"),
     ])
-    func `check says whether the App Store accepts a key`(isRight: Bool, says: String) async throws
+    func `perennial check says whether the App Store accepts a key`(isRight: Bool, says: String)
+        async throws
     {
         try await withShop(on: .sqlite) { shop in
             let folder = try TemporaryFolder()

@@ -15,7 +15,7 @@ import Testing
 /// A grace period whose end Apple does not report.
 @Suite(.serialized) struct GraceStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `access stays open after a notification of grace without its end`(
+    func `if a notification reports grace without an end, access stays open`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a status of grace without its end does not shorten a known grace period`(
+    func `a status answer of grace without an end does not shorten a known grace period`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -21,7 +21,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late change of product does not override a later upgrade`(isLate: Bool) async throws {
+    func `a late notification of a change of product does not override a newer upgrade`(
+        isLate: Bool
+    ) async throws {
         try await Self.withBuyer { shop in
             try await shop.pass("P3D")
             let down = try await shop.choose("plus.monthly")
@@ -43,7 +45,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late change of product does not switch renewal on again`(isLate: Bool) async throws {
+    func `a late notification of a change of product does not turn renewal on again`(isLate: Bool)
+        async throws
+    {
         try await Self.withBuyer { shop in
             try await shop.pass("P3D")
             let down = try await shop.choose("plus.monthly")
@@ -61,7 +65,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late price increase does not revert a later consent`(isLate: Bool) async throws {
+    func `a late notification of a price increase does not revert a newer consent`(isLate: Bool)
+        async throws
+    {
         try await Self.withBuyer { shop in
             try await shop.pass("P3D")
             let rise = try await shop.change(

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with notifications lost for ever, scheduled checks make every answer correct`(life: Life)
+    func `without any notification, scheduled checks make the final answer correct`(life: Life)
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `if a purchase becomes known late, it is known from its beginning`() async throws {
+    @Test func `a purchase that becomes known after 200 days has all seven periods`() async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -108,7 +108,10 @@ import Testing
         }.compactMap { $0["status"]?.integer }
     }
 
-    @Test func `the age of overdue checks is a metric, and zero once they are done`() async throws {
+    @Test
+    func `metrics show the age of overdue checks, and no check is overdue after the outage`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false, questions: .all) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)

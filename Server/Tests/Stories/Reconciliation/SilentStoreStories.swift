@@ -9,7 +9,7 @@ import Testing
     private static let works: JSON = ["api": [:]]
 
     @Test(arguments: StoryDatabase.allCases)
-    func `simultaneous requests about a new receipt get the same answer`(
+    func `simultaneous verifyReceipt requests for a new receipt all get the complete answer`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false, questions: .receipts) { shop in
@@ -33,7 +33,10 @@ import Testing
         }
     }
 
-    @Test func `an unchecked receipt gets no answer while Apple does not respond`() async throws {
+    @Test
+    func `verifyReceipt answers unavailable for a new receipt while Apple does not respond`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
             let question = try await shop.questionOfPayer()
             try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])
@@ -51,7 +54,8 @@ import Testing
         }
     }
 
-    @Test func `if Apple does not know a purchase, it is not checked with every request`()
+    @Test
+    func `if Apple does not know a purchase, verifyReceipt stops asking after three requests`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -110,7 +114,8 @@ import Testing
         }
     }
 
-    @Test func `without an App Store key, an unconfirmed subscription is shown as in grace`()
+    @Test
+    func `without an App Store key, verifyReceipt shows an unconfirmed subscription as in grace`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

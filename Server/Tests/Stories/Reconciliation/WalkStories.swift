@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `all lost notifications are found, with at most a tenth of a request for each`()
+    @Test func `all lost notifications are found with at most one request for ten notifications`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test
-    func `the first walk starts a month before the newest document, or now without documents`()
+    func `the first walk of the notification history starts a month before the newest document`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an import makes the walk find notifications that the previous backend got`(
+    func `after an import, the server reads the notifications that the previous backend got`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
@@ -170,7 +170,10 @@ import Testing
         }
     }
 
-    @Test func `an interrupted walk continues later, and finds the rest`() async throws {
+    @Test
+    func `an interrupted walk of the notification history continues later, and misses nothing`()
+        async throws
+    {
         try await SwallowingShop.open(on: .sqlite) { shop in
             _ = try await shop.store.populate(60, within: .months(1))
             try await shop.pass(days: 1)
