@@ -57,7 +57,9 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `at every moment of a life, both answers agree`(life: Life) async throws {
+    func `after each act in a life, RevenueCat's answer agrees with our own answer`(life: Life)
+        async throws
+    {
         try await withShop(on: .sqlite, app: Phone.app()) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -73,7 +75,8 @@ import Testing
     private static let accounts: Int64 = 40
     private static let samples = 8
 
-    @Test func `both answers agree about random customers, whatever they do`() async throws {
+    @Test
+    func `RevenueCat's answer and our own answer agree about random customers`() async throws {
         let seed = Dice.seed(announcedBy: "RevenueCatAnswerStories", usual: 1)
         try await withShop(on: .sqlite, app: Phone.app(), seed: seed) { shop in
             var dice = Dice(seed: seed)

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [LocalStack.Settings.Checks.none, .receipts], StoryDatabase.allCases)
-    func `without a key for the App Store, a restore is answered by what is known`(
+    func `without an App Store key, a RevenueCat restore is answered from stored documents`(
         checks: LocalStack.Settings.Checks, database: StoryDatabase
     ) async throws {
         try await withShop(
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a transaction that the App Store does not know is restored by what is known`(
+    func `if the App Store does not know a purchase, a restore is answered from stored documents`(
         database: StoryDatabase
     ) async throws {
         try await withShop(
@@ -61,7 +61,7 @@ import Testing
     private static let attemptsMax = 20
 
     @Test(arguments: StoryDatabase.allCases)
-    func `in an outage a restore is for later, and in a long one it is answered`(
+    func `in an App Store outage a restore gets 503, and in a long outage 200`(
         database: StoryDatabase
     ) async throws {
         try await withShop(

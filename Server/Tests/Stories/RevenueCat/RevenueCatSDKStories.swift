@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a first launch, offerings, a purchase, renewals and a restore on another phone`(
+    func `RevenueCat's SDK can launch, show offerings, buy, renew and restore on another phone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a log-in brings purchases along, and a log-out leaves them with the person`(
+    func `a log-in gives the device's purchases to the person, who keeps them after a log-out`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a consumable is finished only when the answer lists it, and is spent once`(
+    func `the answer lists a posted consumable, and a repeated spending request spends once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app with StoreKit 1 posts its receipt, and one that only observes posts, too`(
+    func `a RevenueCat app can post a StoreKit 1 receipt, or an app transaction alone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase that stays with another customer is a final answer`(
+    func `a restore of another customer's purchase is refused with RevenueCat's code 7102`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -190,7 +190,7 @@ import Testing
         """
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `what was acknowledged survives a kill, and what was not is posted again`(
+    func `a posting acknowledged before a kill survives, and a repeat stores nothing new`(
         engine: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

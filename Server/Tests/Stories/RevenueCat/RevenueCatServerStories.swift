@@ -105,7 +105,10 @@ import Testing
     private static let accounts: Int64 = 25
     private static let samples = 5
 
-    @Test func `both versions agree with our own answer about random customers`() async throws {
+    @Test
+    func `versions 1 and 2 of RevenueCat's API agree with our answer about random customers`()
+        async throws
+    {
         let seed = Dice.seed(announcedBy: "RevenueCatServerStories", usual: 1)
         try await withShop(on: .sqlite, app: Phone.app(), seed: seed) { shop in
             var dice = Dice(seed: seed)
@@ -129,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a grant, a transfer and an erasure by RevenueCat's API are ours`(
+    func `RevenueCat's API can grant, transfer and erase like our own API`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in

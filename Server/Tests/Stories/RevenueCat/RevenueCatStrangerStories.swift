@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `a copy gives what it gives by our own route, whoever bought and whoever claims`(
+    func `a copied document has the same effect on RevenueCat's routes as on our own`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app(policy)) { shop in
@@ -103,7 +103,7 @@ import Testing
     // MARK: - Ids
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a stranger who uses up the growth limit stops no log-in and no purchase`(
+    func `when a stranger has used up the growth limit, new devices still log in and buy`(
         database: StoryDatabase
     ) async throws {
         var app = Phone.app()
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an anonymous customer with as many ids as an app may add still logs in`(
+    func `an anonymous customer with the maximum number of ids can still log in`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the log-in of old versions joins no two people, either`(
+    func `the alias route of old RevenueCat SDKs does not merge two people`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -209,7 +209,7 @@ import Testing
     // MARK: - Wallets
 
     @Test(arguments: WalletRules.Spender.allCases, StoryDatabase.allCases)
-    func `no request credits a wallet, and an app spends only what apps may spend`(
+    func `RevenueCat's routes credit no wallet, and spend only if apps may spend`(
         spender: WalletRules.Spender, database: StoryDatabase
     ) async throws {
         var app = Phone.app()

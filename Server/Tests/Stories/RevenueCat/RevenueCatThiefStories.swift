@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ["anna", RevenueCatPhone.anonymous("phone")], StoryDatabase.allCases)
-    func `a copied document opens nothing for a person, whatever they call it`(
+    func `a copied document from 40 days ago gives a thief no access, with any source`(
         buyer: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `these routes give what our own routes give, for every policy and source`(
+    func `for each policy and source, RevenueCat's routes have the effect of our own routes`(
         database: StoryDatabase
     ) async throws {
         for policy in OwnershipClaim.RestorePolicy.allCases {
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `nobody joins two people, claims an id in advance, or learns another's ids`(
+    func `RevenueCat's log-in cannot merge two people, or show another person's ids`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a key of RevenueCat is good for its own routes, and with proofs for devices alone`(
+    func `a RevenueCat key works only on RevenueCat's routes, and with proofs only for devices`(
         database: StoryDatabase
     ) async throws {
         var app = Phone.app()
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a forged document is refused for good, and one of another app for now`(
+    func `a forged document is refused with 400, and one that may be accepted later with 503`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
