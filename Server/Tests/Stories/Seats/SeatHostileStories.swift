@@ -5,7 +5,7 @@ import Testing
 /// Groups of people who cheat or act at the same time, and lost documents.
 @Suite(.serialized) struct SeatHostileStories {
     @Test(arguments: StoryDatabase.allCases, SeatRow.hostile)
-    func `after each hostile act, access, seats and the money of each day equal the books`(
+    func `after each hostile act, access, seats and daily money equal the simulator's books`(
         database: StoryDatabase, row: SeatRow
     ) async throws {
         for host in row.hosts {
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a blocked purchase keeps its members, and gives nothing to others`(
+    func `a block of a purchase keeps the members, and refuses a thief's posting`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if several devices become aliases of one person, they keep one seat`(
+    func `if several devices with seats become aliases of one person, one seat is kept`(
         database: StoryDatabase
     ) async throws {
         let devices = (1...3).map { "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1\($0)" }

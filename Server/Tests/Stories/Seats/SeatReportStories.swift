@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a claim was made while reports were off, it is reported when they are on`(
+    func `a claim made while reports were off is reported when reports are on`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the response to the app does not wait for the App Store`(
+    func `a member has access although the App Store is down, and the report waits`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in

@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a rebuild applies a document that the tables do not reflect`(
+    func `a rebuild ends a claim that a stored notification names, but the tables still show`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -158,7 +158,7 @@ import Testing
     // MARK: - Changes without a notification
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if the App Store ended claims without notification, they end at the next check`(
+    func `claims that the App Store ended without a notification end at the next check`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database, habits: ["unclaim_seats_lost": true]) {
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if Apple's count lacks a claim, the claim ends only after some minutes`(
+    func `a claim that Apple no longer lists ends at a check 11 minutes after the refund`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database, habits: ["unclaim_seats_lost": true]) {
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if Apple still counts a claim that ended here, its end is reported again`(
+    func `if Apple still counts a claim that our server ended, the end is reported again`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
