@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `reminders are emitted once, a week and a day ahead, and again for a longer season`(
+    func `reminders are emitted once, and again if a second purchase moves the season's end`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the first configuration with reminders also examines purchases without a link`(
+    func `when reminders are first configured, purchases without an owner get reminders, too`(
         database: StoryDatabase
     ) async throws {
         var silent = birds
