@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a phone repeats a debit with the same key, it spends once`(
+    func `a debit that a phone repeats with the same key is made once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.shop(spentBy: .app)) { shop in

@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a used-up pack stays used up after the customer whom its token names is erased`(
+    func `a spent pack stays spent after the customer in its account token is erased`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `if an erased customer returns, they can claim a subscription, but no pack`()
+    @Test func `a returning erased customer can claim a subscription again, but no pack`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

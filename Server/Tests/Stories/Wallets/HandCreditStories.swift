@@ -258,7 +258,7 @@ import Testing
     // MARK: - With other wallets
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if an erased customer returns, they have no credit, and no key restores it`(
+    func `a returning erased customer has no credit, and an old key does not restore the credit`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -299,7 +299,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `merged ids keep the manual credits of both ids, and a moved purchase takes none along`(
+    func `merged ids keep the manual credits of each id, and a transfer moves no manual credit`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

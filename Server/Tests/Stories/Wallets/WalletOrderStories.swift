@@ -19,7 +19,7 @@ import Testing
     }()
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `nothing is credited or spent twice, whatever the order of acts`(
+    func `in any order of acts, no wallet is credited or debited twice`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
