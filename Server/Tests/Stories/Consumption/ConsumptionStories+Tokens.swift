@@ -64,7 +64,8 @@ extension ConsumptionStories {
         }
     }
 
-    @Test func `after an undone transfer, the consent of the customer in the account token counts`()
+    @Test
+    func `if an undone transfer leaves no owner, the consent of the customer in the token applies`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in

@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test
-    func `Apple gets the elapsed share of a season, but no share of a subscription`()
+    func `consumption data has the elapsed percentage of a season, and none for a subscription`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -264,7 +264,7 @@ import Testing
 
     /// After a restore on another device, the same period has another transaction id.
     @Test
-    func `Apple's request about a period is answered even if the app posts it under another id`()
+    func `Apple's request is answered even if the app posts another id of the same period`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
