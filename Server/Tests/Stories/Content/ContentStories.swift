@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test
-    func `after a sandbox purchase only a secret key gets content files, or links to them`()
+    func `after a sandbox purchase only a secret key gets content files or links to them`()
         async throws
     {
         try await Self.withMagazine(on: .sqlite) { shop in
