@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `erasing a customer deletes the customer's entitlement rows, and keeps the others`(
+    func `erasing a customer deletes the entitlement rows of that customer only`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

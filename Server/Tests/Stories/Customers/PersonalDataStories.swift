@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an export has the documents, state and events of one customer, and of no other`(
+    func `an export has the documents, state and events of one customer only`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

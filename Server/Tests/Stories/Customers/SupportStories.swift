@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after an erasure, no event contains the customer's id or support's reasons`(
+    func `after an erasure, no event contains the customer's id or the reasons that support gave`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `a returning erased customer has access again only after posting a purchase`()
+    @Test func `an erased customer who returns has access again only after posting a purchase`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a transfer can be undone even if support later confirmed its new owner`()
+    @Test func `a transfer can be undone even if support later confirmed the new owner`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if the transfer of a purchase without an owner is undone, it has no owner again`(
+    func `if the transfer of a purchase without an owner is undone, the purchase has no owner`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing) { shop in
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `support finds a customer known only by account token by token or transaction id`(
+    func `a search by token or transaction id finds a customer known only by account token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
