@@ -37,7 +37,7 @@ import Testing
     private static let uuid = "a0000000-0000-4000-8000-000000000001"
 
     @Test(arguments: StoryDatabase.allCases, Coming.allCases)
-    func `a purchase is sent as one INITIAL_PURCHASE of its customer, without a TRANSFER`(
+    func `a purchase is sent as one INITIAL_PURCHASE with the customer's id, without a TRANSFER`(
         database: StoryDatabase, coming: Coming
     ) async throws {
         let receiver = try Receiver()
@@ -269,7 +269,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after a change to RevenueCat's format, events older than the purchase's owner arrive`(
+    func `after a change to RevenueCat's format, events from before the owner was known arrive`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500))

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test
-    func `during a rotation the old and the new secret sign webhooks, later only the new one`()
+    func `during a rotation the old and new secrets sign webhooks, and later only the new secret`()
         async throws
     {
         let receiver = try Receiver()
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after repeated rotations, the oldest valid secret, the previous and the new one sign`(
+    func `after repeated rotations, three secrets sign: the oldest valid, the previous and the new`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()

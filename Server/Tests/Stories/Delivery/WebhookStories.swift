@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `every event arrives signed, with the customer's state, and in the customer's order`(
+    func `every event arrives signed, with the customer's state, and in order for each customer`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -246,7 +246,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `erasing a customer removes the id from waiting webhooks, and deletes stored responses`(
+    func `erasing a customer removes the customer's id from webhooks that wait for delivery`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.answer(500, headers: [:], body: "broken"))
