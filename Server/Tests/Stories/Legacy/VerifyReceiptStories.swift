@@ -10,7 +10,7 @@ import Testing
             .contains { life.name.hasPrefix($0) }
     }
 
-    @Test func `four lives are played for the comparison of verifyReceipt`() {
+    @Test func `the verifyReceipt stories play four lives`() {
         #expect(Self.lives.count == 4)
     }
 
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [LocalStack.Settings.Checks.none, .receipts])
-    func `verifyReceipt adds later purchases of the receipt's store account, and of no other`(
+    func `verifyReceipt adds later purchases of the receipt's store account only`(
         questions: LocalStack.Settings.Checks
     ) async throws {
         try await withShop(on: .sqlite, questions: questions, announcements: .both) { shop in
