@@ -9,7 +9,7 @@ import Testing
 /// just before and just after every end.
 @Suite(.serialized) struct LifecycleStories {
     @Test(arguments: Course.all)
-    func `if the app posts, answers equal the simulator's books in each row of docs/lifecycle.md`(
+    func `in each row of docs/lifecycle.md, posted purchases lead to the simulator's answers`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: Course.all)
-    func `from notifications alone, answers equal the books in each row of docs/lifecycle.md`(
+    func `in each row of docs/lifecycle.md, notifications alone lead to the simulator's answers`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
