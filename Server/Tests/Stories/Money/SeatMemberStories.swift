@@ -9,7 +9,7 @@ import Testing
 /// RevenueCat's form, and the simulator's books agree on each transaction.
 @Suite(.serialized) struct SeatMemberStories {
     @Test(arguments: [[], [.membersHaveNoRenewalInfo]] as [Set<Quirk>])
-    func `assigning and revoking a member's seat are events, and cost nothing in webhooks`(
+    func `events report the assignment and revocation of a seat, with no price in webhooks`(
         habits: Set<Quirk>
     ) async throws {
         let webhooks = PostedWebhooks()
