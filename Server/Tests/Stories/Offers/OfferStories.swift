@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the App Store accepts each form of our offer signature, but only once`(
+    func `the App Store accepts an offer signature in both forms, but each signature only once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app()) { shop in
