@@ -10,7 +10,7 @@ import Testing
     private static let backupsMin = 3
 
     @Test(.timeLimit(.minutes(10)))
-    func `a backup under load has all notifications acknowledged before, and can be restored`()
+    func `a backup under load has every notification acknowledged before it, and can be restored`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in

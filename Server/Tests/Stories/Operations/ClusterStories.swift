@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `three servers that write at the same time refuse no request, and few writes conflict`()
+    func `when three servers write at once, no request is refused, and conflicts are a minority`()
         async throws
     {
         try await Self.withOwnPostgres { _, _, program in

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `after a restart the simulator's clock is never earlier than before`() async throws {
+    func `a restart of perennial dev does not set the simulator's clock back`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         var last = ""

@@ -7,7 +7,8 @@ import Testing
 /// A server that gets its time from a simulator in another process.
 @Suite(.serialized) struct FollowedClockStories {
     @Test(.timeLimit(.minutes(10)))
-    func `after a jump of the clock, no document is refused as signed in the future`() async throws
+    func `after a jump of the simulator's clock, no document is refused as signed in the future`()
+        async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test
-    func `for a product without seats, the page offers no invitations and no number of seats`()
+    func `for a product without seats, the phone offers no invitations and no number of seats`()
         async throws
     {
         try await PhoneTable.play { phone in

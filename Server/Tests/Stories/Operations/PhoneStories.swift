@@ -147,7 +147,9 @@ import Testing
         }
     }
 
-    @Test func `if another customer restores a purchase, it stays with its owner`() async throws {
+    @Test
+    func `on the phone, a purchase stays with its owner if another customer restores`() async throws
+    {
         try await PhoneTable.play { phone in
             let restored = try await phone.act("sheet pro.monthly", "yes", "other")
             #expect(restored.text("wire").contains("409,"))
@@ -170,7 +172,8 @@ import Testing
         }
     }
 
-    @Test func `a new start on the phone begins with a new person, and keeps the first person`()
+    @Test
+    func `starting over on the phone gives a new person, and keeps the first person's purchase`()
         async throws
     {
         try await PhoneTable.play { phone in

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `read-only commands work on a standby, and other commands say that it is a standby`()
+    func `read-only commands work on a standby, and other commands are refused with the reason`()
         async throws
     {
         try await Self.withProgram { primary, program in

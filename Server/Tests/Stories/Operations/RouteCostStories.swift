@@ -152,7 +152,7 @@
         // MARK: - Claims
 
         @Test(.timeLimit(.minutes(30)))
-        func `a small request to any route costs little, however many customers there are`()
+        func `a small request to any route stays cheap when the number of customers grows`()
             async throws
         {
             let folder = try TemporaryFolder()
