@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an anonymous id needs no proof until the id becomes an alias of a customer with proof`(
+    func `an anonymous id needs a proof once it is an alias of a customer whose id needs a proof`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -91,7 +91,9 @@ import Testing
         }
     }
 
-    @Test func `two customers are merged only by a request with a proof of each`() async throws {
+    @Test
+    func `two customers are merged only if the request has a proof of each customer`() async throws
+    {
         try await withShop(on: .sqlite, app: Self.app) { shop in
             let own = try await Self.join(Self.anonymous, to: "anna", in: shop, proofs: ["anna"])
             #expect(own.status == 200)

@@ -78,7 +78,7 @@ import Testing
     // MARK: - Devices
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `a copy of a document from 31 days ago gives devices without log-in no access`(
+    func `devices without log-in get no access from a copy of a document signed 31 days ago`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(policy)) { shop in

@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a transfer is an event for the customer in the purchase's token, and can be undone`(
+    func `the customer in a purchase's token gets an event of a transfer, which can be undone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test
-    func `a returning erased customer cannot take a purchase from its new owner`() async throws {
+    func `an erased customer who returns cannot take a purchase from its new owner`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: Self.token)
             _ = try await shop.support.send("DELETE", "/v1/customers/\(Self.token)")

@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `the zero UUID as a token names nobody`() async throws {
+    @Test func `an account token of only zeros names no customer`() async throws {
         let zero = "00000000-0000-0000-0000-000000000000"
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: zero)
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `a preview says that a purchase naming another customer belongs to that customer`()
+    @Test func `a preview names the customer in the account token as the owner of the purchase`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if the server hears of an upgrade but not of the renewal before it, the members stay`(
+    func `if an upgrade is known but the renewal before it is not, the members stay`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
