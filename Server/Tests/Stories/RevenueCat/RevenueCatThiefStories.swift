@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ["anna", RevenueCatPhone.anonymous("phone")], StoryDatabase.allCases)
-    func `a copied document from 40 days ago gives a thief no access, with any source`(
+    func `a copied document from 40 days ago gives a thief no access, with any initiation_source`(
         buyer: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `for each policy and source, RevenueCat's routes have the effect of our own routes`(
+    func `for each policy and initiation_source, RevenueCat's routes act like our own routes`(
         database: StoryDatabase
     ) async throws {
         for policy in OwnershipClaim.RestorePolicy.allCases {
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a RevenueCat key works only on RevenueCat's routes, and with proofs only for devices`(
+    func `a RevenueCat key works only on RevenueCat's routes, and with proofs on, only for devices`(
         database: StoryDatabase
     ) async throws {
         var app = Phone.app()
