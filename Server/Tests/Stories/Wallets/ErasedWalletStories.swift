@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `a returning erased customer can claim a subscription again, but no pack`()
+    @Test func `an erased customer who returns can claim a subscription again, but no pack`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -258,7 +258,7 @@ import Testing
     // MARK: - With other wallets
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a returning erased customer has no credit, and an old key does not restore the credit`(
+    func `an erased customer who returns has no credit, and an old key does not restore it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
