@@ -18,7 +18,9 @@ import Testing
     private static let quickAnswerSeconds = 0.2
 
     @Test(.timeLimit(.minutes(15)))
-    func `only the checks of a paused or killed server are repeated`() async throws {
+    func `when servers are paused or killed, only the checks that they had leased are repeated`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

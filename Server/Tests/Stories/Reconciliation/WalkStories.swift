@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a proxy lost the notification of a switch of renewal, the switch is known in a day`(
+    func `if a proxy lost the notification of a cancellation, the cancellation is known in a day`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in

@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `a server with changed reminders examines all terms again`() async throws {
+    @Test func `after a change of reminders, a server examines all terms again`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await Self.set("2027-01-31", in: shop)
             try await Self.post(Self.buy("anna", in: shop), as: "anna", in: shop)
