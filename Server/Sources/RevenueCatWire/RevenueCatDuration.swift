@@ -14,7 +14,7 @@ package enum RevenueCatDuration: String, Sendable, CaseIterable {
     case lifetime
 
     /// The end of a grant, in the calendar of UTC. Returns nil if it never ends.
-    package func end(after start: Instant) -> Instant? {
+    package func until(after start: Instant) -> Instant? {
         let (months, days): (Int, Int) =
             switch self {
             case .daily: (0, 1)

@@ -208,6 +208,7 @@ extension EngineFailure {
             .unknownCurrency, .insufficientBalance, .idempotencyKeyReused, .idempotencyKeyMissing,
             .spendingNotAllowed, .unknownPurchase, .unknownTransfer, .transferSuperseded,
             .unknownEntitlement, .unknownGrant, .grantAlreadyExpired, .identityNotProven,
+            .invalidAttribute,
             .offerKeyMissing, .unknownOffer, .offerNotEligible, .offerForUnknownTransaction,
             .unknownContent, .contentNotReadable, .unknownCursor, .outdatedCursor, .queryTooLong,
             .unknownAlias, .primaryID, .unavailableInSandbox, .unknownWebhook,

@@ -48,7 +48,7 @@ struct RevenueCatServerRoutes: RouteGroup {
         let id = try RequestReader.customerID(in: context)
         let asked = try await RevenueCatGate.value(Order.self, of: request, max: BodyLimit.order)
         let order = NewGrant(
-            entitlement: try Self.entitlement(in: context), until: try end(of: asked),
+            entitlement: try Self.entitlement(in: context), until: try until(of: asked),
             reason: RevenueCatGrants.reason)
         _ = try await engine.grants.add(
             order, to: id, app: holder.app,
@@ -60,7 +60,7 @@ struct RevenueCatServerRoutes: RouteGroup {
     }
 
     /// Nil for a grant without an end.
-    private func end(of order: Order) throws -> Instant? {
+    private func until(of order: Order) throws -> Instant? {
         if let end = order.endTimeMs { return Instant(milliseconds: end) }
         guard let duration = order.duration.flatMap(RevenueCatDuration.init) else {
             let known = RevenueCatDuration.allCases.map(\.rawValue).joined(separator: ", ")
@@ -68,7 +68,7 @@ struct RevenueCatServerRoutes: RouteGroup {
                 .badRequest, .badRequest, "Send end_time_ms, or a duration: \(known).")
         }
         let start = order.startTimeMs.map(Instant.init(milliseconds:))
-        return duration.end(after: start ?? engine.context.serverTime)
+        return duration.until(after: start ?? engine.context.serverTime)
     }
 
     @Sendable func withdraw(

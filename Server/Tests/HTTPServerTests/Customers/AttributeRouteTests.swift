@@ -1,3 +1,4 @@
+import AppStoreFormats
 import Crypto
 import Engine
 import HTTPTypes

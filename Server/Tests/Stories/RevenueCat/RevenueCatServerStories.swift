@@ -45,7 +45,7 @@ import Testing
         }
         let active = try await list("active_entitlements", of: user, in: shop, "&\(query)")
         #expect(
-            active.map { $0["entitlement_id"]?.string } == open.map(\.0).sorted(),
+            active.compactMap { $0["entitlement_id"]?.string } == open.map(\.0).sorted(),
             "\(user): \(place)")
         for (name, right) in open {
             let item = active.first { $0["entitlement_id"]?.string == name }
@@ -113,7 +113,7 @@ import Testing
         try await withShop(on: .sqlite, app: Phone.app(), seed: seed) { shop in
             var dice = Dice(seed: seed)
             let made = try await shop.simulator.post(
-                "/_sim/populations", ["accounts": .integer(accounts), "within": "P6M"])
+                "/_sim/populations", ["accounts": .integer(Self.accounts), "within": "P6M"])
             let names = (made["accounts"]?.array ?? []).compactMap(\.string)
             var posted: Set<String> = []
             for sample in 1...Self.samples {
