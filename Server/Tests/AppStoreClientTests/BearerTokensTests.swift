@@ -49,7 +49,7 @@ import Testing
     /// Each row: the seconds between the creation of a token and its refusal, and whether later
     /// calls still send that token.
     @Test(arguments: [(0, true), (59, true), (60, false), (600, false)])
-    func `a refused token is replaced, unless it was just made`(
+    func `a refused token is replaced if it was made at least 60 seconds ago`(
         seconds: Int64, isKept: Bool
     ) async throws {
         let bench = try Bench(.transaction, AppStoreResponse(status: 401), .transaction)
@@ -70,7 +70,7 @@ import Testing
         (1800, [AppStoreResponse(status: 401), .transaction], 2, true),
         (1800, [AppStoreResponse(status: 401), AppStoreResponse(status: 401)], 2, false),
     ])
-    func `if a token expires before the call arrives, it is replaced once`(
+    func `a call whose token expired on the way is sent once more with a new token`(
         asleep: Int64, answers: [AppStoreResponse], calls: Int, isAnswered: Bool
     ) async throws {
         let bench = try Bench(Script(answers))
@@ -84,7 +84,7 @@ import Testing
         #expect(tokens.count == calls && Set(tokens).count == calls)
     }
 
-    @Test func `a late refusal of an old token does not discard the newer one`() async throws {
+    @Test func `a late refusal of an old token does not discard the newer token`() async throws {
         let bench = try Bench(.transaction)
         let tokens = BearerTokens(bench.client.credentials)
         let old = try tokens.authorization(at: bench.clock.now())

@@ -33,7 +33,7 @@ import Testing
             (0, 0, 0), (2, 0, 0), (602, 0, 600), (602, 20, 600), (3, 0, 1),
             (-1, 1, 0), (-20, 20, 0), (-620, 20, -600), (-600, 0, -600),
         ] as [(Int64, Int64, Int64)])
-    func `latency and whole seconds are not reported as a clock difference`(
+    func `latency and rounding to seconds are not reported as a clock difference`(
         behind: Int64, takes: Int64, shows: Int64
     ) async throws {
         let date = Self.asked - behind * 1000

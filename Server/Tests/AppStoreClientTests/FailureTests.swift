@@ -91,7 +91,7 @@ import Testing
             ("Thu, 01 Jan 2026 12:00:45 GMT", 45_000), ("Thu, 01 Jan 2026 11:00:00 GMT", 1000),
             ("Fri, 02 Jan 2026 12:00:00 GMT", 3_600_000), ("Thu, 01 Jan 2026", 60_000),
         ] as [(String?, Int64)])
-    func `a rate limit ends at the time that Apple names, within an hour`(
+    func `a rate limit ends at the time that Apple names, at most an hour later`(
         header: String?, wait: Int64
     ) async throws {
         let bench = try Bench(.error(4_290_000, retryAfter: header))

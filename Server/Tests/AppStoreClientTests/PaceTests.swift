@@ -11,7 +11,7 @@ import Testing
         AppStoreDate(milliseconds: 1_767_268_800_000 + milliseconds)
     }
 
-    @Test func `after a pause several calls may be sent at once, and then one call per interval`() {
+    @Test func `three calls may be sent at once, and then one call every 100 milliseconds`() {
         var pace = Pace()
         let burst = (0..<3).map { _ in pace.consumeCall(Self.budget, at: date(0)) }
         #expect(burst == [nil, nil, nil])
@@ -21,7 +21,7 @@ import Testing
         #expect(pace.consumeCall(Self.budget, at: date(100)) == date(200))
     }
 
-    @Test func `after Apple refuses a call, it may be sent at the time that the refusal names`() {
+    @Test func `a call that the limiter delays may be sent at the time that the limiter names`() {
         var pace = Pace()
         for _ in 0..<Self.budget.burst { _ = pace.consumeCall(Self.budget, at: date(0)) }
         var now = date(0)

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test
-    func `if a document has more headers than the limit, the rest are packed with the text`() {
+    func `headers above the limit stay in the text of a packed document`() {
         let documents = (0..<40).map { Self.jws(["a": 1], header: ["n": .integer($0)]) }
         let text = Array(documents.joined(separator: "\"").utf8)
         let packed = PackedDocument(packing: text)

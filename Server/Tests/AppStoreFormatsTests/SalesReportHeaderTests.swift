@@ -86,7 +86,7 @@ import Testing
         #expect(failure?.found == "no column \"Proceeds Reason\"")
     }
 
-    @Test func `newer columns of a sales report are kept only after the known columns`() throws {
+    @Test func `a sales report may have unknown columns only after the last known column`() throws {
         let header = try #require(SalesRow.layouts.first?.header)
         guard case .sales(let report) = try Self.recognised(header + ["Moon Phase"]) else {
             Issue.record("not recognised")
@@ -106,7 +106,7 @@ import Testing
             (.subscriptionEvent, "1_2", true), (.subscriptionEvent, "1_4", false),
             (.subscriber, "1_1", false),
         ] as [(SalesReportKind, String, Bool)])
-    func `a report's version is readable if it is known, or if columns may be added to the report`(
+    func `an unknown newer version is readable if columns may be added to the kind of report`(
         kind: SalesReportKind, version: String, isReadable: Bool
     ) throws {
         #expect(kind.canRead(try #require(SalesReportVersion(version))) == isReadable)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: layouts)
-    func `a report with an unknown column is refused, except for sales and subscriptions`(
+    func `only sales reports and newer subscription reports may have an unknown column`(
         kind: SalesReportKind, layout: SalesReportLayout
     ) throws {
         let names = layout.header + ["Moon Phase"]
@@ -133,7 +133,7 @@ import Testing
         #expect(failure?.columnName == "Moon Phase")
     }
 
-    @Test func `the columns of a newer version are kept as text`() throws {
+    @Test func `the unknown columns of a newer report are kept as text`() throws {
         let layout = SubscriptionRow.layouts[1]
         var row = SubscriptionRow()
         (row.offerCodeFreeTrial, row.offerCodePayUpFront, row.offerCodePayAsYouGo) = (0, 0, 7)
@@ -147,7 +147,7 @@ import Testing
         #expect(try report.bytes() == Array(text.utf8))
     }
 
-    @Test func `the added columns of data loaders are kept only in the data loaders' format`()
+    @Test func `unknown columns are kept in a data loader's file, and refused in Apple's file`()
         throws
     {
         let names = SubscriberRow.layouts[1].header
@@ -208,7 +208,9 @@ import Testing
         #expect(failure?.found == "a column of another version")
     }
 
-    @Test func `data loaders may mix the column names of versions`() throws {
+    @Test func `a data loader's file may mix column names of two versions, Apple's file may not`()
+        throws
+    {
         let names = SubscriptionEventRow.layouts[1].header.map(Self.snakeCase)
             .map { $0 == "subscription_offer_name" ? "promotional_offer_name" : $0 }
         #expect(try Self.recognised(names, .commas).version == SalesReportVersion(1, 3))

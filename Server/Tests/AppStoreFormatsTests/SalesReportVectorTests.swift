@@ -102,7 +102,7 @@ struct SalesReportVectorTests {
         #expect(refunds.map(\.purchaseDate) == [CivilDate(year: 2020, month: 9, day: 30)])
     }
 
-    @Test func `every event in the real files belongs to a family`() throws {
+    @Test func `every event in the real files belongs to a known family of events`() throws {
         for name in [
             "matisiekpl-subscriptions-events.tsv", "fivetran-sales_subscription_event_summary.csv",
         ] {

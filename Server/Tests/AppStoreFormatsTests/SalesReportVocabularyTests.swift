@@ -76,7 +76,7 @@ import Testing
         #expect(type.isInAppPurchase == isInAppPurchase)
     }
 
-    @Test func `active subscriptions are paid, free or in grace, and never in billing retry`() {
+    @Test func `all subscriptions except those in billing retry count as active`() {
         var row = SubscriptionRow()
         row.standardPrice = 1
         row.introductoryPayAsYouGo = 2

@@ -35,7 +35,7 @@ import Testing
             (#"{"signedPayload":"x","signedPayload":"y"}"#, nil), (#"{"signedPayload":"ü"}"#, nil),
             ("{\"signedPayload\":\"x\u{1}\"}", nil), (#"{"signedPayload":"}"#, nil), ("", nil),
         ] as [(String, String?)])
-    func `the payload of a plain body is found without parsing; other bodies are parsed`(
+    func `the payload of a body in Apple's exact form is found without parsing the JSON`(
         body: String, payload: String?
     ) {
         let taken = Array(body.utf8).withUnsafeBytes {
@@ -70,7 +70,8 @@ import Testing
         #expect(payload.json == (try JSON(parsing: text.utf8)))
     }
 
-    @Test func `if a key is repeated, the last value is read, and it is written last`()
+    @Test
+    func `if a key is repeated, its last value is read, also after the object is written again`()
         throws
     {
         let payload = try transaction(#"{"price":1,"price":2}"#)

@@ -116,7 +116,7 @@ import X509
         #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
     }
 
-    @Test func `a leaf is refused if it has no marker extension, or another than Apple's leaves`()
+    @Test func `a leaf without the marker extension of Apple's leaves is refused`()
         async throws
     {
         let authority = try Authority.shared.get()

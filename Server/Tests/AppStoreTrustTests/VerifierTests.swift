@@ -13,7 +13,7 @@ import Testing
         #expect(verified.signedAt == Cast.now)
     }
 
-    @Test func `for renewal information, only the environments of the app's settings are checked`()
+    @Test func `of renewal information, only the environment is compared with the app's settings`()
         async throws
     {
         let signer = try Authority.shared.get().signer()
@@ -102,7 +102,9 @@ import Testing
         #expect(refusal.found.count == Refusal.foundCharactersMax)
     }
 
-    @Test func `unverified claims of a document are used only to choose the app`() throws {
+    @Test func `the bundle id and environment of a document can be read before its verification`()
+        throws
+    {
         func claim(_ payload: JSON) throws -> UnverifiedClaim? {
             let stranger = try Authority().signer()
             return AppStoreTrust.Verifier.peek(try stranger.jws(payload))

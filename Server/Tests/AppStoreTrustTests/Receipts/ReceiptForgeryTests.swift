@@ -154,7 +154,7 @@ import Testing
         #expect(try await outcome(changed).refusal?.reason == .badSignature)
     }
 
-    @Test func `no truncated or changed file is ever verified as another receipt`()
+    @Test func `a truncated receipt is refused; a changed one is refused or has the same content`()
         async throws
     {
         let maker = try ReceiptMaker.shared.get()
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test
-    func `a receipt is refused if its app, store or date is missing, or its app or store is wrong`()
+    func `a receipt is refused if its date is missing, or its app or type is missing or wrong`()
         async throws
     {
         let cases: [(AppReceipt, Refusal.Reason)] = [

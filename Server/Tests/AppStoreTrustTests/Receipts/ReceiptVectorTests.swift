@@ -250,7 +250,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: old)
-    func `bytes around the list of a transaction receipt do not change its digest`(
+    func `unsigned bytes of a transaction receipt do not change the receipt's digest`(
         name: String
     ) async throws {
         let bytes = try file("transaction-receipts", name)
