@@ -10,7 +10,7 @@ import Testing
 
     private static func row(_ row: LifecycleRow) -> String { "row \(row.rawValue)" }
 
-    @Test func `a proof without options must cover everything`() {
+    @Test func `a proof run without options must cover every expected case`() {
         #expect(Coverage.required(of: Proof.PlanOverrides()) == Coverage.expected)
         #expect(!ScriptedCase.rows.contains(Self.chance) && ScriptedCase.rows.contains(Self.called))
     }
@@ -49,14 +49,16 @@ import Testing
         ]
 
     @Test(arguments: rows.indices)
-    func `a narrowed proof must cover what its options leave within reach`(number: Int) {
+    func `a proof run with options must cover each case that its options do not exclude`(
+        number: Int
+    ) {
         let (narrowing, demanded, left) = Self.rows[number]
         let all = Set(Coverage.required(of: narrowing))
         #expect(all.isSuperset(of: demanded) && all.isDisjoint(with: left), "\(narrowing)")
         #expect(all.isStrictSubset(of: Coverage.expected))
     }
 
-    @Test func `what the trials have covered is not reported as missing`() {
+    @Test func `a case that the trials have covered is not reported as missing`() {
         var tally = Tally()
         let narrowing = Proof.PlanOverrides(accounts: 0, turn: Self.called.rawValue)
         for name in Coverage.required(of: narrowing) { tally.add(name) }

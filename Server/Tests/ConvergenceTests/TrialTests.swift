@@ -96,7 +96,7 @@ import Testing
     /// In this trial the new period of a family member is known only by a notification in the form
     /// of 2018, which does not name the payer. The server once asked about the purchase by the
     /// transaction receipt in that notification, and never by the older app receipt it had.
-    @Test func `a check finds out who has paid, although a newer notification does not name them`()
+    @Test func `a check finds out who has paid if the newest notification does not name the payer`()
         async throws
     {
         var plan = Plan(seed: 19_181)

@@ -84,7 +84,7 @@ private final class Resolver: Sendable {
         #expect(resolver.lookups == ["silent", "third"])
     }
 
-    @Test func `if too many callers wait, a lookup is refused; a numeric address needs no lookup`()
+    @Test func `if too many callers wait, only numeric addresses are accepted, without a lookup`()
         async throws
     {
         let resolver = Resolver()

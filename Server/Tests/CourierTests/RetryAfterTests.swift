@@ -14,7 +14,7 @@ import Testing
             ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Sunday, 06-Nov-94 08:50:07 GMT", 30),
             ("Sun Nov  6 08:50:07 1994", 30), ("Sun, 06 Nov", nil),
         ] as [(String, Int64?)])
-    func `Retry-After is read as seconds or as a date of the receiver's clock`(
+    func `Retry-After is a number of seconds, or a date by the receiver's clock`(
         header: String, seconds: Int64?
     ) {
         #expect(

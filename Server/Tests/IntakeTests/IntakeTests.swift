@@ -263,7 +263,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
             (["data": ["status": 3]], false), ([:], false),
             (["notificationType": "GRACE_PERIOD_EXPIRED", "data": ["status": 4]], false),
         ] as [(JSON, Bool)])
-    func `a grace period without a known end lasts as long as the shortest grace period`(
+    func `if a notification reports grace without an end, grace lasts three days`(
         notification: JSON, isGrace: Bool
     ) throws {
         let due = Int64(1_702_592_000_000)
@@ -285,7 +285,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     }
 
     @Test(arguments: [(0, 3), (2, 3), (3, 6), (10, 16), (16, 28), (27, 28), (40, 28)])
-    func `grace without an end gets the shortest allowed length that ends after the report`(
+    func `grace without an end lasts the fewest of 3, 6, 16 or 28 days that end after the report`(
         toldDay: Int, days: Int
     ) throws {
         let due = Instant(milliseconds: 1_702_592_000_000)
@@ -327,7 +327,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         (4, .productUnavailable),
         (5, .other), (77, .other),
     ])
-    func `an expiration intent becomes one ending`(intent: Int64, ending: Renewal.Ending) throws {
+    func `an expiration intent is read as an ending`(intent: Int64, ending: Renewal.Ending) throws {
         let renewal = try renewal([
             "originalTransactionId": "1", "environment": "Sandbox", "autoRenewStatus": 0,
             "expirationIntent": .integer(intent),

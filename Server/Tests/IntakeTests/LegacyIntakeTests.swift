@@ -132,7 +132,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
                 == .refund)
     }
 
-    @Test func `a restored purchase counts from its first purchase date`() throws {
+    @Test func `a restored purchase begins at its original purchase date`() throws {
         let restored = row(
             "2", from: start + 9 * day, days: nil, ["web_order_line_item_id": .null])
         let kept = try payments(restored, kinds: ["pro.monthly": .nonConsumable]).first
@@ -192,7 +192,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(found.facts.allSatisfy { $0.purchase == PurchaseID("1", in: .sandbox) })
     }
 
-    @Test func `a receipt of an environment that is not the App Store's attests nothing`() {
+    @Test func `a receipt of the environment Xcode is refused`() {
         #expect(throws: IntakeFailure.self) {
             try Intake.facts(of: AppReceipt(), in: .xcode, createdAt: asked)
         }
@@ -275,7 +275,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             ("PRICE_INCREASE_CONSENT", switched + 1), ("DID_FAIL_TO_RENEW", asked.milliseconds),
             ("A_TYPE_OF_TOMORROW", switched + 1),
         ] as [(String, Int64)])
-    func `a fact is dated by its event, or after the newest transaction if no date is given`(
+    func `an event has its date, or else the moment after the newest date in its notification`(
         type: String, expected: Int64
     ) throws {
         let found = try facts([
@@ -317,7 +317,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(moments == [asked.milliseconds])
     }
 
-    @Test func `a failed payment is dated by the end of the period, not by the arrival of a copy`()
+    @Test func `a failed payment is dated by the end of the paid period, not by its arrival`()
         throws
     {
         let found = try facts([

@@ -82,7 +82,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
             // This is a full refund: the revocation has its amount.
             (8, nil, 1_700_000_900_000, 73_920),
         ] as [(Int64, Int64?, Int64?, Int64)])
-    func `refunded seats count as the cheapest ones, or as the reported share of the price`(
+    func `refunded seats reduce the price by the cheapest seats, or by the reported percentage`(
         refunded: Int64, percentage: Int64?, revokedAt: Int64?, left: Int64
     ) throws {
         var more: [String: JSON] = ["revokedSeatQuantity": .integer(refunded)]
@@ -134,7 +134,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         #expect(revoked.price?.milliunits == 80_000 && revoked.netAmount?.milliunits == 50_000)
     }
 
-    @Test func `several units of a product without seats have the stated price`() throws {
+    @Test func `a purchase of three units without seats has the transaction's price`() throws {
         let packs = try payment(["type": "Consumable", "quantity": 3, "expiresDate": .null])
         #expect(packs.price?.milliunits == 9_990 && packs.seats == nil && packs.quantity == 3)
         let single = try payment()
