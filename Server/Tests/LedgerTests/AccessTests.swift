@@ -285,7 +285,9 @@ private let grace = Renewal(
         #expect(lost.state == .revoked)
     }
 
-    @Test func `unconfirmed access is held open as long as the rules say`() throws {
+    @Test func `unconfirmed access stays open for the hour that the rules set, and then closes`()
+        throws
+    {
         let rules = AccessRules(unconfirmedHold: .hours(1))
         let open = try #require(timeline().access(at: end + minute, rules: rules))
         #expect(open.isOpen)
@@ -359,7 +361,7 @@ private let grace = Renewal(
         #expect(access(["gold"], [timeline()], at: start) == nil)
     }
 
-    @Test func `if one of several purchases is open, its access counts, in any order of purchases`()
+    @Test func `if one of several purchases is open, access is open, in any order of purchases`()
         throws
     {
         let shut = other("pro.weekly", until: start + .days(7))

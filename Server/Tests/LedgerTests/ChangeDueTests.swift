@@ -55,7 +55,7 @@ private func month(
         #expect(isOpen("plus", old, at: end) == nil)
     }
 
-    @Test func `if only the earlier payment reports an upgrade, the chosen product is open`() {
+    @Test func `after an upgrade whose payment is not known yet, the new product is open`() {
         let upgraded = month(
             isUpgraded: true,
             renewal: (Renewal(willRenew: true, renewsTo: "premium"), start + .days(3)))

@@ -90,7 +90,8 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("downtime")
     }
 
-    @Test func `the reason for the end comes from a late report that renewal was off`() {
+    @Test func `if a late report says that renewal was off, the subscription expired as cancelled`()
+    {
         var anna = anna()
         anna.hear(
             [renewal(Renewal(willRenew: false, ending: .cancelled), at: end)], at: end + .hours(1))
@@ -101,8 +102,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
     }
 
     @Test
-    func `if a renewal is charged ahead, the charge is reported at once, its period at its start`()
-    {
+    func `a charge ahead is reported at once, and the charged period is reported at its start`() {
         var anna = Chronicle()
         anna.hear([payment(1, price: 0, terms: .trial), renewal(on, at: start)], at: start)
         let ahead = end - .hours(20)
@@ -114,7 +114,8 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("ahead")
     }
 
-    @Test func `an upgrade takes effect at once, and its credit is not a refund`() {
+    @Test
+    func `an upgrade takes effect at once, and the credit for the old product is not a refund`() {
         var anna = anna()
         let then = start + .days(10)
         anna.hear([payment(2, "max.monthly", from: then, price: 19_990)], at: then)
@@ -126,7 +127,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("upgrade")
     }
 
-    @Test func `an upgrade after a renewal that was charged ahead credits that whole renewal`() {
+    @Test func `an upgrade after a renewal was charged ahead credits the whole renewal`() {
         var anna = anna()
         let ahead = end - .hours(20)
         anna.hear([payment(2, from: end, isRenewal: true, at: ahead)], at: ahead)
@@ -154,7 +155,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
     }
 
     @Test(arguments: ["pro.monthly", "max.monthly"] as [ProductID])
-    func `a purchase after a refund, within the refunded period, is a resubscription`(
+    func `a purchase within a refunded period is a resubscription`(
         product: ProductID
     ) {
         var anna = anna()
@@ -180,7 +181,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         ben.check("again")
     }
 
-    @Test func `a failed payment, grace, its end and the recovery are four changes`() {
+    @Test func `a failed payment, the end of grace and the recovery are three changes`() {
         var cleo = anna()
         let failed = Renewal(
             willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
@@ -217,7 +218,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
     }
 
     @Test
-    func `in legacy documents, a payment in retry is a recovery, and a payment after it is not`() {
+    func `in legacy documents, a payment within retry for the same product is a recovery`() {
         func kind(_ failed: Renewal, paid: Instant, _ product: ProductID) -> Change.Kind? {
             var cleo = Chronicle()
             let facts = [
@@ -275,7 +276,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(kind(larger, after: replaced) == .upgraded)
     }
 
-    @Test func `if several changes are reported together, each has the present state`() {
+    @Test func `if several changes are reported together, each change has the present state`() {
         var anna = Chronicle()
         anna.hear(
             [payment(1), payment(2, from: end, isRenewal: true), renewal(on, at: end)],

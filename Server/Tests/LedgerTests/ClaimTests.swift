@@ -64,7 +64,7 @@ extension OwnershipClaim.Verdict {
         }
     }
 
-    @Test func `sharing needs a recent document and is limited by the rules`() {
+    @Test func `a purchase is shared only with a recent document, up to the limit of customers`() {
         var claim = OwnershipClaim(
             owner: .init("anna", by: .device), named: nil, claimant: "ben", sharers: 2,
             documentAge: .days(30))
@@ -106,7 +106,7 @@ extension OwnershipClaim.Verdict {
     private static let intents: [OwnershipClaim.Intent?] = [nil, .purchase, .restore, .sync]
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `two anonymous customers share a purchase under every policy and intent`(
+    func `with a recent document, two anonymous customers share a purchase under every policy`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: true)
@@ -130,7 +130,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `if no anonymous share is free, a newer document takes the share of the oldest document`(
+    func `if anonymous shares run out, a newer document gets the share with the oldest document`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: true)
@@ -147,7 +147,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
     }
 
-    @Test func `shares of people are not reassigned`() {
+    @Test func `if all shares of people are taken, one more person is refused`() {
         var claim = claim(isAnonymous: false)
         claim.owner?.isAnonymous = false
         claim.documentAge = .zero
@@ -163,7 +163,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `with a new document, a request by a person moves an anonymous device's purchase`(
+    func `a person with a recent document can take a purchase from an anonymous device`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: false)
@@ -194,7 +194,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: policy) == .refuse(.blocked))
     }
 
-    @Test func `an anonymous device neither loses nor gains a purchase by an old document`() {
+    @Test func `a document older than 30 days moves no purchase to or from an anonymous device`() {
         var claim = claim(isAnonymous: false)
         claim.sharers = 0
         let ofPerson: [OwnershipClaim.Verdict] = [
@@ -235,7 +235,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, [true, false])
-    func `if a purchase was taken with one document, a document signed later takes it back`(
+    func `a purchase that was taken with a document can be taken back with a newer document`(
         policy: OwnershipClaim.RestorePolicy, isAnonymous: Bool
     ) {
         var claim = claimToTaken
@@ -278,7 +278,8 @@ extension OwnershipClaim.Verdict {
         }
     }
 
-    @Test func `a customer with a share keeps it, or takes the purchase by a newer document`() {
+    @Test
+    func `a customer with a share keeps the share, or takes the purchase by a newer document`() {
         var claim = claimToTaken
         claim.isShared = true
         #expect(claim.verdict(under: .share) == .move(by: .device))
@@ -290,7 +291,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test
-    func `if a purchase was taken with one document, an older document does not take it back`() {
+    func `a purchase that was taken with a document cannot be taken back with an older one`() {
         var claim = claimToTaken
         for age in [.days(10), .days(21), nil] as [Duration?] {
             claim.documentAge = age

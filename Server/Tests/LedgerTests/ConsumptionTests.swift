@@ -174,7 +174,7 @@ import Testing
         #expect(timeline.payment(askedAboutBy: "7", among: facts) == nil)
     }
 
-    @Test func `of several reported usages, the one under the requested id is used`() {
+    @Test func `of several usage reports, the one under the requested transaction id is used`() {
         let asked = InquiredPayment(payment: Self.month("2", "l1"), numbers: ["3", "2", "1"])
         let uses = ["1", "2", "3"].map {
             PurchaseUsage(transaction: TransactionID(rawValue: $0), delivery: .other, used: nil)

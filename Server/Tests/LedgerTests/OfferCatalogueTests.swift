@@ -98,7 +98,7 @@ import Testing
         #expect(why([Self.over], "back") == .subscriptionEnded)
     }
 
-    @Test func `an offer code is for certain kinds of customers, and can be redeemed once`() {
+    @Test func `an offer code fits only the customers it is for, and can be redeemed once`() {
         #expect(why([], "NEW") == .codeIsForThem)
         #expect(why([Self.running], "NEW") == .codeIsForOthers)
         #expect(why([Self.over], "OLD") == .codeIsForThem)

@@ -14,7 +14,7 @@ import Testing
         #expect(Percentage.part(thousandths, of: amount) == part)
     }
 
-    @Test func `a percentage is written as text in the usual form, and read back`() {
+    @Test func `a share in thousandths is written as a percentage such as 25.5, and read back`() {
         for thousandths: Int64 in [0, 1, 25_500, 33_333, Percentage.whole] {
             let percent = Percentage.percent(thousandths)
             #expect(Percentage.thousandths(ofPercent: percent) == thousandths)

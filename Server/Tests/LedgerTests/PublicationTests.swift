@@ -96,8 +96,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `the computing time per publication does not grow with the number of publications`() throws
-    {
+    func `access to 20,000 publications is computed within a minute`() throws {
         let count = 20_000
         let publications = (0..<count).map { PublicationTable.publication("\($0)") }
         let month = Payment(
@@ -126,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: try PublicationTable.rows())
-    func `access to a single publication is decided as in the whole list`(
+    func `access to a single publication equals the publication's access in the whole list`(
         row: PublicationTable.Row
     ) throws {
         let reader = try row.reader(at: row.now)

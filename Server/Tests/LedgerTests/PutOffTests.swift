@@ -33,7 +33,8 @@ private let end = start + .days(30)
         return anna
     }
 
-    @Test func `if an end was postponed by days, a charge at that end is a renewal`() {
+    @Test
+    func `if the end of a period was postponed by days, a charge at the new end is a renewal`() {
         let later = end + .days(7)
         var anna = Self.anna(until: later)
         let renewed = Self.payment("1001", line: "l2", from: later, isRenewal: true)
@@ -75,7 +76,7 @@ private let end = start + .days(30)
     }
 
     /// All other dates in the random lives are whole days after their beginning.
-    @Test func `a few percent of the random renewals postpone an end`() {
+    @Test func `2 to 10 percent of the random renewals postpone an end`() {
         var count = 0
         var delays: [Duration] = []
         for seed in UInt64(1)...200 {

@@ -20,7 +20,7 @@ import Testing
         return Timeline(of: purchase, facts).access(at: now)
     }
 
-    @Test func `after a refund, a failed renewal is in grace if the store says so`() {
+    @Test func `after a refund, a failed renewal is in grace if the App Store reports grace`() {
         let renewal = Renewal(
             willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
         let access = access(renewal, told: end, at: end + .days(1))
@@ -34,14 +34,16 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `after a refund, a renewal that the store has given up is expired`(renews: Bool) {
+    func `after a refund, the subscription expires when the App Store gives up the renewal`(
+        renews: Bool
+    ) {
         let renewal = Renewal(willRenew: renews, ending: .billing)
         let access = access(renewal, told: end + .days(60), at: end + .days(60))
         #expect(access?.state == .expired)
         #expect(access?.willRenew == false)
     }
 
-    @Test func `if a payment failure is reported before the paid time ends, it hides no refund`() {
+    @Test func `a payment failure that was reported within a refunded period changes nothing`() {
         let renewal = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         let access = access(renewal, told: start + .days(3), at: end + .days(1))
         #expect(access?.state == .refunded)

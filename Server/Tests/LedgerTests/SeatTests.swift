@@ -126,7 +126,7 @@ private enum Told {
         #expect(Timeline(of: purchase, [Told.first]).seatsAtRenewal(at: start) == nil)
     }
 
-    @Test func `the planned seats are kept unless a later receipt plans another product`() {
+    @Test func `a later receipt removes the planned seats only if it plans another product`() {
         func legacy(to product: ProductID?) -> Fact {
             var fact = planned(
                 Renewal(willRenew: true, renewsTo: product, isRetrying: true),
@@ -161,7 +161,7 @@ private enum Told {
         if state == .paid { #expect(timeline.access(at: now)?.until == end) }
     }
 
-    @Test func `if added seats were refunded, their period ends like any other period`() {
+    @Test func `a period in which some seats were refunded ends as expired`() {
         let timeline = Timeline(of: purchase, [Told.first, Told.addedRefunded])
         #expect(timeline.access(at: end + .days(2))?.state == .expired)
         #expect(timeline.access(at: end + .days(2))?.until == end)

@@ -92,7 +92,10 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(reversed.periods[0].payment.revocation == nil)
     }
 
-    @Test func `a signed refund wins over a legacy document of an earlier date`() throws {
+    @Test
+    func `a signed refund wins over an earlier legacy document, and over a later legacy refund`()
+        throws
+    {
         let revocation = Revocation(at: start + .days(5), kind: .refund, percentage: 50_000)
         let refunded = signed(payment { $0.revocation = revocation }, at: start + .days(6))
         let told = try timeline([refunded, legacy(payment(), at: start + .days(3))])
@@ -103,7 +106,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(again.periods[0].payment.revocation == revocation, "it says how much")
     }
 
-    @Test func `if a legacy document reports an upgrade, the upgrade is final`() throws {
+    @Test func `an upgrade that only a legacy document reports counts`() throws {
         let told = try timeline([
             signed(payment(), at: start),
             legacy(payment { $0.isUpgraded = true }, at: start + .days(5)),
@@ -125,7 +128,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.access(at: start)?.state == .owned)
     }
 
-    @Test func `if any legacy document names a family member, the family member has not paid`()
+    @Test func `if any document marks a payment as family shared, its revocation is not a refund`()
         throws
     {
         let answer = legacy(payment { $0.ownership = .familyShared }, at: start)
@@ -141,7 +144,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(own.ownership == .purchased && own.revocation?.kind == .refund)
     }
 
-    @Test func `an offer with a name wins over a document without one`() throws {
+    @Test func `an offer with a name is kept if a later legacy document has no offer`() throws {
         let named = legacy(
             payment { ($0.terms, $0.offer) = (.offer, Offer(.code, id: "spring")) }, at: start)
         let plain = legacy(payment(), at: start + .days(1))
@@ -164,7 +167,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test
-    func `later renewal information wins, but an equal legacy document keeps the signed values`()
+    func `later renewal information wins; a legacy document that agrees keeps signed values`()
         throws
     {
         let on = Renewal(willRenew: true, renewsTo: "pro.monthly", price: price)
@@ -184,7 +187,8 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline([first, before]).renewal?.value == on)
     }
 
-    @Test func `undated renewal information overrides nothing, and its time of arrival is kept`()
+    @Test
+    func `undated renewal information yields to a later date, and its time of arrival is kept`()
         throws
     {
         func older(_ renewal: Renewal, at: Instant) -> Fact {
@@ -228,7 +232,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline(facts).access(at: end + .days(7))?.state == .retry)
     }
 
-    @Test func `a refund stays if the grace period is over or renewal is off`() throws {
+    @Test func `a refunded period stays refunded if grace is over or renewal is off`() throws {
         let end = start + .days(30)
         let recovered = Renewal(willRenew: true, graceUntil: start + .days(6))
         let failed = Renewal(willRenew: true, isRetrying: true, graceUntil: end + .days(6))
@@ -270,7 +274,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test
-    func `a receipt cannot report that a product was replaced, so its silence proves nothing`()
+    func `a receipt that does not mention an upgrade leaves the old product replaced`()
         throws
     {
         func year(_ change: (inout Payment) -> Void = { _ in }) -> Payment {
@@ -308,7 +312,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(spoken.periods.map(\.isReplaced) == [false, false])
     }
 
-    @Test func `if a legacy document reports a price increase, it is used`() throws {
+    @Test func `a price increase that only a legacy document reports counts`() throws {
         let on = Renewal(
             willRenew: true, renewsTo: "pro.monthly", renewsAt: start + .days(30), price: price)
         var legacyOn = Renewal(willRenew: true, renewsTo: "pro.monthly")

@@ -23,7 +23,8 @@ import Testing
             facts.map { Fact(about: purchase, attestedAt: start + .days($0.day), $0.1) })
     }
 
-    @Test func `if a payment recovers in grace, its failure does not close the next period`() {
+    @Test func `after a recovery in grace, the old payment failure does not close the next period`()
+    {
         let failing = Renewal(
             willRenew: true, isRetrying: true, graceUntil: Self.start + .days(46),
             ending: .billing)
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [Revocation.Kind.refund, .sharingEnded])
-    func `a revocation in grace closes access although the store was collecting`(
+    func `a refund or the end of sharing closes access in grace`(
         kind: Revocation.Kind
     ) {
         let grace = Renewal(
@@ -78,7 +79,8 @@ import Testing
         #expect(after?.state == (kind == .refund ? .refunded : .revoked))
     }
 
-    @Test func `a committed month is checked as long as the store tries to collect it`() throws {
+    @Test func `a failed payment of a commitment is still checked 70 days after it failed`() throws
+    {
         let commitment = Commitment(month: 1, months: 12, until: Self.start + .days(360))
         let failing = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         let timeline = Self.timeline([

@@ -68,8 +68,8 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.periods.map(\.isReplaced) == [true, false])
     }
 
-    @Test func `if a period is reported again after a purchase within it, it continues afterwards`()
-    {
+    @Test
+    func `if a later document repeats a period, the period continues after a purchase within it`() {
         let within = payment("2", from: start + .days(10), days: 7)
         let givenBack = payment(
             "2", from: start + .days(10), days: 7, revokedAt: start + .days(12))
@@ -119,8 +119,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts.dropFirst()).periods.allSatisfy { !$0.isVoid })
     }
 
-    @Test func `if a renewal was refunded before it began, it is void, even long after its start`()
-    {
+    @Test func `a renewal that was refunded before it began stays void after its start`() {
         var ahead = payment("2", from: start + .days(60), revokedAt: start + .days(12))
         ahead.isRenewal = true
         var next = payment("4", product: "premium", from: start + .days(42))
@@ -143,7 +142,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
     }
 
     @Test
-    func `a renewal after an upgrade counts, although it begins when the replaced period ended`() {
+    func `a renewal after an upgrade counts even if it begins at the replaced period's end`() {
         var renewed = payment("1", isUpgraded: true)
         renewed.isRenewal = true
         var yearly = payment("3", product: "yearly", from: start + .days(30), days: 365)

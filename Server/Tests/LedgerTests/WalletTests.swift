@@ -128,7 +128,7 @@ import Testing
         #expect((0...max(0, wallet.balance)).contains(wallet.given))
     }
 
-    @Test func `the credits computed for new payments alone equal the credits in the whole wallet`()
+    @Test func `the steps for new payments equal the difference between the two whole wallets`()
         throws
     {
         let rules = WalletRules(

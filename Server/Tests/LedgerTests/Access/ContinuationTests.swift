@@ -160,7 +160,9 @@ private struct Row {
     ]
 
     @Test(arguments: rows.indices)
-    func `the reason for access says as which product it continues`(number: Int) throws {
+    func `the reason for access names the product with which the subscription continues`(
+        number: Int
+    ) throws {
         let row = Self.rows[number]
         for facts in [row.facts, row.facts.reversed()] {
             let access = try #require(
@@ -175,7 +177,7 @@ private struct Row {
         }
     }
 
-    @Test func `a withdrawn grant or another ended purchase does not hide a failing payment`()
+    @Test func `a failing payment takes precedence over a withdrawn grant and a refunded purchase`()
         throws
     {
         let failing = Timeline(of: purchase, [period(), news(inRetry, on: end)])

@@ -42,7 +42,9 @@ import Testing
         #expect(rule.access(to: "pro", through: timeline, of: "birds") == nil)
     }
 
-    @Test func `a customer who got the app before it was free owns its entitlements`() throws {
+    @Test func `a customer who got the app before it was free owns the paid app's entitlements`()
+        throws
+    {
         let rule = PaidAppRule(
             before: try #require(AppVersion("3.0")), beforeOnMac: AppVersion("2.0"),
             entitlements: ["pro"])
@@ -93,7 +95,8 @@ import Testing
         }
     }
 
-    @Test func `each platform's proof has its own version limit, and one proof is enough`() throws {
+    @Test func `iOS and macOS have separate version limits, and the proof of one is enough`() throws
+    {
         let (phone, mac) = (
             Self.fact("417"), Self.fact("2100.1", isOnMac: true, at: Self.signedAt + .hours(1))
         )

@@ -12,7 +12,7 @@ import Testing
             name: name, value: value, updatedAt: Instant(milliseconds: moment), author: author)
     }
 
-    @Test func `the later value stays, and of a campaign the earlier one`() {
+    @Test func `of two values the later one wins, but of two campaigns the earlier one wins`() {
         let (old, new) = (
             Self.attribute("bird", "owl", at: 1), Self.attribute("bird", "kite", at: 2)
         )
@@ -26,7 +26,7 @@ import Testing
         #expect(deleted.outranks(first) && !first.outranks(deleted))
     }
 
-    @Test func `an older value does not return after a deletion`() {
+    @Test func `in a merge, a deletion wins over an older value`() {
         let deleted = Self.attribute("bird", nil, at: 5)
         let merged = CustomerAttribute.merged(
             [deleted], with: [Self.attribute("bird", "owl", at: 4)], keepsOwn: false)
@@ -60,14 +60,14 @@ import Testing
         }
     }
 
-    @Test func `a merge that keeps the first customer's values only adds names`() {
+    @Test func `a merge that keeps the first customer's values adds only names that are missing`() {
         let own = [Self.attribute("bird", "owl", at: 1)]
         let other = [Self.attribute("bird", "kite", at: 9), Self.attribute("plan", "gold", at: 9)]
         let merged = CustomerAttribute.merged(own, with: other, keepsOwn: true)
         #expect(merged.map(\.value) == ["owl", "gold"])
     }
 
-    @Test func `beyond the limits the latest values stay`() {
+    @Test func `if a customer has too many attributes, the latest ones stay`() {
         let many = (0..<CustomerAttribute.ownMax + 5).map {
             Self.attribute("a\($0)", "x", at: Int64($0))
         }
@@ -89,7 +89,9 @@ import Testing
             ("bird", String(repeating: "é", count: 500), true),
             ("bird", String(repeating: "é", count: 501), false),
         ] as [(String, String, Bool)])
-    func `a name and a value have rules`(name: String, value: String, isValid: Bool) {
+    func `an attribute with an invalid name or value is refused`(
+        name: String, value: String, isValid: Bool
+    ) {
         let why = CustomerAttribute.defect(of: name, value)
         #expect((why == nil) == isValid, "\(name): \(why ?? "valid")")
     }

@@ -106,7 +106,7 @@ private func standings(
             // Apple manages the members of the group.
             ([month("1", seats: 5, by: .apple)], 10, Array(repeating: .waiting, count: 4)),
         ] as [([Fact], Int, [SeatClaim.Standing])])
-    func `the oldest claims get the seats that remain beside the purchaser's seat`(
+    func `after the purchaser's seat, the oldest claims get the remaining seats`(
         facts: [Fact], day: Int, expected: [SeatClaim.Standing]
     ) {
         #expect(standings(facts, at: start + .days(day)) == expected)
@@ -172,7 +172,7 @@ private func standings(
         #expect(view.sinceSeat.periods.isEmpty)
     }
 
-    @Test func `a member may read what was published since the member's claim`() {
+    @Test func `for publications, a member's periods begin at the claim of the seat`() {
         let facts = [month("1", seats: 5), month("2", seats: 5, from: end, isRenewal: true)]
         var seat = Self.seat
         seat.since = end + .days(2)

@@ -122,7 +122,7 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
     ]
 
     @Test(arguments: refunds.indices)
-    func `a refund under any id closes every earlier copy of the purchase, in any order`(row: Int)
+    func `a refund under any id of a purchase closes its earlier copies, not a later copy`(row: Int)
         throws
     {
         let (name, facts, isOpen) = Self.refunds[row]

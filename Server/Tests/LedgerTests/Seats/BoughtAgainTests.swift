@@ -31,7 +31,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
             (.days(7) + .hours(1), true), (.days(7) - .hours(1), true),
             (.days(7) + .hours(4), false),
         ] as [(Duration, Bool)])
-    func `seats with a different end count as added to a period only if an extension explains it`(
+    func `seats with a later end count as added only if the end is whole days later`(
         difference: Duration, isAddition: Bool
     ) {
         let again = start + .hours(3)
@@ -66,7 +66,8 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods.map(\.isAddition) == [false, true])
     }
 
-    @Test func `the added seats of the last purchase take precedence over an earlier period`() {
+    @Test
+    func `the seats added to the latest purchase decide about access, not an earlier purchase`() {
         let again = start + .hours(3)
         let until = end + .hours(3)
         let now = start + .days(4)
@@ -106,7 +107,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
     /// A renewal is charged ahead and refunded, and its product is bought again. Then the refund is
     /// reversed, so that two periods are paid for at once.
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `if a product is bought again after a renewal was charged, the renewal ends no period`(
+    func `a renewal that was charged before the product was bought again ends no period`(
         seed: UInt64
     ) {
         let (again, over) = (start + .days(2), end + .days(2))

@@ -58,7 +58,7 @@ private enum Reported {
 
 /// Payments of one period that share a line item. Some of the documents do not name the line item.
 @Suite struct SeatReportTests {
-    @Test func `in any order, each document describes its own payment`() {
+    @Test func `every order of the documents gives the same two payments of one period`() {
         let expected = Timeline(of: purchase, Reported.all)
         #expect(expected.periods.map(\.payment.transaction) == ["1000", "1001"])
         #expect(expected.periods.map(\.isAddition) == [false, true])

@@ -71,7 +71,7 @@ private func claim(
         (report(.reported, "s"), .unclaimed, false, report(.ended, "s"), false),
         (report(.reported, "s"), .notRunning, false, report(.off, "s"), false),
         (report(.reported, "s"), .refused, false, report(.refused, "s"), false),
-    ]) func `a response updates what the App Store knows of the claim`(
+    ]) func `each response of the App Store gives the report of a claim its next state`(
         before: SeatReport, answer: SeatReport.Answer, isOpen: Bool, after: SeatReport,
         isDue: Bool
     ) {
@@ -88,7 +88,7 @@ private func claim(
         #expect(found.report == ended && !found.isDue)
     }
 
-    @Test func `after a lost response, the App Store may know a claim although it refuses it`() {
+    @Test func `if an earlier response was lost, the App Store may still know a refused claim`() {
         for answer in [SeatReport.Answer.noSeat, .refused] {
             let found = report(.due).after(answer, isOpen: true, isFirst: false, at: later)
             #expect(found.report.state == .refused && found.report.askedAt == now)
@@ -105,7 +105,7 @@ private func claim(
     }
 
     @Test
-    func `if the App Store no longer lists a claim, it counts as missing, unless it is too new`() {
+    func `a claim that the App Store does not list counts as missing once it is old enough`() {
         let old = claim("a", report(.reported, "s1", since: Self.long))
         let new = claim("b", report(.reported, "s2", since: now - .seconds(1)))
         let found = comparison([], old, new)
@@ -137,7 +137,7 @@ private func claim(
         #expect(comparison([], ended, open, refunded: 1).missing == [open])
     }
 
-    @Test func `if a claim ended here but the App Store lists it, it counts as left over`() {
+    @Test func `if a claim ended here but the App Store still lists it, the claim is left over`() {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
         let silent = claim("c", report(.reported, "s3", since: Self.long), isOpen: false)
@@ -148,7 +148,8 @@ private func claim(
         #expect(comparison([], ended, refused, onItsWay).leftover == [])
     }
 
-    @Test func `an unknown claim id is foreign, unless it may belong to a lost response`() {
+    @Test func `unknown claim ids are foreign, except one for each claim whose response was lost`()
+    {
         let told = claim("a", report(.reported, "s1", since: Self.long))
         let unanswered = claim("b", report(.due))
         let unasked = claim("c", report(.due, asked: false))
@@ -158,7 +159,7 @@ private func claim(
     }
 
     @Test
-    func `claims that are not ours keep new members out, and take no seat from present members`() {
+    func `claims by others occupy free seats, and take none from present members`() {
         let claims = ["a", "b", "c"].map { claim($0, report(.reported)) }
         let roster = SeatRoster(claims, of: group(), takenByOthers: 4, at: now)
         #expect(roster.capacity == 8 && roster.waiting == 0 && roster.available == 1)

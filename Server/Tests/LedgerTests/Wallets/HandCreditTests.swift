@@ -66,7 +66,8 @@ import Testing
         }
     }
 
-    @Test func `a refund debits at most its own credit, and only what is left of purchases`() {
+    @Test
+    func `a refund debits at most the purchase's credit, and leaves manual credits unchanged`() {
         var refunds = 0
         playAll { act, before, story in
             guard act == .refund else { return }
@@ -78,7 +79,7 @@ import Testing
         #expect(refunds > 500)
     }
 
-    @Test func `a debit uses manual credits only if nothing bought is left`() {
+    @Test func `a debit uses manual credits only after the bought balance is used up`() {
         playAll { act, before, story in
             guard act == .spend else { return }
             let after = story.wallet
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `each debit is taken from purchases or from manual credits, and only once`() {
+    @Test func `debits from purchases and from manual credits add up to the sum that was spent`() {
         playAll { _, _, story in
             let wallet = story.wallet
             #expect(wallet.given >= 0 && wallet.given <= wallet.balance)
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `if a manual credit was spent before a purchase, nothing of the purchase is used`()
+    @Test func `if manual credits were spent before a purchase, the purchase is unused`()
         throws
     {
         var story = Story()
