@@ -12,7 +12,7 @@ import Testing
         #expect(books.movements.map(\.amounts.gross) == [9_990, 9_990, 0])
     }
 
-    @Test func `if a trial converts, it becomes active when it ends`() {
+    @Test func `a conversion moves one subscription from trial to active`() {
         let books = books([.trial(month: 0), .paid(month: 1)])
         let converted = books.movements.filter { $0.kind == .converted }
         #expect(books.movements.first?.kind == .trialStarted)
@@ -27,7 +27,7 @@ import Testing
         #expect(books.movements.map(\.kind) == [.new, .churn, .reactivation, .churn])
     }
 
-    @Test func `if a subscription renews after a gap, it was in retry until then`() {
+    @Test func `a subscription that renews after a gap of five days was in retry during the gap`() {
         let books = books([.paid(month: 0), .paid(month: 1, from: .month(1) + .days(5))])
         let retry = books.movements.filter { $0.counts.retry != 0 }
         #expect(retry.map(\.at) == [.month(1), .month(1) + .days(5)])
@@ -58,7 +58,7 @@ import Testing
         #expect(books([shared]).movements.isEmpty)
     }
 
-    @Test func `a subscription in grace stays active, and retry follows`() {
+    @Test func `a subscription in grace counts as active until grace ends, and then as in retry`() {
         let due = Instant.month(1)
         var renewal = Renewal(willRenew: true, isRetrying: true, graceUntil: due + .days(16))
         renewal.renewsAt = due
@@ -121,7 +121,7 @@ import Testing
         #expect(rate(after: limit + .seconds(1)) == 30_000)
     }
 
-    @Test func `a free renewal can also be collected later`() {
+    @Test func `a free renewal that arrives two days late counts as collected later`() {
         var free = Payment.paid(month: 1, "pro", 0)
         free.terms = .trial
         let purchase = PurchaseID("1", in: .production)
@@ -143,7 +143,7 @@ import Testing
         #expect(amounts.proceeds == 9_990 - 1_595 - 2_518)
     }
 
-    @Test func `an uncollected month of a commitment stays contracted until it is given up`() {
+    @Test func `an unpaid month of a commitment stays contracted until the store gives up`() {
         var first = Payment.paid(month: 0)
         first.commitment = Commitment(month: 1, months: 12)
         let due = Instant.month(1)
@@ -156,7 +156,8 @@ import Testing
         #expect(books.movements.last?.at == due + Timeline.committedRetryMax)
     }
 
-    @Test func `each month of a commitment reduces the promised sum, and a refund ends it`() {
+    @Test
+    func `each month of a commitment reduces the promised sum, and a refund makes the sum zero`() {
         var months = [Payment.paid(month: 0), .paid(month: 1), .paid(month: 2)]
         for index in months.indices {
             months[index].commitment = Commitment(month: index + 1, months: 12)
@@ -168,7 +169,7 @@ import Testing
         #expect(books.movements.map(\.amounts.contracted) == [9_990, 0, 0, -9_990, 0])
     }
 
-    @Test func `if the App Store extends a plan that is declared as a month, it stays a month`() {
+    @Test func `a plan with a declared length of one month stays a month after an extension`() {
         var extended = Payment.paid(month: 0)
         extended.until = .month(0) + .days(70)
         #expect(books([extended]).movements.first?.amounts.mrr == 4_995)
@@ -236,7 +237,7 @@ import Testing
                 [39_960, 19_980, 0, -39_960, -19_980], [4, 2, 0, -4, -2]
             ),
         ] as [(Bool, Bool, [Movement.Kind], [Int64], [Int64])])
-    func `added seats are an expansion of a subscription, and their refund removes only that`(
+    func `added seats expand a subscription, and a refund of some seats contracts it`(
         firstRefunded: Bool, addedRefunded: Bool, kinds: [Movement.Kind], mrr: [Int64],
         seats: [Int64]
     ) {

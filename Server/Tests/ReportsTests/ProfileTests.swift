@@ -7,7 +7,9 @@ import Testing
 /// The examples of docs/money.md: our numbers, and RevenueCat's and Apphud's, for the same
 /// payments.
 @Suite struct ProfileTests {
-    @Test func `each number of the page's example is computed from its payments`() throws {
+    @Test func `each number in docs/money.md equals the number computed from the page's payments`()
+        throws
+    {
         let page = try MoneyPage()
         let example = Example(page.payments)
         var problems: [String] = []
@@ -27,7 +29,7 @@ import Testing
         #expect(problems == [], "\(problems.joined(separator: "\n"))")
     }
 
-    @Test func `the page's example has a number for every definition of a profile`() throws {
+    @Test func `docs/money.md has a number for every definition of a profile`() throws {
         let page = try MoneyPage()
         for profile in ReportProfile.allCases {
             let shown = Set(page.numbers.filter { $0.said[profile] != nil }.map(\.report))
@@ -46,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `our columns are added beside the service's, and missing values are zero`() {
+    @Test func `our columns follow the other service's columns, and missing values are zero`() {
         let period = ReportPeriod(days: 0..<31)
         let cohort = CohortSum(day: 3, currency: "EUR", numbers: [1, 500, 0, 0, 150, 0, 0])
         let sum = MovementSum(

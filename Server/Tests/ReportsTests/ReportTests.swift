@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test
-    func `the periods of a report cover each day once; the first and the last period are cut`() {
+    func `the periods of a report cover each day once, and the first and last may be shorter`() {
         let days: Range<Int64> = 100..<1000
         for length in ReportPeriod.Length.allCases {
             let periods = ReportPeriod.periods(length, in: days)
@@ -130,7 +130,7 @@ import Testing
         #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 60).unconverted == ["USD"])
     }
 
-    @Test func `a report of movements needs no rate of the day before it`() {
+    @Test func `only a report with an opening state needs a rate of the day before it`() {
         let revenue = Self.report(ReportCatalogue.revenue, on: 5..<30, today: 60)
         #expect(revenue.unconverted == [])
         #expect(revenue.rows.first?.values.first == .money(1000))

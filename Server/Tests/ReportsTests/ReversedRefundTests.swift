@@ -65,7 +65,7 @@ import Testing
         #expect(days[3]?.amounts.refunded == 3_996 && days[10]?.amounts.refunded == -3_996)
     }
 
-    @Test func `a reversal after the end of the period returns only the money`() {
+    @Test func `a refund that is reversed after the period's end changes only the money`() {
         let paid = Payment.paid(month: 0)
         let days = Self.days(
             Self.movements([
@@ -96,7 +96,7 @@ import Testing
         #expect(days[36]?.amounts.refunded == -9_990)
     }
 
-    @Test func `a renewal after the reversal of a refund does not change the time before it`() {
+    @Test func `after a reversed refund, a renewal does not change the days before the reversal`() {
         let (second, third) = (Payment.paid(month: 1), Payment.paid(month: 2))
         let movements = Self.movements([
             Self.told(.paid(month: 0), at: .month(0)),
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `a refund counts like any other until its reversal is known`() {
+    @Test func `a refund that is reversed later counts as a refund until the reversal is known`() {
         let paid = Payment.paid(month: 0)
         let (refund, reversal) = (Instant.month(0) + .days(3), Instant.month(0) + .days(10))
         let history = MovementHistory(
@@ -222,7 +222,7 @@ import Testing
         arguments: [
             (5_110, .renewal), (5_100, .renewal), (5_990, .expansion), (3_990, .contraction),
         ] as [(Int64, Movement.Kind)])
-    func `a price that was converted to euros is compared at the legal rate`(
+    func `a price in a former currency is compared with a price in euros at the legal rate`(
         euros: Int64, kind: Movement.Kind
     ) {
         var (first, second) = (Payment.paid(month: -1), Payment.paid(month: 0))

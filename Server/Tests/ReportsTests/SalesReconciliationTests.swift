@@ -98,7 +98,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
 
 @Suite struct SalesReconciliationTests {
     @Test(arguments: PlantedDifference.all)
-    func `each planted difference between the books is found and its cause is named`(
+    func `each planted difference between our sales and Apple's is found, with its cause`(
         planted: PlantedDifference
     ) {
         var (ours, apples, days) = (Self.sales, Self.sales, Set<Int64>(0...40))
@@ -135,7 +135,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
     }
 
     @Test
-    func `if a charge is collected later, it counts on the later day, if the files confirm it`() {
+    func `a charge that is collected later counts on the later day if the files confirm the day`() {
         var apples = Self.sales
         apples[0] = .sale(on: 10, "pro", units: 2)
         apples.append(.sale(on: 15, "pro", units: 1))
@@ -156,7 +156,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(unconfirmed.differences.isEmpty)
     }
 
-    @Test func `a partial refund that was later reversed is a refund only in the files`() {
+    @Test func `a reversed partial refund explains a refund that only the sales files have`() {
         var part = SalesFigure.refund(on: 13, "pro")
         (part.refunded, part.proceeds) = (4000, -2800)
         let found = SalesReconciliation(

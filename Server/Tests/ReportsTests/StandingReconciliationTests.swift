@@ -93,7 +93,7 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: PlantedStanding.all)
-    func `each planted difference between the numbers is found and its cause is named`(
+    func `each planted difference in the numbers of subscriptions is found, with its cause`(
         planted: PlantedStanding
     ) {
         var (ours, apples) = (Self.figure, Self.figure)

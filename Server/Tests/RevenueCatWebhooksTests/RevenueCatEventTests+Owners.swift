@@ -26,7 +26,7 @@ extension RevenueCatEventTests {
         for (key, value) in expected { #expect(rendered.value(key) == value, "\(key)") }
     }
 
-    @Test func `the webhook of a moved purchase names the ids of both owners and no customer`()
+    @Test func `the webhook of a moved purchase lists the ids of the old and of the new owner`()
         throws
     {
         var context = Self.context()
@@ -51,7 +51,7 @@ extension RevenueCatEventTests {
         #expect(RevenueCatEvent.events(for: Self.event(type), in: context).isEmpty)
     }
 
-    @Test func `an id of the new owner is never listed among the former ids`() throws {
+    @Test func `an id of the new owner is never listed as an id of the former owner`() throws {
         var context = Self.context()
         context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben", "user-77"])
         let rendered = try #require(
@@ -61,7 +61,9 @@ extension RevenueCatEventTests {
     }
 
     @Test
-    func `if the receiver knows another owner, a purchase event follows the transfer`() throws {
+    func `if the receiver knows another owner, the purchase's event is sent after a TRANSFER`()
+        throws
+    {
         var context = Self.context()
         context.isToldOfAnother = true
         let event = Self.event(.linked) {
@@ -94,7 +96,9 @@ extension RevenueCatEventTests {
         #expect(RevenueCatEvent.events(for: Self.event(.moved), in: context).isEmpty)
     }
 
-    @Test func `a purchase taken from an account token goes to the anonymous customer`() throws {
+    @Test func `a purchase that moves away from an account token names the token as former owner`()
+        throws
+    {
         var context = RevenueCatContext(app: "birds", timeline: Self.timeline())
         context.accountToken = "a0000000-0000-4000-8000-000000000001"
         let event = Self.event(.movedAway) {
@@ -118,7 +122,7 @@ extension RevenueCatEventTests {
         #expect(rendered.value("transferred_to") == .list([.string("$RCAnonymousID:1b")]))
     }
 
-    @Test func `if one event causes several webhooks, only one of them has the money`() {
+    @Test func `if one event causes two webhooks, the price of one of them is 0`() {
         let refund = Self.event(.refunded) {
             $0.money = PerennialContract.Money(amount: "-9.99", currency: "USD")
             ($0.before, $0.after) = (Self.status(.paid), Self.status(.refunded, active: false))

@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that gives no access causes no expiration`() {
+    @Test func `a purchase that gives no access causes no EXPIRATION webhook`() {
         let pack = Self.context(Self.timeline(kind: .consumable))
         let kinds = RevenueCatEvent.events(for: Self.event(.purchased), in: pack).map(\.kind)
         #expect(kinds == [.nonRenewingPurchase])
@@ -298,7 +298,7 @@ import Testing
     }
 
     @Test(arguments: [Ledger.Ownership.familyShared, .assigned])
-    func `shared and assigned purchases cost nothing, and only a family's are marked as shared`(
+    func `a shared or assigned purchase has the price 0, and is_family_share tells them apart`(
         ownership: Ledger.Ownership
     ) throws {
         let shared = Payment(

@@ -67,7 +67,7 @@ import Testing
     private static let subscription = "subscriber/subscriptions/pro.monthly"
     private static let right = "subscriber/entitlements/pro"
 
-    @Test func `every member is present, and null if it is not known`() {
+    @Test func `every member of the response is present, and null if its value is unknown`() {
         let answer = Self.answer(Self.month(), at: Self.start + Self.day)
         #expect(answer.keys == ["request_date", "request_date_ms", "subscriber"])
         #expect(answer["subscriber"]?.keys == Self.subscriberKeys)
@@ -82,7 +82,7 @@ import Testing
         #expect(bought["subscriber/management_url"] == .null)
     }
 
-    @Test func `a paid month has the dates, the price and the number of its transaction`() {
+    @Test func `a paid month has the dates, the price and the id of its transaction`() {
         Self.check(
             Self.answer(Self.month(), at: Self.start + Self.day),
             [
@@ -157,7 +157,8 @@ import Testing
             ], "family")
     }
 
-    @Test func `access that ended within the second of the answer is not active`() {
+    @Test func `access that ended in the same second as the answer, but before it, is not active`()
+    {
         let end = Self.start + .days(30) + .milliseconds(100)
         let month = Self.month { $0.until = end }
         let ending = Renewal(willRenew: false, ending: .cancelled)
@@ -168,8 +169,7 @@ import Testing
         #expect(open["\(Self.right)/expires_date"] == "2026-01-31T12:00:00Z")
     }
 
-    @Test func `what was bought once has no end, and is gone with its entitlement after a refund`()
-    {
+    @Test func `a one-time purchase has no end, and a refund removes it with its entitlement`() {
         let guide = Payment(
             transaction: "8", product: "guide", kind: .nonConsumable, from: Self.start, until: nil)
         let owned = Self.answer(guide, at: Self.start + Self.day)
@@ -182,7 +182,7 @@ import Testing
         #expect(gone["subscriber/entitlements"] == .object([]))
     }
 
-    @Test func `a grant is a promotional subscription, and the entitlement names its key`() {
+    @Test func `a grant is a promotional subscription, and product_identifier is its key`() {
         let end = Self.start + .days(90)
         let grant = Grant(
             id: "g", entitlement: "pro", from: Self.start, until: end, reason: "ticket 7")
