@@ -5,7 +5,7 @@ import Testing
 
 /// What documents contain after each event in the life of a subscription.
 @Suite struct FieldTests {
-    @Test func `the first transaction of a subscription is its own original, and lasts a month`()
+    @Test func `the first transaction of a subscription is the original one, and lasts a month`()
         async throws
     {
         let stage = try Stage()
@@ -47,7 +47,9 @@ import Testing
         #expect(second.appTransactionId == first.appTransactionId)
     }
 
-    @Test func `a refund long after the end does not shorten the interruption`() async throws {
+    @Test func `after a refund of an ended period, the gap still counts from the period's end`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         try await stage.simulator.change(id, .cancel)
@@ -77,7 +79,8 @@ import Testing
         #expect(try truth.period?.upperBound == moment("2026-02-10T20:00:00Z"))
     }
 
-    @Test func `a trial is free, is given once, and later months count from its end`() async throws
+    @Test func `a trial is free and is given once, and the paid period begins at the trial's end`()
+        async throws
     {
         let stage = try Stage()
         let id = try await stage.buy("pro.yearly").originalTransactionID
@@ -123,7 +126,8 @@ import Testing
         #expect(letters.last?.transaction.offerType == nil)
     }
 
-    @Test func `a recovery in grace keeps the billing date, and a later recovery sets a new date`()
+    @Test
+    func `a recovery in grace keeps the billing date, and a recovery in retry sets a new date`()
         async throws
     {
         let recoveries = [("P36D", "2026-03-10T19:00:00Z"), ("P60D", "2026-04-11T19:00:00Z")]
@@ -207,7 +211,7 @@ import Testing
         #expect(try await stage.truth().isOpen)
     }
 
-    @Test func `a long gap restarts the subscription's start date, a short one does not`()
+    @Test func `a gap of more than 60 days restarts the subscription's start date`()
         async throws
     {
         for (wait, restarts) in [("P80D", false), ("P92D", true)] {

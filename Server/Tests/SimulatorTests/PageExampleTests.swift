@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `the examples on the life of a device give the answers that the page shows`()
+    @Test func `the examples in docs/simulator.md give the answers that the page shows`()
         async throws
     {
         let blocks = try Self.blocks()

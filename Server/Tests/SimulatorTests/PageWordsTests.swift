@@ -46,13 +46,13 @@ import Testing
         ),
         ("### Messages", StoreMessage.Reason.allCases.map(\.rawValue)),
     ])
-    func `a table of the page has every word of the code, and no other`(
+    func `a table in docs/simulator.md lists every word of the code, and no other`(
         heading: String, known: [String]
     ) throws {
         #expect(try words(under: heading).sorted() == known.sorted())
     }
 
-    @Test func `the page names every fault`() throws {
+    @Test func `docs/simulator.md names every fault`() throws {
         let text = try text()
         let faults =
             NotificationFault.allCases.map(\.rawValue) + APIFault.allCases.map(\.rawValue)
@@ -74,19 +74,19 @@ import Testing
             }, "simulator.md has no row of \(path)")
     }
 
-    @Test func `the pages have every verb of a subscription, and no other`() throws {
+    @Test func `the simulator's pages list every verb of a subscription, and no other`() throws {
         let listed = try words(
             under: "## Verbs of a subscription", of: "simulator-purchases.md")
         #expect(listed.sorted() == names(.subscriptions))
     }
 
-    @Test func `the pages have every verb of a transaction, and no other`() throws {
+    @Test func `the simulator's pages list every verb of a transaction, and no other`() throws {
         let row = try row(of: "/_sim/transactions/{id}/{verb}")
         #expect(Self.words(inColumn: 1, of: row).sorted() == names(.transactions))
     }
 
     @Test(arguments: [Verb.Subject.families, .organizations])
-    func `the pages have every verb of a family and an organization, and no other`(
+    func `the simulator's pages list every verb of a family and an organization, and no other`(
         subject: Verb.Subject
     ) throws {
         let path = "/_sim/\(subject.rawValue)/"
@@ -96,7 +96,8 @@ import Testing
         #expect(listed.sorted() == names(subject))
     }
 
-    @Test func `every verb of the world has a row in the table`() {
+    @Test
+    func `each verb of families, organizations and pending purchases is in the table of verbs`() {
         #expect(Set(names(.families)) == Set(FamilyVerb.allCases.map(\.rawValue)))
         #expect(Set(names(.organizations)) == Set(OrganizationVerb.allCases.map(\.rawValue)))
         #expect(

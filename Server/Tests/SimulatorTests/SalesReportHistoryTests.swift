@@ -151,7 +151,7 @@ import Testing
         #expect(counts == [1, 1, 0, 0, 1, 1])
     }
 
-    @Test func `a chain of renewals records steps up to the limit`() async throws {
+    @Test func `a chain of renewals stores its latest steps, up to the limit`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         var chain = try await stage.simulator.world.subscription(id)

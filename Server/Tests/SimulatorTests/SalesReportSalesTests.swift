@@ -51,7 +51,7 @@ import Testing
         #expect(try await stage.sale("2026-01-10").units == 1)
     }
 
-    @Test func `a refund of free seats has a row apart from the free seats that are sold`()
+    @Test func `refunded free seats and sold free seats have separate rows`()
         async throws
     {
         let stage = try Stage { settings in
@@ -127,7 +127,10 @@ import Testing
         #expect(row.units == 1 && row.customerPrice == 9_990)
     }
 
-    @Test func `items belong to the paid product, not to the one planned next`() async throws {
+    @Test
+    func `Advanced Commerce items belong to the paid product, not to the next planned product`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let id = try await stage.truth().originalTransactionID
@@ -184,7 +187,7 @@ import Testing
     }
 
     @Test
-    func `if a period was refunded before it began, the sales of a grace period do not count it`()
+    func `a recovery in grace is not a sale of a period that was refunded before it began`()
         async throws
     {
         let stage = try Stage()

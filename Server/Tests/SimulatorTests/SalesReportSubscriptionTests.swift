@@ -154,7 +154,9 @@ import Testing
         #expect(try await stage.events(life.day) == life.events)
     }
 
-    @Test func `a cancellation has its reason, and when renewal was switched off`() async throws {
+    @Test func `a cancellation event has its reason and the number of days before canceling`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")

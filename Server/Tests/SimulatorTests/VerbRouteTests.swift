@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test
-    func `a name stands for a bought purchase, not a shared one, and is refused if ambiguous`()
+    func `a name stands for the account's bought purchase, and an ambiguous name is refused`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -175,7 +175,10 @@ import Testing
         #expect(try await stage.truth().until == moment(end))
     }
 
-    @Test func `the pages name every habit and every row`() throws {
+    @Test
+    func `docs/simulator.md lists every habit, and docs/lifecycle.md every row of Apple's table`()
+        throws
+    {
         let docs = (1...4).reduce(URL(filePath: #filePath)) { url, _ in
             url.deletingLastPathComponent()
         }.appending(path: "docs")

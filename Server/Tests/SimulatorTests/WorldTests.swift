@@ -136,7 +136,9 @@ import Testing
         #expect(await stage.simulator.notifications.count == 260)
     }
 
-    @Test func `a refusal has a code, and may name the values that exist`() async throws {
+    @Test func `each refusal has a code, and the remedy for an unknown product names a known one`()
+        async throws
+    {
         let stage = try Stage { $0.quirks = [.alreadySubscribedRefused] }
         let bought = try await stage.buy("pro.monthly")
         let id = bought.originalTransactionID
@@ -227,7 +229,7 @@ import Testing
     }
 
     @Test
-    func `if a test ends a subscription within a period, EXPIRED is sent, whatever the habit`()
+    func `if a test ends a subscription early, EXPIRED is sent even with expired_never_sent`()
         async throws
     {
         let stage = try Stage { $0.quirks = [.expiredNeverSent] }

@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    @Test func `the description has the same bytes in each response, and is sent only once`()
+    @Test
+    func `the description is the same in each response, and a request with its ETag gets 304`()
         async throws
     {
         let first = try await Self.answer()

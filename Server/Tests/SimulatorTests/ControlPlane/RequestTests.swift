@@ -16,7 +16,7 @@ import Testing
         (ConsumptionReply.Preference.decline, nil as Int64?, "REFUND_DECLINED gem", nil as Int64?),
         (.grantFull, nil, "REFUND gem", 100_000), (.grantProrated, 30_000, "REFUND gem", 70_000),
     ])
-    func `Apple decides refunds as the app prefers`(
+    func `Apple declines or grants a refund as the app's consumption response prefers`(
         preference: ConsumptionReply.Preference, consumed: Int64?, told: String,
         percentage: Int64?
     ) async throws {
@@ -92,7 +92,9 @@ import Testing
             try ends == [moment("2026-02-15T20:00:00Z"), moment("2026-03-15T19:00:00Z")])
     }
 
-    @Test func `an extension of a subscription is refused unless its conditions hold`() async throws
+    @Test
+    func `an extension is refused in a trial or retry, over 90 days, or a third time in a year`()
+        async throws
     {
         let stage = try Stage(shop: TableShop.file())
         let trial = try await stage.buy("trial").originalTransactionID

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a settings file accepts what the body of a reset accepts, and nothing else`()
+    @Test func `a settings file accepts the fields of a reset's body, and refuses unknown fields`()
         throws
     {
         let given = SimulatorSettings(seed: 3, shop: try ExampleShop.file())
@@ -76,7 +76,9 @@ import Testing
         #expect(failure?.message == "The file has the unknown field graec_days.")
     }
 
-    @Test func `a reset begins a new world and keeps the settings it does not name`() async throws {
+    @Test func `a reset begins a new world, and keeps settings that the request does not name`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.withClient { client in
@@ -95,7 +97,7 @@ import Testing
         #expect(await stage.simulator.settings.seed == 9)
     }
 
-    @Test func `a reset to a named shop replaces the previous shop's rules by that shop's rules`()
+    @Test func `a reset to a named shop replaces the settings that came from the previous shop`()
         async throws
     {
         let stage = try Stage(
@@ -152,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `if a subscription has another product now, the remedy names that product`()
+    @Test func `if a subscription is named by its old product, the remedy names the new product`()
         async throws
     {
         try await Stage().withClient { client in

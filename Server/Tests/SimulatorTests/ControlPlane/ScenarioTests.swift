@@ -70,7 +70,8 @@ import Testing
         #expect(Scenario.all.map(\.name) == Self.stories.map(\.0))
     }
 
-    @Test func `scenarios with faults affect posted notifications as described`() async throws {
+    @Test func `each scenario with faults posts the expected number of notifications`() async throws
+    {
         let posted = try await [
             "outage": 2, "notification-lost": 2, "notifications-out-of-order": 3, "forgery": 3,
         ].mapPosted { name in

@@ -69,7 +69,7 @@ import Testing
         "{}", #"{"set":"2026-03-01T08:00:00Z","back":"P1D"}"#, #"{"set":"2327-01-01T00:00:00Z"}"#,
         #"{"automatic":false}"#,
     ])
-    func `an ambiguous request to set the device's clock leaves the clock unchanged`(body: String)
+    func `an invalid request to set the device's clock leaves the clock unchanged`(body: String)
         async throws
     {
         let stage = try await stage()

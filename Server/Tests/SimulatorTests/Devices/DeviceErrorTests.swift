@@ -14,7 +14,8 @@ import Testing
         return stage
     }
 
-    @Test func `every StoreKit error can be set for purchases, and stays until it is cleared`()
+    @Test
+    func `every StoreKit error can be set for purchases, and occurs until the test clears it`()
         async throws
     {
         let device = device
@@ -79,7 +80,7 @@ import Testing
         #expect(!DeviceCall.manage.failures.contains(.duplicateRequest))
     }
 
-    @Test func `if a call cannot throw an error, the error is refused`() async throws {
+    @Test func `an error that a call cannot throw is refused`() async throws {
         let device = device
         try await stage().withClient { client in
             for body in [
@@ -119,7 +120,7 @@ import Testing
     }
 
     @Test
-    func `a damaged document fails verification; the server checks a document for another app`()
+    func `a device detects a damaged document, but not a document for another app`()
         async throws
     {
         let stage = try await stage()

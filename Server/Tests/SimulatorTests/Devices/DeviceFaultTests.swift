@@ -50,14 +50,16 @@ import Testing
         #expect(foreign == [ExampleShop.bundleID, ExampleShop.bundleID, "com.example.other"])
     }
 
-    @Test func `if a transaction is listed twice, it has two signatures`() async throws {
+    @Test func `if a fault lists a transaction twice, the two documents have different dates`()
+        async throws
+    {
         let stage = try await stage(next: .latestTwice)
         let shown = try await stage.simulator.transactions(on: "anna-1")
         let dates = try shown.suffix(2).map { try decode(TransactionPayload.self, $0).signedDate }
         #expect(dates[0] != dates[1])
     }
 
-    @Test func `at a renewal a fault shows the status as expired for a short time`() async throws {
+    @Test func `at a renewal, each of two faults shows the status as expired once`() async throws {
         let stage = try await stage(next: .expiredAtRenewal, .lapsedAtRenewal)
         for renews in [AutoRenewStatus.on, .off] {
             let status = try await stage.simulator.statuses(on: "anna-1")[0]

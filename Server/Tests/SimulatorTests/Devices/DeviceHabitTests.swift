@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `with one habit, old statuses are listed until the app launches again`() async throws
+    @Test func `with a habit, statuses are out of date until the app launches again`() async throws
     {
         let stage = try await stage()
         try await stage.buy("pro.monthly", offer: "none")
@@ -103,7 +103,7 @@ import Testing
         #expect(try await stage.simulator.transactions(on: "anna-1").count == 3)
     }
 
-    @Test func `products are missing from a list if the test says so, as without the App Store`()
+    @Test func `with a habit, the list of products is empty`()
         async throws
     {
         let stage = try await stage()

@@ -68,7 +68,7 @@ import Testing
         #expect(try signed < moment("2026-01-11T00:00:00Z"))
     }
 
-    @Test func `the app transaction stays as it was when the network was lost`() async throws {
+    @Test func `without a network the app transaction keeps its creation date`() async throws {
         let stage = try Stage()
         let simulator = stage.simulator
         try await simulator.addDevice(account: "anna")

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a device gets updates about other devices' purchases, not about its own`()
+    @Test func `the transaction of a purchase is announced to the account's other devices only`()
         async throws
     {
         let stage = try await stage()

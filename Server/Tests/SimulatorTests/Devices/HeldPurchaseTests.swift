@@ -29,7 +29,8 @@ import Testing
         #expect(problem?.code == "already_subscribed")
     }
 
-    @Test func `in billing retry a purchase is refused, or with a habit returns the old one`()
+    @Test
+    func `in billing retry a purchase is refused; with a habit it returns the old transaction`()
         async throws
     {
         let cases: [Set<Quirk>] = [[], [.retryPurchaseReturnsHeld]]

@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: [
         ("### Sheets and prompts", "next-sheet", 3), ("### Errors of StoreKit", "errors", 2),
     ])
-    func `the simulator accepts the request bodies on the page`(
+    func `the simulator accepts the request bodies in docs/simulator.md`(
         heading: String, route: String, count: Int
     ) async throws {
         let bodies = try section(heading).filter { $0.hasPrefix("{") }
@@ -34,7 +34,10 @@ import Testing
         }
     }
 
-    @Test func `the page names every network, cause and error`() throws {
+    @Test
+    func `docs/simulator.md names every network state, cause of a prompt, and error of a device`()
+        throws
+    {
         let networks = try section("### Network").joined()
         for state in NetworkState.allCases {
             #expect(networks.contains("| `\(state.rawValue)` |"), "\(state)")
@@ -50,7 +53,7 @@ import Testing
         for word in words { #expect(errors.contains("`\(word)`"), "\(word)") }
     }
 
-    @Test func `the limits on the page are those of the code`() throws {
+    @Test func `the limits in docs/simulator.md are those of the code`() throws {
         let sheets = try section("### Sheets and prompts").joined(separator: " ")
         for (limit, text) in [
             (SheetQueue.waitingMax, "at most \(SheetQueue.waitingMax) may wait"),

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `if a client loses its connection, the next stream continues after its last event`()
+    @Test func `a stream that is given the id of the last event continues after that event`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -71,7 +71,8 @@ import Testing
         }
     }
 
-    @Test func `a stream id of an earlier world starts the stream anew`() async throws {
+    @Test func `an event id of an earlier world starts the stream from the beginning`() async throws
+    {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("gem")
         let device = device
@@ -175,7 +176,7 @@ import Testing
         #expect(try await news(stage, on: "anna-1").count == 1)
     }
 
-    @Test func `a habit decides whether a finish counts for the account or for one device`()
+    @Test func `with a habit, a finish counts for one device instead of the account`()
         async throws
     {
         let cases: [(Set<Quirk>, Int)] = [([], 0), ([.finishCountsPerDevice], 1)]
@@ -190,7 +191,8 @@ import Testing
         }
     }
 
-    @Test func `with the macOS habit a device announces its own purchase, unless made in a view`()
+    @Test
+    func `with the macOS habit, a purchase that was not made in a view is announced on its device`()
         async throws
     {
         let cases: [(Set<Quirk>, Bool, [String])] = [

@@ -35,7 +35,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `the latest rows of an answer are the purchases by date, each with its group`() throws {
+    func `latest_receipt_info lists the receipt's purchases by date, each with its group`() throws {
         let name = Self.pairs[2]
         let answered = try LegacyVectors.json("receipts/expected/\(name).verifyReceipt.json")
         let rows = try receipt(name).purchases.map { purchase in
@@ -50,7 +50,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `Apple's receipts are encoded to the same bytes, in the order of DER`() throws {
+    func `Apple's receipts are encoded to the bytes that were read, in the order of DER`() throws {
         let files = LegacyVectors.files("receipts/app-receipts", ending: ".b64")
         #expect(files.count > 10)
         for path in files where !path.contains("xcode") {

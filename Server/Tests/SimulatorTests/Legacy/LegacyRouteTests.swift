@@ -34,7 +34,7 @@ import Testing
 
     private static let secret = SimulatorSettings.wellKnownSecret
 
-    @Test func `a purchase, a restore and a device return a receipt that verifyReceipt accepts`()
+    @Test func `verifyReceipt accepts a receipt from a purchase, a restore or a device`()
         async throws
     {
         try await withClient(try Stage()) { client in

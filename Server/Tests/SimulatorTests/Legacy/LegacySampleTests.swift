@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `edited answers are also read, and dates in milliseconds take precedence`() throws {
+    func `manually edited sample answers are read, by their dates in milliseconds`() throws {
         for path in Self.answers {
             #expect(VerifyReceiptResponse(json: try LegacyVectors.json(path)) != nil, "\(path)")
         }

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [APIFault.notFound, .expiredToken, .unauthorized])
-    func `if verifyReceipt cannot express a fault, the fault waits for another request`(
+    func `a fault that would not change verifyReceipt's answer waits for another request`(
         fault: APIFault
     ) async throws {
         let stage = try Stage()
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test
-    func `a stale answer of verifyReceipt repeats the last answer, late if both faults occur`()
+    func `a stale answer of verifyReceipt repeats the last answer to the same request`()
         async throws
     {
         let stage = try Stage()

@@ -25,7 +25,7 @@ import X509
         #expect(prime.limbs.last == high && prime.limbs.first == low)
     }
 
-    @Test func `other programs can verify signatures of a key that is made from two texts`() throws
+    @Test func `a key that is made from two texts signs validly, and is the same each time`() throws
     {
         let (one, other) = (SeededPrime("one"), SeededPrime("two"))
         let key = try SeededRSAKey(one, other).key

@@ -134,7 +134,9 @@ import Testing
     ]
 
     @Test(arguments: lives)
-    func `each event causes the version 1 notifications of its year`(life: Life) async throws {
+    func `in each era, an event causes the version 1 notifications of that era`(life: Life)
+        async throws
+    {
         for (era, told) in life.told {
             let stage = try Stage { settings in
                 settings.notificationURL = nil
@@ -186,7 +188,8 @@ import Testing
         #expect(json["deprecation"]?.string != nil)
     }
 
-    @Test func `a cancellation names its time, its order, and when renewal was switched`()
+    @Test
+    func `a refund sends a cancellation with its time, and then the change of renewal status`()
         async throws
     {
         let stage = try stage()

@@ -44,7 +44,9 @@ import Testing
         #expect(answer.receipt?.requested == stage.simulator.clock.now)
     }
 
-    @Test func `the latest receipt has all purchases, and still matches the device`() async throws {
+    @Test func `latest_receipt contains later purchases, and still matches the device`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let text = try await stage.simulator.receipt(on: "anna-1")
@@ -63,7 +65,7 @@ import Testing
     }
 
     @Test
-    func `without old transactions, verifyReceipt returns the newest one of each subscription`()
+    func `with exclude-old-transactions, verifyReceipt returns each subscription's newest row`()
         async throws
     {
         let stage = try Stage()

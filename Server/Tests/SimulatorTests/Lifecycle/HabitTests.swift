@@ -134,7 +134,8 @@ import Testing
         try await checkIsKnown(try require(told.transactionId, "no id"), as: held, by: stage)
     }
 
-    @Test func `a renewal is found by both ids if a fault gives its notification another id`()
+    @Test
+    func `if a fault gives a renewal's notification another id, the renewal has two valid ids`()
         async throws
     {
         let stage = try Stage()
@@ -170,7 +171,7 @@ import Testing
         #expect(refunded.map(\.transactionId) == [held.transactionId])
     }
 
-    @Test func `with the habit, receipts of the sandbox have another original transaction id`()
+    @Test func `with a habit, receipts in the sandbox have another original transaction id`()
         async throws
     {
         for (environment, shift) in [(SimulatedEnvironment.sandbox, Int64(1)), (.production, 0)] {
@@ -199,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `in the sandbox of former years a subscription has six periods`() async throws {
+    @Test func `with a habit, a subscription in the sandbox has six periods`() async throws {
         let stage = try Stage { $0.quirks = [.sandboxHasSixPeriods] }
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         try await stage.buy("pro.monthly")

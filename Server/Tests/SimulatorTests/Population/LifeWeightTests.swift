@@ -77,7 +77,7 @@ import Testing
     ]
 
     @Test(arguments: renewals)
-    func `random customers leave as often as published, mostly by switching renewal off`(
+    func `random customers leave as often as published, 86 percent by switching renewal off`(
         odds: Odds
     ) throws {
         var scene = try Scene(odds.product, offer: odds.offer)

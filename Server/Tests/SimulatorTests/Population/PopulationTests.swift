@@ -94,7 +94,7 @@ import Testing
         #expect(tally.money.count > 3)
     }
 
-    @Test func `some customers arrive at the edges of the calendar`() throws {
+    @Test func `some customers arrive on 29 February, or when the clocks change`() throws {
         let span = try moment("2027-09-15T12:00:00Z")..<moment("2028-09-15T12:00:00Z")
         let edges = EdgeMoments.within(span, StoreCalendar()).map(RFC3339.text)
         // Noon of 29 February, and the hours that nights in March and November skip or repeat.

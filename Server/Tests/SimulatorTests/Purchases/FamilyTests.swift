@@ -181,7 +181,7 @@ import Testing
         #expect(family == TrueFamily(name: "cats", members: ["anna", "ben", "cleo"]))
     }
 
-    @Test func `if a family member joins later, the member gets shared products from then on only`()
+    @Test func `a family member who joins later gets the shared products from that day on`()
         async throws
     {
         let stage = try await household(["anna"])
@@ -295,7 +295,8 @@ import Testing
             try await told(stage) == ["anna: ONE_TIME_CHARGE book", "ben: ONE_TIME_CHARGE book"])
     }
 
-    @Test func `if the next period is paid ahead, a new member gets both periods in turn`()
+    @Test
+    func `if the next period is paid ahead, a new member gets the present and then the next one`()
         async throws
     {
         let stage = try await household(["anna"])

@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test
-    func `an offer with a signature by another key or for another token, or without one, fails`()
+    func `an offer is refused if its signature has another key, token or form`()
         async throws
     {
         let stage = try await stage()
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [true, false, nil])
-    func `a signed claim gives or denies the introductory offer; an invalid claim denies it`(
+    func `a signed claim decides about the introductory offer, and an invalid claim denies it`(
         word: Bool?
     ) async throws {
         let stored = Self.key.derRepresentation.base64EncodedString()

@@ -101,7 +101,7 @@ import Testing
         #expect(try await stage.story() == ["ONE_TIME_CHARGE gem"])
     }
 
-    @Test func `if a renewal is retried, resolving its transaction recovers the payment`()
+    @Test func `in billing retry, resolving the subscription's transaction recovers the payment`()
         async throws
     {
         let stage = try await stage()

@@ -66,7 +66,8 @@ import Testing
         #expect(try await other.refusal(claim(group, 3)) == Refused(403, 4_030_901))
     }
 
-    @Test func `a seat claim is associated with an account, which the books then show`()
+    @Test
+    func `after a seat claim is associated with an account, the account's books list the claim`()
         async throws
     {
         let (stage, id) = try await group()
@@ -85,7 +86,9 @@ import Testing
         #expect(seats.map(\.claimID) == [made] && seats.first?.isOpen == true)
     }
 
-    @Test func `a refund of seats ends the newest claims, and Apple names them`() async throws {
+    @Test func `a refund of seats ends the newest claims, and a notification names their ids`()
+        async throws
+    {
         let (stage, id) = try await group()
         var claims: [String] = []
         for number in 1...3 {

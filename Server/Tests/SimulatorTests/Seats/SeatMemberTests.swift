@@ -23,7 +23,7 @@ import Testing
             try await stage.simulator.groundTruth(of: name).purchases.first, "\(name) has nothing")
     }
 
-    @Test func `a member has a separate chain of renewals, which repeats the purchaser's numbers`()
+    @Test func `a member has a separate chain of renewals with the purchaser's seats and price`()
         async throws
     {
         let (stage, id) = try await group(7)

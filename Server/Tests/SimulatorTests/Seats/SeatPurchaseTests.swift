@@ -143,7 +143,7 @@ import Testing
         #expect(try await stage.truth().charges.map(\.amount) == [29_970, 9_990])
     }
 
-    @Test func `an upgrade replaces all parts of a period, and keeps or raises the seats`()
+    @Test func `an upgrade to more seats replaces all parts of a period`()
         async throws
     {
         let stage = try Stage.withSeats()
@@ -165,7 +165,7 @@ import Testing
         #expect(truth.seats?.count == 1)
     }
 
-    @Test func `all parts of a period keep their seats through grace, retry and recovery`()
+    @Test func `a group keeps its seats in grace, has none in retry, and regains them on recovery`()
         async throws
     {
         let stage = try Stage.withSeats()

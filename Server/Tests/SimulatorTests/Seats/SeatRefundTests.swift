@@ -62,7 +62,9 @@ import Testing
         #expect(try await stage.truth().charges.map(\.refunded) == [9_990, 25_970])
     }
 
-    @Test func `the share of refunded seats is also named after an upgrade`() async throws {
+    @Test func `after an upgrade, the old transaction still names the share of refunded seats`()
+        async throws
+    {
         let stage = try Stage { settings in
             settings.quirks = [.seatRefundNamesPercentage]
             settings.upgradeSetsRevocationDate = false
@@ -81,7 +83,7 @@ import Testing
     }
 
     @Test
-    func `if one of two transactions is refunded, the purchaser keeps access and renews the rest`()
+    func `if one of two seat transactions is refunded, access stays and the rest renews`()
         async throws
     {
         for isFirst in [true, false] {

@@ -77,7 +77,7 @@ import Testing
         #expect(String(buffer: list.body).contains(upper.lowercased()))
     }
 
-    @Test func `the response at the rate limit has its header`() async throws {
+    @Test func `a refusal by the rate limit has the header Retry-After`() async throws {
         let stage = try Stage { $0.apiRateLimits = .virtual }
         let path = "/inApps/v1/notifications/test"
         #expect(try await execute(stage, .post, path).status == .ok)

@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `the ids in the table are valid, so no row is refused for its id alone`()
+    @Test func `each id in the table of refusals is valid`()
         async throws
     {
         let (stage, ids) = try await stage()

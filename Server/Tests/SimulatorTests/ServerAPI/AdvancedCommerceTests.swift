@@ -54,7 +54,7 @@ import Testing
     @Test(arguments: [
         ("FULL", nil, 100_000), ("CUSTOM", 4995, 50_000),
     ])
-    func `an Advanced Commerce refund is full, prorated, or of an amount`(
+    func `an Advanced Commerce refund is full or of a given amount`(
         type: String, amount: Int64?, percentage: Int64
     ) async throws {
         let stage = try Stage()

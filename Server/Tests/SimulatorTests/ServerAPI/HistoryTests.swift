@@ -96,7 +96,8 @@ import Testing
         #expect(json["signedTransactions"]?.array?.count == 20)
     }
 
-    @Test func `a stored revision returns later changes, even if no time has passed`()
+    @Test
+    func `a stored revision returns later changes, even if they were made in the same moment`()
         async throws
     {
         let (stage, line, ids) = try await stage(gems: 3)

@@ -16,7 +16,9 @@ import Testing
         }
     }
 
-    @Test func `any id of the customer returns the status of each group`() async throws {
+    @Test func `a transaction id or app transaction id returns the statuses of all groups`()
+        async throws
+    {
         let stage = try Stage(shop: TableShop.file())
         let pro = try await stage.buy("pro")
         let trial = try await stage.buy("trial")

@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "promo.basic"])
-    func `a change at renewal has the price of the country that pays for the renewal`(
+    func `a change at renewal has the price of the subscription's storefront, not the device's`(
         offer: String?
     ) async throws {
         var prices = PriceList()
