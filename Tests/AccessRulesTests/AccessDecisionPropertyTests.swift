@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `before the server has answered, no access is reported as closed`() {
+    @Test func `before the server has answered, access is open or unknown`() {
         forEvidence("silent server") { _, evidence in
             var first = evidence
             first.server = nil
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test
-    func `while a purchase without a verdict may open access, no access is reported as closed`() {
+    func `while a purchase without a verdict may open access, access is open or unknown`() {
         forEvidence("undecided") { dice, evidence in
             var undecided = evidence
             undecided.areMeaningsCurrent = false
@@ -68,7 +68,8 @@ import Testing
         }
     }
 
-    @Test func `while the store and the server do not answer, no access is reported as closed`() {
+    @Test func `after a hold while the store and the server are silent, access is open or unknown`()
+    {
         forEvidence("silence", times: 2000) { _, evidence in
             var silent = evidence
             silent.serverAnsweredAt = nil
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test
-    func `a purchase first seen for another customer gives no access without a verdict`() {
+    func `without a verdict, a purchase first seen for another customer leaves access unknown`() {
         forEvidence("first seen") { _, evidence in
             var evidence = evidence
             evidence.person = "cleo"
@@ -185,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `a newer answer opens access, if the server knows all documents`() {
+    @Test func `an open answer of the server opens access if the server knows all documents`() {
         forEvidence("answer") { _, evidence in
             var evidence = evidence
             for id in evidence.store.transactions.keys {

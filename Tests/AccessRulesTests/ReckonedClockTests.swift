@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a document signed earlier than the anchor does not replace it`() {
+    @Test func `a document that was signed before the anchor does not replace the anchor`() {
         var clock = contacted()
         clock.anchor(signed: at(-5), monotonic: 0, bootID: "a", isContact: false)
         clock.anchor(signed: at(-5), monotonic: 0, bootID: "b", isContact: false)

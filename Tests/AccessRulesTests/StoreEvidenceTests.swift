@@ -171,7 +171,8 @@ import Testing
         }
     }
 
-    @Test func `if two lists lack a purchase, it is absent until a list contains it`() {
+    @Test
+    func `a purchase is absent if two lists 30 seconds apart lack it, until a list contains it`() {
         var store = StoreEvidence(isTrusted: true)
         store.record(.bought("1", "guide", from: -9, to: 0))
         store.record(.bought("2", "season", from: -9, to: 0))

@@ -40,7 +40,7 @@ import Testing
         #expect(wrong == nil, "\(snippet.page):\(snippet.line)")
     }
 
-    @Test func `SDK and server have the same version, and the API's page states it`() throws {
+    @Test func `the SDK, the server and docs/api.md have the same version`() throws {
         func versions(in path: String, _ pattern: Regex<(Substring, Substring)>) throws -> [String]
         {
             let file = Toolchain.root.appendingPathComponent(path)

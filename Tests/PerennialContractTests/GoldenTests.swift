@@ -183,7 +183,8 @@ import Testing
         try check(AliasRequest(customerID: "anna@example.com"), against: "alias-request")
     }
 
-    @Test func `unknown words and members of a later version are decoded`() throws {
+    @Test func `a response of a later version, with unknown words and members, is decoded`() throws
+    {
         let later = """
             {"active": true, "until": null, "state": "borrowed", "reason": "Borrowed.",
              "product_id": "x", "purchase_id": "y", "lender": "cleo"}
@@ -195,7 +196,7 @@ import Testing
 
     /// Programs that were written for earlier files can also read the present files.
     @Test(arguments: ["customer", "customer-empty", "problem", "events", "forwards"])
-    func `golden files differ from earlier ones only by added members`(name: String) throws {
+    func `golden files have all members of the earlier golden files`(name: String) throws {
         let before = try Self.json(of: "before/\(name)")
         let lost = Self.lost(from: before, in: try Self.json(of: name), at: name)
         #expect(lost.isEmpty, "\(lost)")

@@ -218,7 +218,7 @@ struct ScriptedStoreTests {
         #expect(perennial["promise"].state == .expired)
     }
 
-    @Test func `a commitment restarts unless cancelled; a purchase that waited keeps its plan`()
+    @Test func `a commitment of a purchase that waited starts again after a year`()
         async throws
     {
         let store = ScriptedStore(products: [Self.promise])
@@ -313,7 +313,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].isActive)
     }
 
-    @Test func `offline a customer can sign in, and gets no grant of another customer`()
+    @Test func `offline, a customer who signs in gets no grant of the previous customer`()
         async throws
     {
         let perennial = store.perennial()
@@ -349,7 +349,7 @@ struct ScriptedStoreTests {
         #expect(await requests.next()?.offerID == "comeback")
     }
 
-    @Test func `if the customer already owns a product, it is open at once and is not sold again`()
+    @Test func `a product that the customer already owns is open at once and is not sold again`()
         async throws
     {
         let store = ScriptedStore(products: Self.all, owns: ["guide"])

@@ -15,7 +15,7 @@ extension StoreTests {
                 ("invalid_encoding", .invalidEncoding), ("invalid_signature", .invalidSignature),
                 ("missing_required_properties", .missingRequiredProperties),
             ] as [(String, VerificationResult<Transaction>.VerificationError)])
-        func `a document is unverified if the simulator says so`(
+        func `a document is unverified if the test sets a verification error`(
             word: String, failure: VerificationResult<Transaction>.VerificationError
         ) async throws {
             let world = try await World()
@@ -63,7 +63,9 @@ extension StoreTests {
             }
         }
 
-        @Test func `the app transaction is about the installed app`() async throws {
+        @Test func `the app transaction has the versions and ids of the installed app`()
+            async throws
+        {
             let world = try await World()
             let phone = try await world.device()
             try await world.post(

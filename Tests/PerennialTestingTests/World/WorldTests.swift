@@ -8,7 +8,7 @@ import Testing
 @Suite(
     .serialized, .timeLimit(.minutes(2)), .enabled(if: World.isAvailable, "skipped: no program"))
 struct WorldTests {
-    @Test(.world) func `a test has a separate world, and moves its clock`() async throws {
+    @Test(.world) func `a test can move the clock of its world`() async throws {
         let world = try World.current
         let phone = try await world.device(of: "anna")
         let perennial = phone.perennial()
@@ -41,7 +41,10 @@ struct WorldTests {
         #expect(try await world.truth(of: "anna").purchases.isEmpty)
     }
 
-    @Test(.world) func `an app waits for a slow server no longer than its patience`() async throws {
+    @Test(.world)
+    func `if the server is slower than the app's patience, a purchase succeeds without the server`()
+        async throws
+    {
         let world = try World.current
         let phone = try await world.device(of: "anna")
         // With bundled offerings the product's entitlements are known, however slow the first
@@ -78,7 +81,7 @@ struct WorldTests {
         #expect(try await buying.value.outcome == .bought)
     }
 
-    @Test(.world) func `if the store answers slowly, a purchase succeeds later`()
+    @Test(.world) func `if the store answers slowly, a purchase still succeeds`()
         async throws
     {
         let phone = try await World.current.device(of: "anna")

@@ -155,7 +155,7 @@ import Testing
         #expect(times.count >= 3)
     }
 
-    @Test func `a request that a caller waits for is never delayed, but uses up the budget`() {
+    @Test func `a full budget delays the next request until a minute after the first`() {
         var budget = RequestBudget()
         let now = RequestBudget.Moment(device: 0, machine: 0)
         for _ in 0..<RequestBudget.perMinute - RequestBudget.keptFree {

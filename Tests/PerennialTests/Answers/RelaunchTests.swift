@@ -64,7 +64,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `if the store does not answer, a person still gets the server's answer`()
+    @Test func `if the store does not answer, a person who logs in gets the server's answer`()
         async throws
     {
         let store = ListedStore()
@@ -111,7 +111,10 @@ import Testing
         #expect(!next.answers.contains(.shut), "\(next.answers)")
     }
 
-    @Test func `if a server answers before the store, access is not closed`() async throws {
+    @Test
+    func `if the server answers before the store, access stays unknown until the store answers`()
+        async throws
+    {
         let store = ListedStore([Sale("1", "month")])
         store.isSilent(true)
         let server = server(shop)
@@ -162,7 +165,8 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `a purchase that the offerings do not explain makes access unknown until a verdict`()
+    @Test
+    func `a purchase unknown to the offerings makes access unknown until the server's verdict`()
         async throws
     {
         let store = ListedStore()
@@ -208,7 +212,7 @@ import Testing
         #expect(!app.answers[before...].contains(.shut), "\(app.answers)")
     }
 
-    @Test func `while a customer's receipt waits, no access is reported as closed for certain`()
+    @Test func `while a customer's receipt waits to be posted, access is unknown`()
         async throws
     {
         let server = server(
@@ -229,7 +233,8 @@ import Testing
         #expect(next.pro == .open && next.answers == [.unknown, .open], "\(next.answers)")
     }
 
-    @Test func `a second process reports no access as closed before the first posted the receipt`()
+    @Test
+    func `until the first process has posted the receipt, a second one shows access as unknown`()
         async throws
     {
         let server = server(.init(gives: AnswerRow.shop))

@@ -26,7 +26,7 @@ import Testing
         #expect(failure?.failure.remedy == "Your `proof` closure did not return in time.")
     }
 
-    @Test func `if the server does not record an outbox entry, it is posted less and less often`() {
+    @Test func `the pauses before an outbox entry is posted again double up to a limit`() {
         let waits = (1...20).map { RetryPauses.wait(after: $0) }
         for (failures, wait) in zip(1..., waits) {
             let limit = min(RetryPauses.min << Int64(min(failures - 1, 12)), RetryPauses.max)

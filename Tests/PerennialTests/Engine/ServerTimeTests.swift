@@ -20,7 +20,7 @@ import Testing
     private let yearAgo = Timestamp(
         milliseconds: StillClock.noon.milliseconds - 365 * 86_400_000)
 
-    @Test func `an unsigned time does not set the clock of a device that knows keys`()
+    @Test func `a device that knows keys ignores an unsigned time`()
         async throws
     {
         let folder = try TemporaryFolder()

@@ -149,7 +149,8 @@ import Testing
         #expect(old.renewsTo == nil && old.willRenew == nil)
     }
 
-    @Test func `the store's documents name the month of a commitment, and whether another follows`()
+    @Test
+    func `the store's documents name the month of a commitment, and whether another month follows`()
         throws
     {
         let month = """
@@ -175,7 +176,7 @@ import Testing
         #expect(try alone(renewal: info(1)).commitment == nil)
     }
 
-    @Test func `the length of a period is read in the App Store's form`() {
+    @Test func `the length of a period is read from an ISO 8601 duration`() {
         func period(_ text: String) -> Perennial.Period? { Perennial.Period(iso8601: text) }
         #expect(period("P3D") == .init(3, .day))
         #expect(period("P2W") == .init(2, .week))

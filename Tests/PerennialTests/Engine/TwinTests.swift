@@ -15,7 +15,7 @@ import Testing
         return configuration
     }
 
-    @Test func `a second instance for the same server and key uses the first one's engine`()
+    @Test func `a second Perennial for the same server and key uses the engine of the first`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -34,7 +34,8 @@ import Testing
         }
     }
 
-    @Test func `an engine lives until its last instance is released, and the next one is new`()
+    @Test
+    func `after the last Perennial of an engine is released, a new Perennial has a new engine`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a new instance can write while requests of the previous instance still run`()
+    @Test func `a new Perennial can write while requests of the released one still run`()
         async throws
     {
         let folder = try TemporaryFolder()

@@ -74,7 +74,7 @@ import Testing
         #expect(headline(RageShop.snapshot([drummer])) == "Not subscribed")
     }
 
-    @Test func `while it is unknown whether an entitlement is open, there is no headline`() {
+    @Test func `while access to the entitlement is unknown, there is no headline`() {
         let unknown = Perennial.Access(
             entitlement: "everything", isActive: false, isKnown: false, state: .unknown,
             basis: .nothing)

@@ -114,7 +114,8 @@ import Testing
         #expect(titles == ["✓", "✓", "✓", "Renew", "Renew", "✓", "Switch"])
     }
 
-    @Test func `a waiting purchase cannot be repeated, except faces that wait for the server`()
+    @Test
+    func `a waiting purchase cannot be repeated, except a consumable that waits for the server`()
         throws
     {
         func waits(_ id: Perennial.ProductID, _ reason: Perennial.WaitingPurchase.Reason)

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `if a product is not sold in so many seats, it has no price for them`() {
+    @Test func `a number of seats outside the product's price tiers has no price`() {
         #expect(!product([]).isSoldInSeats)
         #expect(product([]).price(of: 1) == nil)
         #expect(product([(1, 5, "9.99")]).price(of: 5) != nil)

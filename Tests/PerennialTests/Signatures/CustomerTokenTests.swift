@@ -35,7 +35,7 @@ struct CustomerTokenTests {
             ])
     }
 
-    @Test func `a token says whether a right may renew; without this member, it may not`() throws {
+    @Test func `a right may renew only if the token says that it may`() throws {
         let claim =
             #"{"pro":{"state":"paid","until":1798286400,"renews":true},"#
             + #""gift":{"state":"granted","until":null}}"#

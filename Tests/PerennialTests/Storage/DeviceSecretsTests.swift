@@ -48,7 +48,7 @@ struct DeviceSecretsTests {
         #expect(try keychain.secrets.values(random: random) == before)
     }
 
-    @Test func `a reinstall without a Keychain makes another customer and another seal`() throws {
+    @Test func `a reinstall without a Keychain makes a new anonymous id and a new seal`() throws {
         let folder = try TemporaryFolder()
         let file = StateFile(folder: folder.device, bundleID: "com.example.birds")
         let before = try DeviceSecrets(file: folder.device).values(random: random)

@@ -86,7 +86,7 @@ import Testing
         #expect(!exists("state-4") && !exists("words-4"))
     }
 
-    @Test func `another device's seal does not prove a file of the previous version`() throws {
+    @Test func `a file of the previous version with another device's seal is not proven`() throws {
         try put("state-4", as: "state-4")
         let other = try #require(MessageCode(key: [UInt8](repeating: 8, count: 32)))
         #expect(read()?.proven(by: other) == nil)

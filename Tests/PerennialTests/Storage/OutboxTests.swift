@@ -56,7 +56,7 @@ struct OutboxTests {
             try await outbox.add([document("paid"), document("refunded")]) == [.added, .added])
     }
 
-    @Test func `a document of two customers is posted for both`() async throws {
+    @Test func `one document of two customers makes two outbox entries`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let added = try await outbox.add([document("a"), document("a", for: "ben")])
         #expect(added == [.added, .added])

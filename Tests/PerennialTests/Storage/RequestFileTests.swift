@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a request is dropped after three days`() throws {
+    @Test func `a purchase request that waits for the app is dropped after three days`() throws {
         try with { _, launch in
             var file = launch()
             try file.add(guide, at: noon)

@@ -216,7 +216,9 @@ struct StateFileTests {
         #expect(read([other])?.proven(by: code)?.keys.keys == [other])
     }
 
-    @Test func `introductions are verified again by the pinned key`() throws {
+    @Test func `the introductions of keys in a state file are verified again by the pinned key`()
+        throws
+    {
         let second = TestSigner("second")
         var state = state()
         state.keys.follow([signer.introduction(of: second)], app: "birds")

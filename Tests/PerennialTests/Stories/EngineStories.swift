@@ -23,7 +23,7 @@ extension Stories {
             }
         }
 
-        @Test func `requests wait for changes only if the app is configured so`() async throws {
+        @Test func `without a setting, no request waits for changes`() async throws {
             try await Stories.play { world in
                 let perennial = try await world.device(of: "anna").perennial()
                 _ = try await perennial.identify("anna")
@@ -32,7 +32,7 @@ extension Stories {
             }
         }
 
-        @Test func `a promoted purchase is delivered after a new launch, too`() async throws {
+        @Test func `a promoted purchase is delivered once, after the next launch`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let first = phone.perennial()
@@ -62,7 +62,8 @@ extension Stories {
             }
         }
 
-        @Test func `the app reports that renewal was switched off if Apple does not`()
+        @Test
+        func `if Apple's notification is lost, the app reports that renewal was switched off`()
             async throws
         {
             try await Stories.play { world in
@@ -80,7 +81,7 @@ extension Stories {
             }
         }
 
-        @Test func `if the app chose an introductory offer, the server signs it`()
+        @Test func `the introductory offer that the app chose is signed by the server`()
             async throws
         {
             try await Stories.play { world in

@@ -118,7 +118,7 @@ extension Stories {
         }
 
         @Test
-        func `11: if a subscription ends while the server is down, a second look closes access`()
+        func `11: without the server, a second look at the store closes an ended subscription`()
             async throws
         {
             try await Stories.play { world in

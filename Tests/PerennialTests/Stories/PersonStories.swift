@@ -137,7 +137,7 @@ extension Stories {
             }
         }
 
-        @Test func `52: a restore by an outdated preview changes nothing`() async throws {
+        @Test func `52: a restore with an outdated preview is refused`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

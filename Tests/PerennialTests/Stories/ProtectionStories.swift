@@ -9,7 +9,8 @@ import Testing
 /// what they bought.
 extension Stories {
     @Suite struct Protection {
-        @Test func `a customer named at the launch is a person, whoever used the app before`()
+        @Test
+        func `a customer id in the configuration names a person, also after an anonymous launch`()
             async throws
         {
             try await Stories.play { world in
@@ -49,7 +50,7 @@ extension Stories {
             }
         }
 
-        @Test func `if one person tapped a purchase, it is not made for the next person`()
+        @Test func `a purchase that one person tapped fails after the next person has logged in`()
             async throws
         {
             try await Stories.play { world in
@@ -71,7 +72,7 @@ extension Stories {
             }
         }
 
-        @Test func `a restore by one person's preview is not done for the next person`()
+        @Test func `a restore that one person began fails after the next person has logged in`()
             async throws
         {
             try await Stories.play { world in

@@ -162,7 +162,7 @@ extension Stories {
             }
         }
 
-        @Test func `51: if a restore finds no purchase, it asks for the password once`()
+        @Test func `51: if two restores find no purchase, the password is asked for once`()
             async throws
         {
             try await Stories.play(passwords: 2) { world in

@@ -101,7 +101,8 @@ extension Stories {
             }
         }
 
-        @Test func `while a purchase posts its own document, the outbox sets no timer for it`()
+        @Test
+        func `while a purchase posts its document, the outbox sets no timer for the document`()
             async throws
         {
             try await Stories.play { world in

@@ -132,7 +132,7 @@ extension StoreTests {
             #expect(StoreKitError.invalidPresentationContext.errorDescription?.isEmpty == false)
         }
 
-        @Test func `a refund of some seats has their number, but no date of revocation`()
+        @Test func `a refund of some seats reports the number of seats, and no date of revocation`()
             async throws
         {
             let world = try await world()

@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `only a temporary failure makes the SDK ask about the customer again`(
+    func `the SDK requests the customer again only after a temporary failure`(
         isTemporary: Bool, wasRequired: Bool
     ) {
         var session = ServerSession()
@@ -153,7 +153,7 @@ import Testing
     ]
 
     @Test(arguments: tags)
-    func `a tag is current until another answer is accepted`(
+    func `an ETag is current until another answer is accepted`(
         events: [TagEvent], tag: ServerSession.CustomerTag
     ) {
         var session = ServerSession()
