@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `untrusted evidence neither opens nor closes access`() {
+    @Test func `untrusted evidence has no effect on whether access is open`() {
         forEvidence("untrusted") { _, evidence in
             var untrusted = evidence
             untrusted.store.isTrusted = false

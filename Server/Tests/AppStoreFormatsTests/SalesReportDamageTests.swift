@@ -67,7 +67,7 @@ import Testing
         return nil
     }
 
-    @Test func `if a file is truncated within a line, it is refused, wherever it ends`() {
+    @Test func `a file that is truncated anywhere within a line is refused`() {
         for file in Self.files {
             for count in file.indices where count == 0 || file[count - 1] != UInt8(ascii: "\n") {
                 let failure = Self.failure(of: Array(file[..<count]))

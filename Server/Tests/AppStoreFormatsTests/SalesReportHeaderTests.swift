@@ -49,7 +49,7 @@ import Testing
 
     /// The yearly files of 2013, 2014 and 2015 have 21, 22 and 24 columns.
     @Test(arguments: 21...28)
-    func `a sales file from before the last columns existed is read without them`(
+    func `an old sales file without the last columns is read`(
         count: Int
     ) throws {
         var row = SalesRow()

@@ -133,7 +133,7 @@ import Testing
             code { $0.begin = CivilDate(year: 2026, month: 2, day: 30) } == "unwritable Begin Date")
     }
 
-    @Test func `writing a value to a version without a column for it is refused`() {
+    @Test func `writing a value to a version that lacks the value's column is refused`() {
         var row = SubscriptionEventRow()
         row.event = .renew
         row.paidServiceDaysRecovered = 3

@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test
-    func `of ten worlds, eight use signed transactions, one uses receipts, and one uses both`() {
+    func `of ten worlds, eight use signed transactions, one uses receipts, and one mixes them`() {
         let speeches = (1...600 as ClosedRange<UInt64>).map { Plan(seed: $0).clientEra }
         #expect((450...510).contains(speeches.count { $0 == .modern }))
         for speech in [ClientEra.legacy, .mixed] {
@@ -86,7 +86,7 @@ import Testing
     /// switched off and on again, and the notification about switching it on is lost. The oracle
     /// once wrongly expected the server to know that renewal was on.
     @Test
-    func `if renewal is switched off before a period begins, it is reported as off afterwards`()
+    func `a trial in which a notification about renewal is lost finds no violation`()
         async throws
     {
         let report = try await Trial.play(Plan(seed: 51_675), in: Self.house.get())

@@ -170,7 +170,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(found.facts.map(\.purchase.original) == ["1", "9"])
     }
 
-    @Test func `a response in the style of iOS 6 attests the same facts`() throws {
+    @Test func `a response in the style of iOS 6 attests two payments and the renewal`() throws {
         let answer: JSON = [
             "status": 21006, "auto_renew_status": 0, "expiration_intent": "1",
             "receipt": [

@@ -28,7 +28,7 @@ private func month(
             .map(\.isOpen)
     }
 
-    @Test func `while a change of product is unconfirmed, both products are open`() {
+    @Test func `while a change of product is unconfirmed, the old and the new product are open`() {
         let due = month(renewal: (Self.downgraded, start + .days(3)))
         #expect(isOpen("plus", due, at: end - .seconds(60)) == nil)
         for product: ProductID in ["plus", "pro.monthly"] {

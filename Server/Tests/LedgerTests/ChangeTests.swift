@@ -169,8 +169,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("back")
     }
 
-    @Test func `if family sharing starts again before the end of the period, it is not a renewal`()
-    {
+    @Test func `family sharing that starts again before the period's end is not a renewal`() {
         var ben = Chronicle()
         ben.hear([payment(1, ownership: .familyShared)], at: start)
         let (over, again) = (start + .days(3), start + .days(4))

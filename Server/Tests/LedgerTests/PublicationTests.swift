@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: try PublicationTable.rows())
-    func `a customer may read a publication if they had access when it was published`(
+    func `a customer who had access when a publication appeared may read the publication`(
         row: PublicationTable.Row
     ) throws {
         let readings = try row.reader(at: row.now).readings(of: row.publications)

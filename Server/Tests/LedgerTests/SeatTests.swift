@@ -238,7 +238,7 @@ private enum Told {
         #expect(timeline.netAmounts == ["USD": 69_930])
     }
 
-    @Test func `an assigned seat begins and ends with its own events`() {
+    @Test func `an assigned seat has separate events for its beginning and its end`() {
         func seat(revokedAt: Instant? = nil) -> Payment {
             Payment(
                 transaction: "1000", product: "pro.monthly", from: start, until: end,

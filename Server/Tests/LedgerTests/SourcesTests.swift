@@ -73,7 +73,8 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         }
     }
 
-    @Test func `a signed document wins over a legacy document and keeps its own fields`() throws {
+    @Test func `the values of a signed document win over those of a later legacy document`() throws
+    {
         let told = try timeline([
             signed(payment { $0.price = price }, at: start),
             legacy(payment { $0.terms = .trial }, at: start + .days(9)),

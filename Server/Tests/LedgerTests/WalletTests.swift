@@ -161,7 +161,8 @@ import Testing
         #expect(try Self.rows().count == 45)
     }
 
-    @Test func `a product credits only its own currencies, and only consumables credit`() {
+    @Test func `a product credits only the currencies that its rule names, and only if consumable`()
+    {
         let rules = WalletRules(credits: ["pack": ["gems": 5, "coins": 7]])
         let pack = Payment(
             transaction: "1", product: "pack", kind: .consumable, from: Instant(milliseconds: 0),

@@ -55,7 +55,7 @@ import Testing
         #expect(restated == Self.days(Self.movements([Self.told(paid, at: .month(0))])))
     }
 
-    @Test func `the reversal of a partial refund returns the same part`() {
+    @Test func `the reversal of a partial refund returns the part that was refunded`() {
         let paid = Payment.paid(month: 0)
         let days = Self.days(
             Self.movements([

@@ -151,7 +151,9 @@ import Testing
         #expect(try await stage.sale("2026-02-10").sku == "plus.monthly")
     }
 
-    @Test func `neither the sandbox nor a family member is in a report`() async throws {
+    @Test func `sandbox purchases and shared purchases of family members are not in a report`()
+        async throws
+    {
         let stage = try Stage()
         for (name, environment) in [
             ("anna", SimulatedEnvironment.production), ("ben", .production), ("cleo", .sandbox),
@@ -278,7 +280,7 @@ import Testing
         #expect(row.proceedsReason == (isReduced ? .rateAfterOneYear : nil))
     }
 
-    @Test func `neither free periods nor replaced periods count as paid service`() async throws {
+    @Test func `free periods and replaced periods do not count as paid service`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.yearly").originalTransactionID
         try await stage.advance("P1W")

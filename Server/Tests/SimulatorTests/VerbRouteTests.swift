@@ -140,7 +140,7 @@ import Testing
         #expect(app.bundleId == ExampleShop.bundleID)
     }
 
-    @Test func `a world can be reset with habits and a pace, and then reports them`() async throws {
+    @Test func `a reset can set habits and a pace, which the world then reports`() async throws {
         let stage = try Stage()
         try await stage.withClient { client in
             let body = #"{"habits":{"expired_never_sent":true},"sandbox_renewal_minutes":60}"#

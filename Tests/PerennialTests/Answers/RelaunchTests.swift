@@ -147,7 +147,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `if a purchase is made while the server is down, it is open after the next launch`()
+    @Test func `a purchase that is made while the server is down is open after the next launch`()
         async throws
     {
         let store = ListedStore()

@@ -59,7 +59,7 @@ import Testing
             displayPrice: displayPrice, period: period, periodCount: count)
     }
 
-    @Test func `an offer states its price and what follows after it`() {
+    @Test func `an offer states its price and the price that follows`() {
         let english = Locale(identifier: "en_US")
         func text(_ offer: Perennial.Offer) -> String? {
             offer.text(for: RageShop.monthly, locale: english)

@@ -107,7 +107,7 @@ import Testing
                 == "This purchase belongs to {count}{ and stays there.")
     }
 
-    @Test func `the preview of a restore states what it takes and from whom`() {
+    @Test func `the preview of a restore states each purchase's effect and its present owner`() {
         func sentence(_ effect: Perennial.RestorePreview.Effect, _ hint: String?) -> String {
             Perennial.RestorePreview.ShownPurchase(
                 purchase: "1", product: "monthly", isActive: true, effect: effect, ownerHint: hint

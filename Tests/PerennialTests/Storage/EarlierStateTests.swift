@@ -72,7 +72,7 @@ import Testing
         check(try #require(read()?.proven(by: code)))
     }
 
-    @Test func `both state files of the previous version are read, and deleted by the next write`()
+    @Test func `two state files of the previous version are read, and deleted by the next write`()
         throws
     {
         try put("state-4-first", as: "state-4")

@@ -39,7 +39,8 @@ extension Stories {
             }
         }
 
-        @Test func `45: if a purchase is made before a log-out, it is posted for its buyer`()
+        @Test
+        func `45: a purchase that was made before a log-out is posted for the customer who bought`()
             async throws
         {
             try await Stories.play { world in

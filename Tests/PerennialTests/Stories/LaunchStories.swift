@@ -91,7 +91,7 @@ extension Stories {
             }
         }
 
-        @Test func `47: two devices of one Apple account both have access without a log-in`()
+        @Test func `47: two devices of one Apple account have access without a log-in`()
             async throws
         {
             try await Stories.play { world in

@@ -11,8 +11,7 @@ import Testing
         AliasClaim(first, second, isProven: isProven, mayJoinPeople: mayJoinPeople).refusal
     }
 
-    @Test func `an app may add only anonymous ids, unless it proves both ids or may merge people`()
-    {
+    @Test func `without proof or permission to merge people, an app may add only anonymous ids`() {
         let rows: [(Side, Side, AliasClaim.Refusal?, joining: AliasClaim.Refusal?)] = [
             (.anonymous, .anonymous, nil, nil),
             (.anonymous, .person, nil, nil),

@@ -34,7 +34,7 @@ import Testing
         #expect(again.body.readableBytes == 0)
     }
 
-    @Test func `one member of the description, and its indented form, can be read, too`()
+    @Test func `the description can be indented, and one member of the description can be read`()
         async throws
     {
         let version = try await Self.answer("?only=openapi")

@@ -64,7 +64,7 @@ import Testing
         #expect(next == step)
     }
 
-    @Test func `a response 400 is retried like any other failure if the setting says so`() {
+    @Test func `without stops_retrying_at_400, a response 400 is retried like any other failure`() {
         let next = DeliveryQueue.step(
             after: PostResult(status: 400), attempt: 2, in: .production, stopsAt400: false,
             at: AppStoreDate(milliseconds: 0))

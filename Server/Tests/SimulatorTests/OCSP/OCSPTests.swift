@@ -58,7 +58,9 @@ import X509
         #expect(try await !isAccepted(Self.authority.get(), answering: other.revocationResponder))
     }
 
-    @Test func `a restored OCSP responder answers as before`() async throws {
+    @Test func `a restored OCSP responder accepts valid certificates and refuses revoked ones`()
+        async throws
+    {
         let authority = try Self.authority.get()
         let again = try SigningAuthority(stored: authority.stored)
         #expect(again.ocspURL == Self.url)

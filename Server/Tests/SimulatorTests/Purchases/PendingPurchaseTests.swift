@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test
-    func `an approved purchase belongs to the account that asked for it, whoever is signed in`()
+    func `an approved purchase belongs to the account that asked for it, not to the present one`()
         async throws
     {
         let stage = try await stage { $0.rules.asksToBuy = true }

@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a refund of both transactions ends access, and its reversal restores it`()
+    @Test func `a refund of both transactions ends access, and the reversal restores access`()
         async throws
     {
         let (stage, first, second) = try await group()
