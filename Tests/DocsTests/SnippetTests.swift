@@ -31,8 +31,9 @@ import Testing
     }
 
     @Test(arguments: try Snippet.pages().flatMap { try Snippet.all(of: $0) } + Snippet.steps())
-    func `no modifier that needs Perennial follows the modifier that provides it`(snippet: Snippet)
-    {
+    func `in an example, modifiers that need Perennial precede the modifier perennial`(
+        snippet: Snippet
+    ) {
         // The modifier `perennial(_:)` provides `Perennial` to the views inside, so no modifier
         // that needs `Perennial` may follow.
         let wrong = snippet.lines.joined(separator: "\n").firstMatch(

@@ -18,7 +18,7 @@ import Testing
         + PreOrderRow.layouts.map { (.preOrder, $0) }
 
     @Test(arguments: layouts)
-    func `a kind and its version are recognised by the columns`(
+    func `the kind and the version of a report are recognised by its columns`(
         kind: SalesReportKind, layout: SalesReportLayout
     ) throws {
         for form in [SalesReportForm.tabs, .commas] {

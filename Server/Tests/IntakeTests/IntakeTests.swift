@@ -241,7 +241,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(failure?.field == "purchaseDate")
     }
 
-    @Test func `renewal information attests what the App Store plans`() throws {
+    @Test func `renewal information attests the next renewal that the App Store plans`() throws {
         let renewal = try renewal([
             "originalTransactionId": "1", "productId": "pro.monthly", "environment": "Production",
             "autoRenewProductId": "plus.monthly", "autoRenewStatus": 1,

@@ -126,7 +126,7 @@ extension Stories {
             }
         }
 
-        @Test func `29: if a customer owns a product, no sheet is shown, unless the app insists`()
+        @Test func `29: a second purchase of an owned product shows no sheet and charges nothing`()
             async throws
         {
             try await Stories.play { world in

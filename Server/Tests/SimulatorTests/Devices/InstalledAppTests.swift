@@ -43,7 +43,7 @@ import Testing
         #expect(payload.applicationVersion == "2.5")
     }
 
-    @Test func `reinstalling the app keeps the app transaction and changes the installation`()
+    @Test func `a reinstall keeps the app transaction id and changes the installation id`()
         async throws
     {
         let stage = try await stage()

@@ -58,7 +58,8 @@ import X509
         #expect(try await !isAccepted(Self.authority.get(), answering: other.revocationResponder))
     }
 
-    @Test func `a restored OCSP responder accepts valid certificates and refuses revoked ones`()
+    @Test
+    func `a restored OCSP responder reports which certificates are valid and which are revoked`()
         async throws
     {
         let authority = try Self.authority.get()
