@@ -363,7 +363,9 @@ struct ScriptedStoreTests {
         #expect(paywall.rows.first { $0.id == "guide" }?.action == .owned)
     }
 
-    @Test func `a scripted store has one Perennial, and its explanations have steps`() async throws
+    @Test
+    func `a scripted store always returns the same Perennial, which explains access in steps`()
+        async throws
     {
         let perennial = store.perennial()
         #expect(store.perennial() === perennial)

@@ -104,7 +104,7 @@ import Testing
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)
     }
 
-    @Test func `the totals of a financial report about one region are still verified`() throws {
+    @Test func `the totals of a financial report about one region are verified`() throws {
         let totals = ["Total_Rows\t1", "Total_Amount\t6.98", "Total_Units\t2"]
         let file = Self.file(totals, rows: Array(Self.rows.prefix(1)))
         let report = try SalesReport<FinancialRow>(parsing: file)

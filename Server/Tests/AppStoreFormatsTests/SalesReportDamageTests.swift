@@ -167,7 +167,7 @@ import Testing
 
     // MARK: - Encodings
 
-    @Test func `other encodings are refused with a remedy`() throws {
+    @Test func `encodings other than UTF-8 are refused with a remedy`() throws {
         for file in Self.files {
             let text = String(decoding: file, as: UTF8.self)
             for encoding in [

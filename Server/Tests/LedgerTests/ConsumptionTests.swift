@@ -128,7 +128,10 @@ import Testing
             preference: .grantProrated, expected: answer(nil, nil)),
     ]
 
-    @Test(arguments: rows) func `consumption is reported to the store as in the table`(row: Row) {
+    @Test(arguments: rows)
+    func `the consumption response follows from the product's kind, the usage and the preference`(
+        row: Row
+    ) {
         let rules = ConsumptionRules(
             policy: .withConsent, hasSample: true, preference: row.preference)
         let payment = Self.payment("1", day: 0, kind: row.kind)

@@ -221,7 +221,8 @@ private enum Told {
         #expect(timeline.seats(at: start + .days(21)) == 1)
     }
 
-    @Test func `added seats are reported by their own event, with their money`() {
+    @Test
+    func `an addition of seats is reported by a separate event, with the money for these seats`() {
         var state = ReportedState(nil, until: start)
         var timeline = Timeline(of: purchase, [])
         var changes: [Change] = []

@@ -104,7 +104,7 @@ import Testing
             willRenew: true)
     }
 
-    @Test func `each type has exactly its documented keys`() {
+    @Test func `each RevenueCat type has exactly the keys that RevenueCat documents`() {
         for (kind, keys) in Self.table {
             let rendered = RevenueCatMembers(
                 event: Self.event(.renewed), context: Self.context(), kind: kind, id: "id")
@@ -160,7 +160,10 @@ import Testing
         for id in ids { #expect(UUID(uuidString: id)?.uuidString == id) }
     }
 
-    @Test func `each type of our events becomes the RevenueCat types that the page lists`() throws {
+    @Test
+    func `each of our event types becomes the RevenueCat types in docs/webhooks-revenuecat.md`()
+        throws
+    {
         let (paid, retry) = (Self.status(.paid), Self.status(.retry, active: false))
         let (grace, refunded) = (Self.status(.grace), Self.status(.refunded, active: false))
         let (expired, trial) = (Self.status(.expired, active: false), Self.status(.trial))
@@ -367,7 +370,10 @@ import Testing
         #expect(rendered.value("price_in_purchased_currency") == .number(9.99))
     }
 
-    @Test func `the page lists each of our types once, with its RevenueCat types`() throws {
+    @Test
+    func `docs/webhooks-revenuecat.md lists each of our types once, with its RevenueCat types`()
+        throws
+    {
         let page = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../docs/webhooks-revenuecat.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
