@@ -86,6 +86,12 @@ private struct Way: CustomTestStringConvertible, Sendable {
         try WalletUpdates(tx).book(
             StoredBooking(gift, of: "ä", in: .production, balance: -1), key: "c", in: app, at: now)
         try tx.consents.save(Consent(isGiven: true, hadSample: nil, at: now), of: "ä", in: app)
+        try tx.attributes.replace(
+            [
+                CustomerAttribute(
+                    name: "$email", value: "ä@example.com", updatedAt: now, author: .app),
+                CustomerAttribute(name: "bird", value: nil, updatedAt: now, author: .server),
+            ], of: "ä", in: app)
         try tx.consents.save(
             [
                 PurchaseUsage(transaction: "1", delivery: .other, used: 5),

@@ -198,8 +198,8 @@ import Testing
             let components = try #require(
                 try await document(of: server)["components"] as? [String: Any])
             let schemas = try #require(components["schemas"] as? [String: [String: Any]])
-            // Clients also send `PurchaseUse`, and `Problem` follows RFC 9457.
-            let others = ["PurchaseUse", "Problem"]
+            // Clients send `AttributeSetting`, and also `PurchaseUse`. `Problem` follows RFC 9457.
+            let others = ["AttributeSetting", "PurchaseUse", "Problem"]
             for (name, value) in try Self.samples()
             where !name.hasSuffix("Request") && !others.contains(name) {
                 let schema = try #require(schemas[name])
