@@ -103,6 +103,9 @@ let package = Package(
         library("Reports", ["Ledger"]),
         library("RevenueCatWebhooks", ["Ledger", contract]),
         library("RevenueCatWire", ["Ledger", "RevenueCatWebhooks"]),
+        library("Rehearsal", ["Ledger"]),
+        library(
+            "RevenueCatClient", ["AppStoreFormats", "Ledger", "Rehearsal", httpClient, nioCore]),
         .target(
             name: "Dashboard", dependencies: [contract],
             resources: [.embedInCode("Resources")], swiftSettings: strict),
@@ -123,7 +126,7 @@ let package = Package(
             "Engine",
             [
                 "Ledger", "Intake", "Reports", "AppStoreClient", "AppStoreFormats", "AppStoreTrust",
-                "Storage", contract, crypto, cryptoExtras, logging,
+                "Rehearsal", "Storage", contract, crypto, cryptoExtras, logging,
             ]),
         library(
             "HTTPServer",
@@ -150,7 +153,8 @@ let package = Package(
             dependencies: [
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "CZlib", "Convergence",
                 "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
-                "Ledger", "Reports", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                "Ledger", "Rehearsal", "Reports", "RevenueCatClient", "Simulator", "Storage",
+                "StoragePostgres", "StorageSQLite",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
                 nioPosix, serviceLifecycle, unixSignals, yams,
@@ -201,6 +205,17 @@ let package = Package(
         tests("RevenueCatWebhooksTests", ["RevenueCatWebhooks", "Ledger", contract]),
         tests("RevenueCatWireTests", ["RevenueCatWire", "RevenueCatWebhooks", "Ledger", contract]),
         .target(
+            name: "RevenueCatDouble",
+            dependencies: ["AppStoreFormats", "Simulator", hummingbird, logging, nioCore],
+            path: "Tests/RevenueCatDouble", swiftSettings: strict),
+        tests(
+            "RevenueCatDoubleTests",
+            ["RevenueCatDouble", "AppStoreFormats", "Dice", "Simulator", httpClient]),
+        tests("RehearsalTests", ["Rehearsal", "Ledger"]),
+        tests(
+            "RevenueCatClientTests",
+            ["RevenueCatClient", "AppStoreFormats", "Ledger", "Rehearsal"]),
+        .target(
             name: "PostgresCluster",
             dependencies: ["Storage", "StoragePostgres", "CLibPQ", "Eventually"],
             path: "Tests/PostgresCluster", swiftSettings: strict),
@@ -236,7 +251,8 @@ let package = Package(
             "ProgramTests",
             [
                 "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Dashboard", "Engine",
-                "Dice", "Eventually", "Ledger", "Storage", argumentParser, crypto, logging,
+                "Dice", "Eventually", "Ledger", "Rehearsal", "Storage", argumentParser, crypto,
+                logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(
@@ -244,8 +260,8 @@ let package = Package(
             [
                 "AppStoreClient", "AppStoreFormats", "Convergence", "Courier", "Dice", "Engine",
                 "Ledger", "Eventually", "PostgresCluster",
-                "Program", "Reports", "Signing", "Simulator", "Storage", "StoragePostgres",
-                "StorageSQLite",
+                "Program", "Rehearsal", "Reports", "RevenueCatClient", "RevenueCatDouble",
+                "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 crypto, httpClient, logging,
             ], tables: true),
         tests("TidyTests", ["Eventually"]),

@@ -41,6 +41,12 @@ enum Arrows {
         "RevenueCatWebhooks": ["Ledger", "PerennialContract"],
         // Our values as the answers to RevenueCat's SDK, in the JSON of the webhooks: pure.
         "RevenueCatWire": ["Ledger", "RevenueCatWebhooks"],
+        // Pure. Two systems' opinions about a customer → differences with their causes.
+        "Rehearsal": ["Ledger"],
+        // Reads a project at RevenueCat, for a rehearsal of the move away from it.
+        "RevenueCatClient": [
+            "AppStoreFormats", "Ledger", "Rehearsal", "AsyncHTTPClient", "NIOCore",
+        ],
         "AppStoreFormats": foundation,
         // Receipts are signed with RSA, which is in the extras of Crypto.
         "AppStoreTrust": foundation.union(certificates).union(locks).union([
@@ -59,7 +65,8 @@ enum Arrows {
         // contract has the codes of failures.
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
-            "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
+            "Rehearsal", "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch",
+            "Logging",
         ]),
         "Dashboard": foundation.union(["PerennialContract"]),
         // The parts of HTTP that the server and the simulator both need. The module imports neither
@@ -95,7 +102,7 @@ enum Arrows {
     private static let everything: Set<String> =
         foundation.union(locks).union(system).union(web).union(certificates).union([
             "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
-            "RevenueCatWire", "AppStoreFormats", "AppStoreTrust",
+            "RevenueCatWire", "Rehearsal", "RevenueCatClient", "AppStoreFormats", "AppStoreTrust",
             "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
             "StoragePostgres", "Engine", "Dashboard", "HTTPBasics", "HTTPServer", "Simulator",
             "AsyncHTTPClient",
@@ -139,6 +146,16 @@ enum Arrows {
         "RevenueCatWebhooksTests": testing(["RevenueCatWebhooks", "Ledger", "PerennialContract"]),
         "RevenueCatWireTests": testing([
             "RevenueCatWire", "RevenueCatWebhooks", "Ledger", "PerennialContract",
+        ]),
+        // RevenueCat, as its documentation describes it. Shares no code with the server.
+        "RevenueCatDouble": locks.union(web).union(["AppStoreFormats", "Simulator"]),
+        "RevenueCatDoubleTests": testing([
+            "RevenueCatDouble", "AppStoreFormats", "Dice", "Simulator", "AsyncHTTPClient",
+            "NIOCore",
+        ]),
+        "RehearsalTests": testing(["Rehearsal", "Ledger"]),
+        "RevenueCatClientTests": testing([
+            "RevenueCatClient", "AppStoreFormats", "Ledger", "Rehearsal",
         ]),
         "AppStoreFormatsTests": testing(["AppStoreFormats", "Dice"]),
         // Signs as Apple does, but under its own root.
@@ -186,6 +203,7 @@ enum Arrows {
             everything.subtracting(["Simulator"])),
         "Stories": testing([
             "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing", "Eventually",
+            "RevenueCatDouble",
         ])
         .union(everything),
         "TidyTests": testing(["Eventually"]),

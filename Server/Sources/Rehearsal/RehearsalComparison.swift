@@ -1,0 +1,137 @@
+import Ledger
+
+/// Two opinions about one entitlement of a customer, at one moment, with all evidence. Decides the
+/// cause of each difference: a pure function.
+package struct RehearsalComparison: Hashable, Sendable {
+    package var ours: RehearsalOpinion
+    package var theirs: RehearsalOpinion
+    package var evidence: RehearsalEvidence
+    package var rules: RehearsalRules
+    package var now: Instant
+
+    package init(
+        ours: RehearsalOpinion, theirs: RehearsalOpinion,
+        evidence: RehearsalEvidence = RehearsalEvidence(),
+        rules: RehearsalRules = RehearsalRules(), at now: Instant
+    ) {
+        self.ours = ours
+        self.theirs = theirs
+        self.evidence = evidence
+        self.rules = rules
+        self.now = now
+    }
+
+    /// What the switch changes for the customer.
+    package var effect: RehearsalEffect {
+        guard ours.isOpen != theirs.isOpen else { return .none }
+        return theirs.isOpen ? .loses : .gains
+    }
+
+    /// The documents of ours that RevenueCat does not count, if its opinion is the one that follows
+    /// without them. Nil if it follows from no part of our documents.
+    package var missingThere: [RehearsalDocument]? {
+        evidence.alternatives.first { isTheirs($0.opinion) }?.missing
+    }
+
+    /// The cause of a difference.
+    ///
+    /// The order matters, from what is certain to what is only likely. First comes what our
+    /// documents are not about at all: other stores, the sandbox, grants, ids, and owners. Then
+    /// comes how the two read the same documents, and then which documents RevenueCat does not
+    /// count. A cause is named only by positive evidence; without any, the difference is
+    /// unexplained.
+    package func cause(of aspect: RehearsalAspect) -> RehearsalCause {
+        causeOutsideDocuments(of: aspect) ?? causeOfMapping(of: aspect)
+            ?? causeOfReading(of: aspect) ?? causeOfMissingDocuments
+            ?? causeOfLastResort(of: aspect) ?? .unexplained
+    }
+
+    // MARK: - What our documents are not about
+
+    private func causeOutsideDocuments(of aspect: RehearsalAspect) -> RehearsalCause? {
+        if theirs.isOpen {
+            switch theirs.basis {
+            case .sandbox: return .sandbox
+            case .otherStore: return .otherStore
+            case .grant where ours.basis != .grant || aspect == .until: return .grantedThere
+            case .grant, .payment, .nothing: break
+            }
+        }
+        if ours.isOpen, ours.basis == .grant { return .grantedHere }
+        guard aspect == .access || aspect == .until else { return nil }
+        if evidence.idWithAccessHere != nil { return .aliasUnknownHere }
+        if evidence.idWithAccessThere != nil { return .aliasUnknownThere }
+        return evidence.isOwnedByAnother ? .ownerDiffers : nil
+    }
+
+    // MARK: - How the two read the same purchase
+
+    private func causeOfMapping(of aspect: RehearsalAspect) -> RehearsalCause? {
+        if !evidence.isTheirProductListed, theirs.isOpen { return .productMapping }
+        switch aspect {
+        case .access:
+            let isMapped =
+                ours.isOpen ? evidence.isOurPurchaseOpenThere : evidence.isTheirPurchaseOpenHere
+            return isMapped ? .entitlementMapping : nil
+        case .product:
+            return ours.transaction != nil && ours.transaction == theirs.transaction
+                ? .productMapping : nil
+        case .ownership: return .familySharing
+        case .until, .renewal: return nil
+        }
+    }
+
+    private func causeOfReading(of aspect: RehearsalAspect) -> RehearsalCause? {
+        if aspect == .access || aspect == .until, isOnlyOfClocks(aspect) { return .clock }
+        guard aspect != .product else { return nil }
+        if ours.billing == .unconfirmed { return .unconfirmedHere }
+        // Both know that the payment fails.
+        return ours.billing != .settled && theirs.billing != .settled ? .billingReading : nil
+    }
+
+    /// Whether two ends are close to each other, or the end of the closed side is close to now.
+    private func isOnlyOfClocks(_ aspect: RehearsalAspect) -> Bool {
+        if aspect == .until {
+            return ours.until != nil
+                && RehearsalOpinion.isSame(ours.until, theirs.until, within: rules.tolerance)
+        }
+        let open = ours.isOpen ? ours : theirs
+        return RehearsalOpinion.isSame(open.until, now, within: rules.tolerance)
+    }
+
+    // MARK: - What RevenueCat does not count
+
+    private var causeOfMissingDocuments: RehearsalCause? {
+        guard let missing = missingThere,
+            let earliest = missing.map(\.receivedAt).min()
+        else { return nil }
+        if now - earliest < rules.lateness { return .lateThere }
+        return missing.contains(where: \.isRevocation) && theirs.isOpen
+            ? .refundIgnoredThere : .missedThere
+    }
+
+    /// Whether an opinion is RevenueCat's. If both name a transaction, it must be the same one.
+    private func isTheirs(_ opinion: RehearsalOpinion) -> Bool {
+        if let one = opinion.transaction, let other = theirs.transaction, one != other {
+            return false
+        }
+        guard opinion.isOpen || theirs.transaction == nil || opinion.transaction != nil else {
+            return false
+        }
+        let differences = opinion.differences(from: theirs)
+        guard differences == [.until] else { return differences.isEmpty }
+        return opinion.until != nil
+            && RehearsalOpinion.isSame(opinion.until, theirs.until, within: rules.tolerance)
+    }
+
+    private func causeOfLastResort(of aspect: RehearsalAspect) -> RehearsalCause? {
+        guard aspect != .product else { return nil }
+        if ours.billing != .settled || theirs.billing != .settled, theirs.basis == .payment,
+            ours.basis == .payment, ours.transaction == theirs.transaction
+        {
+            return .billingReading
+        }
+        let isShared = ours.isFamilyShared == true || theirs.isFamilyShared == true
+        return isShared && aspect == .access ? .familySharing : nil
+    }
+}

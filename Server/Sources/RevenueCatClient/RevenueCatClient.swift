@@ -1,0 +1,305 @@
+import AppStoreFormats
+import Ledger
+
+/// Reads a project at RevenueCat, by its REST API of version 2.
+///
+/// Only `send` uses the network, and all requests only read. Version 1 is not used: there, a
+/// request for an unknown customer creates the customer. A request that is refused for the moment
+/// is repeated after a pause, up to named limits. Requests follow one another, so the limit of
+/// RevenueCat (480 in a minute) is seldom reached.
+package struct RevenueCatClient: Sendable {
+    /// RevenueCat's own address.
+    package static let address = "https://api.revenuecat.com"
+    /// The time from connecting to the last byte of a response, in seconds.
+    package static let timeoutSeconds: Int64 = 30
+    /// How often a request is sent until RevenueCat counts as unavailable.
+    package static let attemptsMax = 6
+    /// How often a page is requested in one size before the size is halved.
+    private static let pageAttemptsMax = 2
+    /// How often a request waits because of status 429. Each of these waits is what RevenueCat
+    /// names.
+    package static let rateLimitsMax = 60
+    /// The longest pause in seconds that is accepted from RevenueCat.
+    package static let pauseSecondsMax: Int64 = 600
+    /// The pause after status 429 if RevenueCat names none.
+    private static let pauseSeconds: Int64 = 10
+    /// The longest pause in seconds after a response with an error, or none.
+    private static let errorPauseSecondsMax: Int64 = 30
+    /// The size of a page of a list. It is halved if RevenueCat cannot make such a page in time.
+    package static let pageMax = 100
+    package static let pageMin = 5
+    /// The maximum number of entries in one list of a customer, and of the project's products.
+    package static let listMax = 2_000
+    /// The maximum number of pages with customers.
+    package static let customerPagesMax = 200_000
+    /// The maximum length of an id, in bytes.
+    package static let idBytesMax = 1_500
+    /// The maximum number of characters of a response in a message.
+    private static let quotedMax = 80
+
+    private let project: String
+    private let authorization: String
+    private let send: @Sendable (RevenueCatRequest) async throws -> RevenueCatResponse
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// - Parameters:
+    ///   - project: the project's id, such as `proj1ab2c3d4`.
+    ///   - key: a secret key of version 2.
+    ///   - send: sends a request, such as ``sender(_:base:timeout:)``. An error that it
+    ///     throws counts as RevenueCat being unavailable, unless it is a ``RevenueCatFailure``.
+    ///   - sleep: waits before a request is repeated.
+    package init(
+        project: String, key: String,
+        send: @escaping @Sendable (RevenueCatRequest) async throws -> RevenueCatResponse,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = {
+            try await Task.sleep(for: $0)
+        }
+    ) {
+        self.project = project
+        authorization = "Bearer \(key)"
+        self.send = send
+        self.sleep = sleep
+    }
+
+    // MARK: - Reading
+
+    /// The names of the project's entitlements and products. The first request of a rehearsal.
+    ///
+    /// - Throws: ``RevenueCatFailure``; `CancellationError` if the task is cancelled.
+    package func catalogue() async throws -> RevenueCatCatalogue {
+        guard
+            let entitlements = try await list("entitlements", wasAccepted: false),
+            let products = try await list("products")
+        else { throw RevenueCatFailure.unknownProject(project) }
+        return RevenueCatCatalogue(
+            entitlements: Self.names(entitlements, "lookup_key").mapValues {
+                EntitlementID(rawValue: $0)
+            },
+            products: Self.names(products, "store_identifier").mapValues { ProductID(rawValue: $0) }
+        )
+    }
+
+    private static func names(_ entries: [JSON], _ member: String) -> [String: String] {
+        var names: [String: String] = [:]
+        for entry in entries {
+            if let id = entry["id"]?.string, let name = entry[member]?.string { names[id] = name }
+        }
+        return names
+    }
+
+    /// Calls a closure for each page of the list of customers. RevenueCat leaves customers out of
+    /// this list, and repeats some: so ids from other sources must be read, too.
+    package func eachPageOfCustomers(
+        _ body: ([CustomerID]) async throws -> Void
+    ) async throws {
+        var pages = Pages(path: "customers")
+        for _ in 0..<Self.customerPagesMax {
+            guard let page = try await next(&pages) else {
+                throw RevenueCatFailure.unknownProject(project)
+            }
+            try await body(page.compactMap { $0["id"]?.string }.map { CustomerID(rawValue: $0) })
+            if pages.isDone { return }
+        }
+        throw RevenueCatFailure.limitExceeded(
+            what: "pages of customers", limit: Self.customerPagesMax)
+    }
+
+    /// A customer with the open entitlements. Returns nil if RevenueCat does not know the id.
+    package func customer(
+        _ id: CustomerID, _ catalogue: RevenueCatCatalogue
+    ) async throws -> RevenueCatCustomer? {
+        guard id.rawValue.utf8.count <= Self.idBytesMax else { return nil }
+        let path = "customers/\(Self.encoded(id.rawValue))"
+        guard let json = try await json(path) else { return nil }
+        guard var active = json["active_entitlements"]?["items"]?.array else {
+            throw RevenueCatFailure.unreadable("a customer without `active_entitlements`")
+        }
+        if json["active_entitlements"]?["next_page"]?.string != nil {
+            active = try await list("\(path)/active_entitlements") ?? []
+        }
+        var customer = RevenueCatCustomer(id: id)
+        for entry in active {
+            guard let number = entry["entitlement_id"]?.string else { continue }
+            // An entitlement that was made during the rehearsal has no name yet.
+            let name = catalogue.entitlements[number] ?? EntitlementID(rawValue: number)
+            customer.active.updateValue(entry["expires_at"]?.instant, forKey: name)
+        }
+        return customer
+    }
+
+    /// Adds the customer's ids, subscriptions and purchases.
+    package func details(
+        of customer: RevenueCatCustomer, _ catalogue: RevenueCatCatalogue
+    ) async throws -> RevenueCatCustomer {
+        let path = "customers/\(Self.encoded(customer.id.rawValue))"
+        var customer = customer
+        // A customer who is deleted meanwhile has nothing.
+        customer.aliases = try await aliases(of: customer.id)
+        let subscriptions = try await list("\(path)/subscriptions") ?? []
+        let purchases = try await list("\(path)/purchases") ?? []
+        customer.holdings =
+            subscriptions.compactMap { RevenueCatHolding(subscription: $0, catalogue) }
+            + purchases.compactMap { RevenueCatHolding(purchase: $0, catalogue) }
+        return customer
+    }
+
+    /// All ids of a customer. Empty if RevenueCat does not know the id.
+    package func aliases(of id: CustomerID) async throws -> [CustomerID] {
+        let aliases = try await list("customers/\(Self.encoded(id.rawValue))/aliases") ?? []
+        return aliases.compactMap { $0["id"]?.string }.map { CustomerID(rawValue: $0) }
+    }
+
+    /// The customer who has the subscription of a transaction at RevenueCat. Returns nil if it
+    /// knows no such subscription.
+    package func owner(of transaction: TransactionID) async throws -> CustomerID? {
+        let path =
+            "subscriptions?store_subscription_identifier=\(Self.encoded(transaction.rawValue))"
+        let found = try await json(path)?["items"]?.array?.first
+        return found?["customer_id"]?.string.map { CustomerID(rawValue: $0) }
+    }
+
+    // MARK: - Lists
+
+    /// The position in a list.
+    private struct Pages {
+        var path: String
+        var limit = RevenueCatClient.pageMax
+        var last: String?
+        var isDone = false
+    }
+
+    /// All entries of a list. Returns nil if what it is about is unknown.
+    private func list(_ path: String, wasAccepted: Bool = true) async throws -> [JSON]? {
+        var pages = Pages(path: path)
+        var entries: [JSON] = []
+        while !pages.isDone {
+            guard let page = try await next(&pages, wasAccepted: wasAccepted) else { return nil }
+            entries += page
+            guard entries.count <= Self.listMax else {
+                throw RevenueCatFailure.limitExceeded(
+                    what: "entries of \(path)", limit: Self.listMax)
+            }
+        }
+        return entries
+    }
+
+    /// The next page of a list. A page that RevenueCat cannot make in time is requested again with
+    /// half the size.
+    private func next(_ pages: inout Pages, wasAccepted: Bool = true) async throws -> [JSON]? {
+        while true {
+            let isSmallest = pages.limit / 2 < Self.pageMin
+            do {
+                let start = pages.last.map { "&starting_after=\(Self.encoded($0))" } ?? ""
+                let path = "\(pages.path)?limit=\(pages.limit)\(start)"
+                guard
+                    let page = try await json(
+                        path, wasAccepted: wasAccepted,
+                        attemptsMax: isSmallest ? Self.attemptsMax : Self.pageAttemptsMax)
+                else { return nil }
+                guard let entries = page["items"]?.array else {
+                    throw RevenueCatFailure.unreadable("a list without `items`")
+                }
+                let last = entries.last?["id"]?.string
+                pages.isDone = page["next_page"]?.string == nil || last == nil
+                guard pages.isDone || last != pages.last else {
+                    throw RevenueCatFailure.unreadable("a list that does not go on")
+                }
+                pages.last = last
+                return entries
+            } catch RevenueCatFailure.unavailable(_) where !isSmallest {
+                pages.limit /= 2
+            }
+        }
+    }
+
+    // MARK: - Requests
+
+    /// The body of a response. Returns nil for status 404.
+    ///
+    /// - Parameter attemptsMax: how often the request is sent if RevenueCat does not respond.
+    private func json(
+        _ path: String, wasAccepted: Bool = true, attemptsMax: Int = attemptsMax
+    ) async throws -> JSON? {
+        let request = RevenueCatRequest(
+            path: "/v2/projects/\(Self.encoded(project))/\(path)", authorization: authorization)
+        var attempts = 1
+        var waits = 0
+        while true {
+            let trouble: String
+            do {
+                let response = try await send(request)
+                switch response.status {
+                case 200: return try Self.parsed(response)
+                case 401: throw RevenueCatFailure.keyRefused(wasAccepted: wasAccepted)
+                case 403: throw RevenueCatFailure.forbidden(what: Self.subject(of: path))
+                case 404 where try Self.isOfRevenueCat(response): return nil
+                case 429 where waits < Self.rateLimitsMax:
+                    waits += 1
+                    try await sleep(.seconds(Self.pause(response.retryAfter)))
+                    continue
+                case 408, 423, 429, 500...599: trouble = "status \(response.status)"
+                default: return try Self.refuse(response)
+                }
+            } catch let failure as RevenueCatFailure {
+                guard case .unavailable(let reason) = failure else { throw failure }
+                trouble = reason
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch { trouble = "\(error)" }
+            guard attempts < attemptsMax else { throw RevenueCatFailure.unavailable(trouble) }
+            try await sleep(.seconds(min(Self.errorPauseSecondsMax, 1 << (attempts - 1))))
+            attempts += 1
+        }
+    }
+
+    /// The seconds to wait after status 429.
+    static func pause(_ retryAfter: String?) -> Int64 {
+        guard let seconds = retryAfter.flatMap({ Int64($0) }), seconds >= 0 else {
+            return pauseSeconds
+        }
+        return min(max(1, seconds), pauseSecondsMax)
+    }
+
+    private static func parsed(_ response: RevenueCatResponse) throws -> JSON {
+        guard response.body.count <= RevenueCatResponse.bodyBytesMax else {
+            throw RevenueCatFailure.unreadable(
+                "it has more than \(RevenueCatResponse.bodyBytesMax) bytes")
+        }
+        guard let json = try? JSON(parsing: response.body), json.members != nil else {
+            return try refuse(response)
+        }
+        return json
+    }
+
+    /// Whether a 404 is RevenueCat's own: a wrong address answers 404, too.
+    private static func isOfRevenueCat(_ response: RevenueCatResponse) throws -> Bool {
+        try parsed(response)["type"]?.string == "resource_missing"
+    }
+
+    private static func refuse<Value>(_ response: RevenueCatResponse) throws -> Value {
+        let text = String(decoding: response.body.prefix(quotedMax), as: UTF8.self)
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        throw RevenueCatFailure.unreadable(
+            "status \(response.status)" + (text.isEmpty ? "" : ", “\(text)”"))
+    }
+
+    private static func subject(of path: String) -> String {
+        path.hasPrefix("customers") || path.hasPrefix("subscriptions")
+            ? "customers" : "the project's configuration"
+    }
+
+    /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3.
+    static func encoded(_ text: String) -> String {
+        text.utf8.reduce(into: "") { result, byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let hex = String(byte, radix: 16, uppercase: true)
+                result += "%" + (hex.utf8.count < 2 ? "0" : "") + hex
+            }
+        }
+    }
+}

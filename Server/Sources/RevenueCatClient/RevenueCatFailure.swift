@@ -1,0 +1,53 @@
+/// Why RevenueCat was not read. None of these says anything about a customer's access.
+package enum RevenueCatFailure: Error, Hashable, Sendable {
+    /// 401. `wasAccepted` says whether an earlier request was accepted with the same key.
+    case keyRefused(wasAccepted: Bool)
+    /// 403: the key may not read this.
+    case forbidden(what: String)
+    /// 404 for the project itself.
+    case unknownProject(String)
+    /// No response, or a status of 5xx or 429, after all attempts.
+    case unavailable(String)
+    /// The response is not what the request expects.
+    case unreadable(String)
+    case limitExceeded(what: String, limit: Int)
+}
+
+extension RevenueCatFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .keyRefused(wasAccepted: false): "RevenueCat does not accept the key."
+        case .keyRefused(wasAccepted: true):
+            "RevenueCat accepted the key at first, and does not accept it any more."
+        case .forbidden(let what): "The key may not read \(what) at RevenueCat."
+        case .unknownProject(let project): "RevenueCat has no project \(project) for this key."
+        case .unavailable(let reason): "RevenueCat is not available: \(reason)."
+        case .unreadable(let what): "This is not a valid response of RevenueCat: \(what)."
+        case .limitExceeded(let what, let limit):
+            "RevenueCat lists more than \(limit) \(what), which is the limit."
+        }
+    }
+
+    /// What an operator can do about the failure.
+    package var remedy: String {
+        switch self {
+        case .keyRefused(wasAccepted: false):
+            "Create a secret key of version 2 in RevenueCat's dashboard, under API keys. Public "
+                + "keys and keys of version 1 are refused."
+        case .keyRefused(wasAccepted: true):
+            "It expired or was revoked. Create another one, and run the same command again: it "
+                + "has changed nothing."
+        case .forbidden:
+            "Give the key the permissions to read customer information and the project's "
+                + "configuration."
+        case .unknownProject:
+            "Use the id in the address of the project's dashboard, with `proj` in front, and a "
+                + "key of this project."
+        case .unavailable:
+            "Check the outgoing network and --from, then run the same command again: it has "
+                + "changed nothing."
+        case .unreadable: "Check --from, and whether a proxy responds instead of RevenueCat."
+        case .limitExceeded: "Name the customers to compare in a file, with --customers."
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import AppStoreFormats
+import Ledger
+import Rehearsal
+import Synchronization
+import Testing
+
+@testable import RevenueCatClient
+
+/// Reads scripted responses.
+@Suite struct RevenueCatClientTests {
+    /// A server that gives the next response of a script, and remembers what was requested.
+    private final class Script: Sendable {
+        private let state: Mutex<(responses: [RevenueCatResponse], paths: [String], slept: [Int64])>
+
+        init(_ responses: [RevenueCatResponse]) { state = Mutex((responses, [], [])) }
+
+        var paths: [String] { state.withLock { $0.paths } }
+        var slept: [Int64] { state.withLock { $0.slept } }
+
+        var client: RevenueCatClient {
+            RevenueCatClient(project: "proj1", key: "sk_1") { request in
+                #expect(request.authorization == "Bearer sk_1")
+                return try self.state.withLock { state in
+                    state.paths.append(
+                        String(request.path.dropFirst("/v2/projects/proj1/".count)))
+                    guard !state.responses.isEmpty else { throw Ended() }
+                    return state.responses.removeFirst()
+                }
+            } sleep: { pause in
+                self.state.withLock { $0.slept.append(pause.components.seconds) }
+            }
+        }
+    }
+
+    private struct Ended: Error {}
+
+    private static func json(_ json: JSON, status: Int = 200) -> RevenueCatResponse {
+        RevenueCatResponse(status: status, body: json.bytes)
+    }
+
+    private static func list(_ items: [JSON], next: String? = nil) -> RevenueCatResponse {
+        json(["items": .array(items), "next_page": next.map { .string($0) } ?? .null])
+    }
+
+    private static let missing = json(["type": "resource_missing"], status: 404)
+    private static let catalogue = RevenueCatCatalogue(
+        entitlements: ["entl1": "pro"], products: ["prod1": "pro.monthly"])
+
+    @Test func `the catalogue has the names of entitlements and products`() async throws {
+        let script = Script([
+            Self.list([["id": "entl1", "lookup_key": "pro"]]),
+            Self.list([["id": "prod1", "store_identifier": "pro.monthly"]]),
+        ])
+        #expect(try await script.client.catalogue() == Self.catalogue)
+        #expect(script.paths == ["entitlements?limit=100", "products?limit=100"])
+    }
+
+    @Test func `a customer has open entitlements, ids, subscriptions and purchases`() async throws {
+        let script = Script([
+            Self.json([
+                "active_entitlements": [
+                    "items": [
+                        ["entitlement_id": "entl1", "expires_at": 1_790_000_000_000],
+                        ["entitlement_id": "entl2", "expires_at": .null],
+                    ]
+                ]
+            ]),
+            Self.list([["id": "a/b"], ["id": "anna"]]),
+            Self.list([
+                [
+                    "product_id": "prod1", "store": "app_store", "environment": "production",
+                    "ownership": "purchased", "gives_access": true, "status": "in_grace_period",
+                    "auto_renewal_status": "will_renew", "store_subscription_identifier": "20",
+                    "current_period_ends_at": 1_790_000_000_000,
+                    "entitlements": ["items": [["lookup_key": "pro"]]],
+                    "total_revenue_in_usd": ["gross": 1],
+                ]
+            ]),
+            Self.list([]),
+        ])
+        let client = script.client
+        let known = try #require(try await client.customer("a/b", Self.catalogue))
+        let customer = try await client.details(of: known, Self.catalogue)
+        #expect(customer.aliases == ["a/b", "anna"])
+        let end = Instant(milliseconds: 1_790_000_000_000)
+        #expect(customer.active == ["pro": end, "entl2": nil])
+        #expect(
+            customer.opinion(of: "pro", in: .production, knowing: [])
+                == RehearsalOpinion(
+                    isOpen: true, until: end, willRenew: true, product: "pro.monthly",
+                    isFamilyShared: false, transaction: "20", billing: .grace))
+        #expect(customer.holdings[0].text.contains("in_grace_period"))
+        #expect(!customer.holdings[0].text.contains("gross"))
+        #expect(script.paths[0] == "customers/a%2Fb")
+        #expect(script.paths[2] == "customers/a%2Fb/subscriptions?limit=100")
+    }
+
+    @Test func `an unknown customer is nil`() async throws {
+        let script = Script([Self.missing])
+        #expect(try await script.client.customer("nobody", Self.catalogue) == nil)
+    }
+
+    @Test func `a list is read page by page, and repeated customers are no problem`() async throws {
+        let script = Script([
+            Self.list([["id": "a"], ["id": "b"]], next: "/v2/projects/proj1/customers?x"),
+            Self.list([["id": "a"], ["id": "c+d"]], next: "/v2/projects/proj1/customers?y"),
+            Self.list([]),
+        ])
+        var pages: [[CustomerID]] = []
+        try await script.client.eachPageOfCustomers { pages.append($0) }
+        #expect(pages == [["a", "b"], ["a", "c+d"], []])
+        #expect(script.paths[1] == "customers?limit=100&starting_after=b")
+        #expect(script.paths[2] == "customers?limit=100&starting_after=c%2Bd")
+    }
+
+    @Test func `a page that cannot be made in time is halved, and the size stays`() async throws {
+        let failure = RevenueCatResponse(status: 504)
+        let script = Script([
+            failure, failure, Self.list([["id": "a"]], next: "more"), Self.list([["id": "b"]]),
+        ])
+        try await script.client.eachPageOfCustomers { _ in }
+        #expect(script.paths[1] == "customers?limit=100")
+        #expect(script.paths[2] == "customers?limit=50")
+        #expect(script.paths[3] == "customers?limit=50&starting_after=a")
+    }
+
+    @Test func `a list that does not go on ends with a failure`() async throws {
+        let page = Self.list([["id": "a"]], next: "more")
+        let script = Script([page, page])
+        await #expect(throws: RevenueCatFailure.unreadable("a list that does not go on")) {
+            try await script.client.eachPageOfCustomers { _ in }
+        }
+    }
+
+    @Test func `Retry-After is respected, up to a limit`() async throws {
+        let script = Script([
+            RevenueCatResponse(status: 429, retryAfter: "7"),
+            RevenueCatResponse(status: 429, retryAfter: "100000"),
+            RevenueCatResponse(status: 429), Self.missing,
+        ])
+        #expect(try await script.client.customer("anna", Self.catalogue) == nil)
+        #expect(script.slept == [7, RevenueCatClient.pauseSecondsMax, 10])
+    }
+
+    @Test func `without a response, the attempts end`() async throws {
+        let script = Script([])
+        await #expect(throws: RevenueCatFailure.self) {
+            try await script.client.customer("anna", Self.catalogue)
+        }
+        #expect(script.paths.count == RevenueCatClient.attemptsMax)
+        #expect(script.slept == [1, 2, 4, 8, 16])
+    }
+
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var response: RevenueCatResponse
+        var failure: RevenueCatFailure
+    }
+
+    static let refusals = [
+        Refusal(
+            testDescription: "401", response: .init(status: 401),
+            failure: .keyRefused(wasAccepted: true)),
+        Refusal(
+            testDescription: "403", response: .init(status: 403),
+            failure: .forbidden(what: "customers")),
+        Refusal(
+            testDescription: "HTML", response: .init(status: 200, body: Array("<html>\n x".utf8)),
+            failure: .unreadable("status 200, “<html> x”")),
+        Refusal(
+            testDescription: "404 of a proxy",
+            response: .init(status: 404, body: Array("<html>".utf8)),
+            failure: .unreadable("status 404, “<html>”")),
+        Refusal(
+            testDescription: "a redirect", response: .init(status: 302),
+            failure: .unreadable("status 302")),
+        Refusal(
+            testDescription: "JSON that ends early",
+            response: .init(status: 200, body: Array(#"{"id": "#.utf8)),
+            failure: .unreadable(#"status 200, “{"id":”"#)),
+        Refusal(
+            testDescription: "too large",
+            response: .init(
+                status: 200,
+                body: Array(repeating: 32, count: RevenueCatResponse.bodyBytesMax + 1)),
+            failure: .unreadable("it has more than 4194304 bytes")),
+        Refusal(
+            testDescription: "no entitlements", response: json([:]),
+            failure: .unreadable("a customer without `active_entitlements`")),
+    ]
+
+    @Test(arguments: refusals)
+    func `a bad response is a failure with a remedy`(refusal: Refusal) async throws {
+        let script = Script([refusal.response])
+        await #expect(throws: refusal.failure) {
+            try await script.client.customer("anna", Self.catalogue)
+        }
+        #expect(!refusal.failure.remedy.isEmpty)
+    }
+
+    @Test func `a key that is refused at first, and an unknown project`() async throws {
+        await #expect(throws: RevenueCatFailure.keyRefused(wasAccepted: false)) {
+            try await Script([.init(status: 401)]).client.catalogue()
+        }
+        await #expect(throws: RevenueCatFailure.unknownProject("proj1")) {
+            try await Script([Self.missing]).client.catalogue()
+        }
+    }
+
+    @Test func `what gives an entitlement is the holding that ends with it`() throws {
+        var customer = RevenueCatCustomer(id: "anna")
+        let end = Instant(milliseconds: 1_790_000_000_000)
+        customer.active = ["pro": end]
+        func holding(_ store: String, until: Int64, sandbox: Bool = false) throws
+            -> RevenueCatHolding
+        {
+            try #require(
+                RevenueCatHolding(
+                    subscription: [
+                        "store": .string(store), "gives_access": true,
+                        "environment": sandbox ? "sandbox" : "production",
+                        "current_period_ends_at": .integer(until),
+                        "entitlements": ["items": [["id": "entl1"]]],
+                    ], Self.catalogue))
+        }
+        let apple = try holding("app_store", until: end.milliseconds - 1)
+        let bases: [(RevenueCatHolding, RehearsalOpinion.Basis)] = [
+            (try holding("promotional", until: end.milliseconds), .grant),
+            (try holding("play_store", until: end.milliseconds), .otherStore("play_store")),
+            (try holding("app_store", until: end.milliseconds, sandbox: true), .sandbox),
+            (try holding("mac_app_store", until: end.milliseconds), .payment),
+        ]
+        for (holding, basis) in bases {
+            customer.holdings = [apple, holding]
+            #expect(customer.opinion(of: "pro", in: .production, knowing: []).basis == basis)
+        }
+        customer.holdings = [bases[2].0]
+        #expect(customer.opinion(of: "pro", in: .sandbox, knowing: []).basis == .payment)
+        customer.holdings = []
+        #expect(customer.opinion(of: "pro", in: .production, knowing: []).basis == .nothing)
+    }
+}
