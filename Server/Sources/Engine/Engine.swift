@@ -41,6 +41,7 @@ package struct Engine: Sendable {
     package let legacy: LegacyService
     package let backfill: BackfillService
     package let imports: ImportService
+    package let rehearsals: RehearsalService
     package let notifications: NotificationService
 
     /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
@@ -117,6 +118,7 @@ package struct Engine: Sendable {
         imports = ImportService(
             context: context, verification: verification, reconciliation: reconciliation,
             customers: customers)
+        rehearsals = RehearsalService(context: context, tokens: tokens)
         notifications = NotificationService(context: context)
     }
 

@@ -15,7 +15,7 @@ struct Perennial: AsyncParsableCommand {
             EventsCommand.self, WebhooksCommand.self, SchemaCommand.self, MigrateCommand.self,
             BackupCommand.self, RestoreCommand.self,
             ReportCommand.self, ExportCommand.self, AppleReportsCommand.self, ReconcileCommand.self,
-            ImportCommand.self, ConfigCommand.self, ProveCommand.self,
+            ImportCommand.self, RehearseCommand.self, ConfigCommand.self, ProveCommand.self,
         ])
 
     /// Permissions that are removed from every file that the program creates, because it may

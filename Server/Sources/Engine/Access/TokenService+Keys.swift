@@ -100,6 +100,43 @@ extension TokenService {
         }
     }
 
+    /// Signs a statement of the server, such as the result of a rehearsal, with the app's present
+    /// key. Returns nil if the app has no key yet: none is created, so that a caller that only
+    /// reads can sign.
+    ///
+    /// - Parameter type: the `typ` of the header, so that no verifier mistakes the statement for a
+    ///   token.
+    package func statement(
+        _ claims: JSON, type: String, of appID: AppID
+    ) async throws(EngineFailure) -> String? {
+        _ = try context.app(appID)
+        let stored = try await context.read { tx in try tx.tokenKeys.all(of: appID) }
+        guard let key = stored.last(where: \.isSigning) else { return nil }
+        do { return try key.signing().sign(claims, type: type) } catch let failure as EngineFailure
+        {
+            throw failure
+        } catch { throw .storage("Signing a statement failed: \(error)") }
+    }
+
+    /// The claims of a statement that one of the app's keys has signed, present or retired. Returns
+    /// nil if the text is anything else, or was changed.
+    package func verifiedStatement(
+        _ text: String, type: String, of appID: AppID
+    ) async throws(EngineFailure) -> JSON? {
+        _ = try context.app(appID)
+        let stored = try await context.read { tx in try tx.tokenKeys.all(of: appID) }
+        guard let jws = CompactJWS(text),
+            let header = jws.header.flatMap({ try? JSON(parsing: $0) }),
+            header["typ"]?.string == type, header["alg"]?.string == "ES256",
+            let key = stored.first(where: { $0.id == header["kid"]?.string }),
+            let bytes = jws.signature,
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes)
+        else { return nil }
+        guard try key.signing().key.publicKey.isValidSignature(signature, for: jws.signedBytes)
+        else { return nil }
+        return jws.payload.flatMap { try? JSON(parsing: $0) }
+    }
+
     /// The present signing key. Creates the first key of an app.
     func signingKey(of app: AppID) async throws(EngineFailure) -> TokenMint.SigningKey {
         if let key = mint.key(of: app) { return key }

@@ -25,6 +25,7 @@ import Testing
         printf 'apps: {birds: {bundle_id: com example}}' >space.yaml
         printf 'apps: [1\nbirds: 2\n' >broken.yaml
         echo 'a text that is no database at all' >no.sqlite
+        echo appl_1 >public.key; echo sk_1 >secret.key
         "$perennial" keys create --kind app --config birds.yaml --database p.sqlite >/dev/null 2>&1
 
         """#
@@ -62,6 +63,44 @@ import Testing
             "reconcile --customer anna --app cats --config two.yaml --database p.sqlite",
             "error: App cats has no app_store, so the App Store cannot be asked.",
             "  Add `app_store:` with an In-App Purchase key to the app in the configuration."),
+        Row(
+            "rehearse", "error: --project is missing.",
+            "  Use the id in the address of the project's dashboard at RevenueCat, with `proj` in "
+                + "front."),
+        Row(
+            "rehearse --project proj1", "error: RevenueCat's key is missing.",
+            "  Set REVENUECAT_SECRET_KEY, or name a file with --key-file."),
+        Row(
+            "rehearse --project proj1 --key-file public.key",
+            "error: This is not a secret key of RevenueCat.",
+            "  Create one of version 2 in RevenueCat's dashboard, under API keys. It begins with "
+                + "sk_."),
+        Row(
+            "rehearse --project proj1 --key-file secret.key --from http://rc.example.com",
+            "error: “http://rc.example.com” is not an address of RevenueCat: see --from.",
+            "  Leave it out, or write https, a host, and perhaps a port."),
+        Row(
+            "rehearse --project proj1 --key-file secret.key --report birds.yaml",
+            "error: birds.yaml exists already and is not the report of a rehearsal.",
+            "  Name another with --report, or move this file away."),
+        Row(
+            "rehearse --project proj1 --key-file secret.key --customers no.txt",
+            "error: no.txt cannot be read.",
+            "  Use a file of UTF-8 with at most 268435456 bytes, and one id on each line."),
+        Row(
+            "rehearse --project proj1 --key-file secret.key --config birds.yaml "
+                + "--database p.sqlite",
+            "error: App birds has no key for signing yet.",
+            "  Start the server and open /.well-known/jwks.json once, which creates it. The app "
+                + "must not have `tokens: false`."),
+        Row(
+            "rehearse --verify no.signed --config birds.yaml --database p.sqlite",
+            "error: no.signed cannot be read.", "  Name the file that ends with .signed."),
+        Row(
+            "rehearse --verify birds.yaml --config birds.yaml --database p.sqlite",
+            "error: birds.yaml is not a rehearsal that this server has signed.",
+            "  Name the file that ends with .signed, unchanged, and the database of the server "
+                + "that wrote it."),
         Row("operators link --config birds.yaml --database p.sqlite", noLinks[0], noLinks[1]),
         Row(
             "operators invite x --role viewer --config birds.yaml --database p.sqlite",

@@ -288,7 +288,7 @@ struct ServerProgram: Sendable {
         return payloads.filter { !kept.contains(documentID(of: $0)) }
     }
 
-    fileprivate static func executable() throws -> URL {
+    static func executable() throws -> URL {
         let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         for candidate in [
             folder,

@@ -1,0 +1,96 @@
+import Engine
+import Ledger
+import Rehearsal
+
+/// One difference with its cause, and the evidence of both sides as text.
+struct RehearsalDifference: Hashable, Sendable {
+    /// The maximum number of documents that are named as evidence.
+    private static let documentsMax = RehearsalService.documentsMax
+
+    let customer: CustomerID
+    let entitlement: EntitlementID
+    let aspect: RehearsalAspect
+    var cause: RehearsalCause
+    let effect: RehearsalEffect
+    let ours: String
+    let theirs: String
+    /// Our documents, and other ids of the customer.
+    private(set) var here: String
+    /// RevenueCat's members.
+    let there: String
+    private let transactionThere: TransactionID?
+
+    /// - Parameter isOwnHere: whether RevenueCat's transaction is one of the customer's own here.
+    /// - Parameter there: RevenueCat's members.
+    init(
+        _ customer: CustomerID, _ entitlement: EntitlementID, _ aspect: RehearsalAspect,
+        _ comparison: RehearsalComparison, isOwnHere: Bool, there: String
+    ) {
+        self.customer = customer
+        self.entitlement = entitlement
+        self.aspect = aspect
+        cause = comparison.cause(of: aspect)
+        effect = comparison.effect
+        ours = comparison.ours.description
+        theirs = comparison.theirs.description
+        here = Self.text(of: comparison)
+        self.there = there
+        transactionThere =
+            comparison.effect == .loses && !isOwnHere ? comparison.theirs.transaction : nil
+    }
+
+    /// The transaction with which RevenueCat gives access, if nothing explains yet why this server
+    /// does not.
+    var transactionWithoutOwner: TransactionID? {
+        cause == .unexplained || cause == .familySharing ? transactionThere : nil
+    }
+
+    /// Both systems agreed at a later time.
+    mutating func agree(at time: Instant) {
+        cause = .lateThere
+        here = "agreed at \(time)" + (here.isEmpty ? "" : "; \(here)")
+    }
+
+    /// Unexplained differences come first.
+    var order: [String] {
+        let cause = RehearsalCause.allCases.firstIndex(of: cause) ?? 0
+        return ["\(cause + 100)", customer.rawValue, entitlement.rawValue, aspect.rawValue]
+    }
+
+    private static func text(of comparison: RehearsalComparison) -> String {
+        let missing = comparison.missingThere
+        let shown = (missing ?? comparison.evidence.documents).prefix(documentsMax)
+        var parts = shown.map { "document \($0.id) received \($0.receivedAt)" }
+        if let missing, missing.count > shown.count {
+            parts.append("and \(missing.count - shown.count) older documents")
+        }
+        if let id = comparison.evidence.idWithAccessHere { parts.append("open here for \(id)") }
+        if let id = comparison.evidence.idWithAccessThere { parts.append("open there for \(id)") }
+        return parts.joined(separator: "; ")
+    }
+
+    /// The columns of the report.
+    static let columns = [
+        "cause", "customer_id", "entitlement", "difference", "effect", "perennial", "revenuecat",
+        "evidence_here", "evidence_there", "remedy",
+    ]
+
+    var fields: [String] {
+        [
+            cause.rawValue, customer.rawValue, entitlement.rawValue, aspect.rawValue,
+            effect.rawValue, ours, theirs, here, there, cause.remedy,
+        ]
+    }
+}
+
+/// The outcome of a rehearsal.
+struct RehearsalResult: Sendable {
+    var app: AppID
+    var environment: Environment
+    var begin: Instant
+    var end: Instant
+    var rules: RehearsalRules
+    var summary: RehearsalSummary
+    /// Sorted by cause, unexplained ones first.
+    var findings: [RehearsalDifference]
+}

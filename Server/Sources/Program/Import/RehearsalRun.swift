@@ -1,0 +1,305 @@
+import Engine
+import Ledger
+import Rehearsal
+import RevenueCatClient
+
+/// One pass over all customers that this server or RevenueCat knows. Only reads, on both sides.
+///
+/// The ids come from three sources, because RevenueCat leaves customers out of its list: our
+/// customers, RevenueCat's list, and a file. Each id is compared once; ids that both systems count
+/// to one customer are one. An id that only one of the systems counts to the customer is compared,
+/// too: a lost alias shows there. At the end, customers whose differences have no harmless cause
+/// are compared once more, after a pause.
+struct RehearsalRun {
+    /// The maximum number of ids in one rehearsal, because all of them are in memory.
+    static let idsMax = 1_000_000
+    /// The maximum number of differences. More have one cause, such as a wrong mapping.
+    static let differencesMax = 100_000
+    /// The maximum number of customers that are compared a second time.
+    static let secondLooksMax = 10_000
+    /// The maximum number of other ids of a customer that are examined for one difference.
+    static let otherIDsMax = 20
+
+    let engine: Engine
+    let app: AppID
+    let environment: Environment
+    let client: RevenueCatClient
+    var rules = RehearsalRules()
+    /// The pause before the second look. Without it, there is no second look.
+    var secondLookAfter: Duration?
+    /// Ids to compare besides those that the two systems list.
+    var moreIDs: [CustomerID] = []
+    /// Called after each customer, with the numbers of customers and of differences so far.
+    var progress: @Sendable (Int, Int) -> Void = { _, _ in }
+    var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+
+    private var catalogue = RevenueCatCatalogue(entitlements: [:], products: [:])
+    private var compared: Set<CustomerID> = []
+    private var summary = RehearsalSummary()
+    private var findings: [RehearsalDifference] = []
+
+    init(
+        engine: Engine, app: AppID, environment: Environment = .production,
+        client: RevenueCatClient
+    ) {
+        self.engine = engine
+        self.app = app
+        self.environment = environment
+        self.client = client
+    }
+
+    /// Compares all customers.
+    ///
+    /// - Throws: ``RevenueCatFailure``, ``EngineFailure``, or ``StartFailure`` if a limit is
+    ///   exceeded. A rehearsal that was interrupted starts again; it has changed nothing.
+    mutating func run() async throws -> RehearsalResult {
+        let begin = engine.context.serverTime
+        catalogue = try await client.catalogue()
+        try await compareOurCustomers()
+        var theirs: [CustomerID] = []
+        try await client.eachPageOfCustomers { ids in
+            theirs += ids
+            try Self.requireRoom(for: theirs.count)
+        }
+        for id in theirs + moreIDs { try await compare(id) }
+        try await repeatComparisons()
+        try await findOwners()
+        for finding in findings { summary.add(finding.cause, finding.effect) }
+        return RehearsalResult(
+            app: app, environment: environment, begin: begin, end: engine.context.serverTime,
+            rules: rules, summary: summary,
+            findings: findings.sorted { $0.order.lexicographicallyPrecedes($1.order) })
+    }
+
+    private mutating func compareOurCustomers() async throws {
+        var last: CustomerID?
+        while true {
+            let page = try await engine.rehearsals.customers(of: app, after: last)
+            for id in page.customers { try await compare(id) }
+            guard let next = page.last else { return }
+            last = next
+        }
+    }
+
+    private static func requireRoom(for count: Int) throws(StartFailure) {
+        guard count <= idsMax else {
+            throw StartFailure(
+                "There are more than \(idsMax) ids of customers.",
+                remedy: "Rehearse one app after the other, each with its own project.")
+        }
+    }
+
+    // MARK: - One customer
+
+    /// A customer in both systems. `theirs` is nil if RevenueCat does not know the id.
+    private struct Pair {
+        var id: CustomerID
+        var ours: RehearsedCustomer
+        var theirs: RevenueCatCustomer?
+
+        var aliasesThere: Set<CustomerID> { Set(theirs?.aliases ?? []) }
+    }
+
+    /// Compares a customer, and then the ids that only one of the systems counts to the customer.
+    private mutating func compare(_ first: CustomerID) async throws {
+        var pending = [first]
+        while let id = pending.popLast() {
+            guard compared.insert(id).inserted else { continue }
+            try Self.requireRoom(for: compared.count)
+            let pair = try await pair(id)
+            let here = Set(pair.ours.ids)
+            let there = pair.aliasesThere
+            compared.formUnion(here.intersection(there))
+            pending += here.symmetricDifference(there).sorted()
+            summary.customers += 1
+            for difference in try await differences(of: pair) { findings.append(difference) }
+            guard findings.count <= Self.differencesMax else {
+                throw StartFailure(
+                    "There are more than \(Self.differencesMax) differences.",
+                    remedy: "Compare `products` in perennial.yaml with RevenueCat's, and import "
+                        + "RevenueCat's export first.")
+            }
+            progress(summary.customers, findings.count)
+        }
+    }
+
+    private func pair(_ id: CustomerID) async throws -> Pair {
+        let ours = try await engine.rehearsals.customer(id, app: app, in: environment)
+        guard var theirs = try await client.customer(id, catalogue) else {
+            return Pair(id: id, ours: ours)
+        }
+        if ours.hasAccess || !theirs.active.isEmpty {
+            theirs = try await client.details(of: theirs, catalogue)
+        } else if ours.ids.count > 1 {
+            theirs.aliases = try await client.aliases(of: id)
+        }
+        return Pair(id: id, ours: ours, theirs: theirs)
+    }
+
+    private mutating func differences(of pair: Pair) async throws -> [RehearsalDifference] {
+        var found: [RehearsalDifference] = []
+        let all = Set(pair.ours.opinions.keys).union(pair.theirs?.active.keys.map(\.self) ?? [])
+        for entitlement in all.sorted() {
+            let (ours, theirs) = opinions(of: pair, about: entitlement)
+            if ours.isOpen || theirs.isOpen { summary.entitlements += 1 }
+            let aspects = ours.differences(from: theirs)
+            guard !aspects.isEmpty else { continue }
+            let comparison = RehearsalComparison(
+                ours: ours, theirs: theirs,
+                evidence: try await evidence(pair, entitlement, ours, theirs), rules: rules,
+                at: engine.context.serverTime)
+            for aspect in aspects {
+                found.append(
+                    RehearsalDifference(
+                        pair.id, entitlement, aspect, comparison,
+                        isOwnHere: theirs.transaction.map(
+                            (pair.ours.transactions[entitlement] ?? []).contains) ?? false,
+                        there: Self.text(of: pair.theirs, entitlement, theirs)))
+            }
+        }
+        return found
+    }
+
+    private func opinions(
+        of pair: Pair, about entitlement: EntitlementID
+    ) -> (ours: RehearsalOpinion, theirs: RehearsalOpinion) {
+        let theirs = pair.theirs?.opinion(
+            of: entitlement, in: environment,
+            knowing: pair.ours.transactions[entitlement] ?? [])
+        return (
+            pair.ours.opinion(of: entitlement, besides: theirs ?? .none), theirs ?? .none
+        )
+    }
+
+    /// RevenueCat's members on which its opinion is based.
+    private static func text(
+        of customer: RevenueCatCustomer?, _ entitlement: EntitlementID, _ opinion: RehearsalOpinion
+    ) -> String {
+        guard let customer else { return "unknown customer" }
+        if let end = customer.active[entitlement] {
+            return customer.source(of: entitlement, until: end)?.text
+                ?? "active_entitlements has \(entitlement)"
+        }
+        let same = customer.holdings.first {
+            opinion.transaction != nil && $0.transaction == opinion.transaction
+        }
+        return same?.text ?? "no active entitlement \(entitlement)"
+    }
+
+    // MARK: - Evidence
+
+    private func evidence(
+        _ pair: Pair, _ entitlement: EntitlementID, _ ours: RehearsalOpinion,
+        _ theirs: RehearsalOpinion
+    ) async throws -> RehearsalEvidence {
+        var evidence = try await engine.rehearsals.evidence(
+            about: entitlement, of: pair.id, app: app, in: environment)
+        if theirs.isOpen {
+            if let product = theirs.product {
+                evidence.isTheirProductListed = try engine.rehearsals.lists(product, app: app)
+            }
+            evidence.isTheirPurchaseOpenHere =
+                theirs.transaction != nil
+                && pair.ours.opinions.contains {
+                    $0.key != entitlement && $0.value.isOpen
+                        && $0.value.transaction == theirs.transaction
+                }
+        }
+        if theirs.isOpen, !ours.isOpen {
+            evidence.idWithAccessHere = try await idWithAccessHere(pair, entitlement)
+        }
+        if ours.isOpen, !theirs.isOpen {
+            evidence.isOurPurchaseOpenThere =
+                pair.theirs?.holdings.contains {
+                    $0.givesAccess && ours.transaction != nil && $0.transaction == ours.transaction
+                        && !$0.entitlements.contains(entitlement)
+                } ?? false
+            evidence.idWithAccessThere = try await idWithAccessThere(pair, entitlement)
+            try await addOwner(to: &evidence, pair, ours, theirs)
+        }
+        return evidence
+    }
+
+    private func idWithAccessHere(
+        _ pair: Pair, _ entitlement: EntitlementID
+    ) async throws -> CustomerID? {
+        let others = pair.aliasesThere.subtracting(pair.ours.ids).subtracting([pair.id])
+        for id in others.sorted().prefix(Self.otherIDsMax) {
+            let other = try await engine.rehearsals.customer(id, app: app, in: environment)
+            if other.opinions[entitlement]?.isOpen == true { return id }
+        }
+        return nil
+    }
+
+    private func idWithAccessThere(
+        _ pair: Pair, _ entitlement: EntitlementID
+    ) async throws -> CustomerID? {
+        let others = Set(pair.ours.ids).subtracting(pair.aliasesThere).subtracting([pair.id])
+        for id in others.sorted().prefix(Self.otherIDsMax) {
+            if try await client.customer(id, catalogue)?.active[entitlement] != nil { return id }
+        }
+        return nil
+    }
+
+    /// If RevenueCat does not know our purchase as one of the customer's, asks it whose it is.
+    private func addOwner(
+        to evidence: inout RehearsalEvidence, _ pair: Pair, _ ours: RehearsalOpinion,
+        _ theirs: RehearsalOpinion
+    ) async throws {
+        guard ours.basis == .payment, theirs.transaction == nil, evidence.idWithAccessThere == nil,
+            let transaction = ours.transaction,
+            let owner = try await client.owner(of: transaction), owner != pair.id
+        else { return }
+        if pair.ours.ids.contains(owner) {
+            evidence.idWithAccessThere = owner
+        } else {
+            evidence.isOwnedByAnother = !pair.aliasesThere.contains(owner)
+        }
+    }
+
+    // MARK: - After all customers
+
+    /// Compares customers again whose differences may be over by now. A difference that is gone was
+    /// one of time.
+    private mutating func repeatComparisons() async throws {
+        let open = findings.indices.filter { findings[$0].cause.deservesSecondLook }
+        guard let secondLookAfter, !open.isEmpty else { return }
+        try await sleep(secondLookAfter)
+        let places = Dictionary(grouping: open) { findings[$0].customer }
+        for (id, places) in places.sorted(by: { $0.key < $1.key }).prefix(Self.secondLooksMax) {
+            let pair = try await pair(id)
+            for place in places {
+                let (ours, theirs) = opinions(of: pair, about: findings[place].entitlement)
+                if ours.differences(from: theirs).contains(findings[place].aspect) { continue }
+                findings[place].agree(at: engine.context.serverTime)
+            }
+        }
+    }
+
+    /// Finds out which purchases that RevenueCat counts are known here all the same: in the
+    /// sandbox, or with another owner, or with none.
+    private mutating func findOwners() async throws {
+        let sought = Set(findings.compactMap(\.transactionWithoutOwner))
+        for (place, cause) in [
+            (environment, RehearsalCause.ownerDiffers), (.sandbox, .sandbox),
+        ] {
+            let known = try await engine.rehearsals.known(sought, app: app, in: place)
+            for index in findings.indices {
+                guard let transaction = findings[index].transactionWithoutOwner,
+                    known.contains(transaction)
+                else { continue }
+                findings[index].cause = cause
+            }
+        }
+    }
+}
+
+extension RehearsalCause {
+    /// Whether the difference may be over when both systems are read once more.
+    fileprivate var deservesSecondLook: Bool {
+        switch self {
+        case .unexplained, .missedThere, .refundIgnoredThere: true
+        default: false
+        }
+    }
+}
