@@ -51,12 +51,13 @@ package struct Engine: Sendable {
     /// - Parameter webhooks: how webhooks are rendered and posted.
     /// - Parameter signers: the offer signer of each app that may sign offers.
     /// - Parameter operators: how operators sign in.
+    /// - Parameter erasures: the list of erasures outside of the database; nil if there is none.
     package init(
         database: any DatabaseDriver, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, reconciliation: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
         signers: [AppID: OfferSigner] = [:], operators: OperatorSettings = OperatorSettings(),
-        logger: Logger
+        erasures: ErasureList? = nil, logger: Logger
     ) {
         Self.requireConsistency(of: apps, verifiers)
         let context = Context(
@@ -65,7 +66,8 @@ package struct Engine: Sendable {
         self.init(
             context,
             ServiceSettings(
-                forwarding: forwarding, webhooks: webhooks, signers: signers, operators: operators),
+                forwarding: forwarding, webhooks: webhooks, signers: signers, operators: operators,
+                erasures: erasures),
             former: nil)
     }
 
@@ -106,7 +108,7 @@ package struct Engine: Sendable {
         customerLists = CustomerListService(context: context)
         customers = CustomerService(
             context: context, verification: verification, events: events,
-            reconciliation: reconciliation)
+            reconciliation: reconciliation, erasureList: settings.erasures)
         webhooks = WebhookService(
             context: context, events: events, webhookTransport: settings.webhooks,
             former: former?.webhooks)
@@ -143,7 +145,8 @@ package struct Engine: Sendable {
                 rules: Self.rules(of: apps, settings)),
             ServiceSettings(
                 forwarding: forwarding.forwardingSettings, webhooks: webhooks.webhookTransport,
-                signers: signers, operators: sessions.operatorSettings),
+                signers: signers, operators: sessions.operatorSettings,
+                erasures: customers.erasureList),
             former: self)
     }
 
@@ -182,6 +185,7 @@ package struct Engine: Sendable {
                 metadata: ["version": "\(version)"])
         }
         try await webhooks.prepare()
+        try await customers.prepare()
     }
 
     /// Whether the database can be read and written. After a failed write, the engine is not ready
@@ -208,6 +212,7 @@ private struct ServiceSettings {
     var webhooks: WebhookTransport
     var signers: [AppID: OfferSigner]
     var operators: OperatorSettings
+    var erasures: ErasureList?
 }
 
 extension Instant {

@@ -79,9 +79,11 @@ package final class SQLiteDriver: DatabaseDriver {
     private static let inMemoryPath = ":memory:"
 
     /// The page size and the journal mode are stored in the file. If `synchronous` were lower than
-    /// FULL, a power failure could lose the last commits.
+    /// FULL, a power failure could lose the last commits. Deleted content is overwritten, because
+    /// it may be that of an erased person.
     private static let fileSettings = [
         "page_size = \(pageBytes)", "journal_mode = WAL", "synchronous = FULL",
+        "secure_delete = ON",
     ]
 
     /// The settings of a database in memory, where deleted content need not be overwritten.

@@ -74,6 +74,8 @@ package struct CustomerService: Sendable {
     let verification: VerificationService
     let events: EventService
     let reconciliation: ReconciliationService
+    /// The list of erasures outside of the database. Nil if there is none.
+    let erasureList: ErasureList?
     let shownRuleChecks = RuleChecks()
 
     /// What a customer may use now. An unknown id counts as a customer without purchases, and is

@@ -91,6 +91,7 @@ package struct MaintenanceService: Sendable {
         }
         for app in apps {
             while true {
+                if Task.isCancelled { throw .storage("The rebuild was cancelled.") }
                 let from = walk.positions[app] ?? .start
                 let documents = try await context.read { tx in
                     try tx.documents.all(of: app, after: from, limit: Self.rebuildBatch)

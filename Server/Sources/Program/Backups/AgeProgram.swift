@@ -58,6 +58,12 @@ struct AgeProgram: Sendable {
                 + "that the disk has space.")
     }
 
+    /// Kills a program that runs. It ignores SIGTERM, as this program does, which handles that
+    /// signal in another way.
+    private static func kill(_ process: Process) {
+        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+    }
+
     private func run(_ arguments: [String], of file: String, remedy: String) async throws {
         let process = Process()
         process.executableURL = URL(filePath: path)
@@ -69,7 +75,7 @@ struct AgeProgram: Sendable {
         try Task.checkCancellation()
         let limit = Task {
             try await Task.sleep(for: Self.longest)
-            process.terminate()
+            Self.kill(process)
         }
         defer { limit.cancel() }
         let status = try await withTaskCancellationHandler {
@@ -79,11 +85,11 @@ struct AgeProgram: Sendable {
                 }
                 do {
                     try process.run()
-                    if Task.isCancelled { process.terminate() }
+                    if Task.isCancelled { Self.kill(process) }
                 } catch { continuation.resume(throwing: error) }
             }
         } onCancel: {
-            if process.isRunning { process.terminate() }
+            Self.kill(process)
         }
         guard status == 0 else {
             // A pipe holds all that age writes.

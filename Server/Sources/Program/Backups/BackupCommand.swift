@@ -39,8 +39,12 @@ struct BackupCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             let address = try options.address()
             try Self.requireFile(address, for: file)
-            let contents = try await BackupCopy(of: address).make(at: file) { $0.printProgress() }
-            print("\(file): \(contents.sentence)")
+            try await Interruption.cancelling {
+                let contents = try await BackupCopy(of: address).make(at: file) {
+                    $0.printProgress()
+                }
+                print("\(file): \(contents.sentence)")
+            }
         }
     }
 
@@ -102,9 +106,15 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reportingFailures {
-            if drill { return try await runDrill() }
-            let address = try options.address()
-            if let file { try await restore(file, to: address) } else { try await mark(address) }
+            try await Interruption.cancelling {
+                if drill { return try await runDrill() }
+                let address = try options.address()
+                if let file {
+                    try await restore(file, to: address)
+                } else {
+                    try await mark(address)
+                }
+            }
         }
     }
 
@@ -141,14 +151,13 @@ struct RestoreCommand: AsyncParsableCommand {
                     + "own tools.",
                 remedy: "Run pg_restore, then `perennial restore --mark`, then start the servers.")
         }
-        let path = Disk.resolved(address) ?? address
-        let outcome = try await EncryptedBackup.withPlain(
-            file, identity: identity, at: path + ".decrypted"
-        ) { plain in
-            try await DatabaseRestore(backup: plain, path: path, now: .machine) {
-                $0.printProgress()
-            }.run()
-        }
+        let erasures = RestoredErasures(of: address, config: options.config)
+        let outcome = try await DatabaseRestore(
+            backup: file, path: address, now: .machine, identity: identity,
+            prepare: { fresh in
+                if let line = try await erasures?.repeatAll(in: fresh) { print(line) }
+            }, progress: { $0.printProgress() }
+        ).run()
         print("\(address): \(outcome.contents.sentence), epoch \(outcome.epoch) of the log")
         if let aside = outcome.aside { print("The previous database is kept as \(aside).") }
         print("Start the server, then run `perennial rebuild --verify`.")

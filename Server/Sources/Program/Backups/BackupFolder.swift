@@ -112,9 +112,12 @@ struct BackupFolder: Sendable {
     /// file is closed.
     ///
     /// - Parameter madeAt: when the tables of the database were made, which identifies it.
+    /// - Returns: the open file, and whether the folder belonged to no database before.
     /// - Throws: ``StartFailure`` if the folder cannot be used, or belongs to another database:
     ///   each would delete the other's backups.
-    func claim(forDatabaseMade madeAt: Instant) throws(StartFailure) -> FileHandle {
+    func claim(
+        forDatabaseMade madeAt: Instant
+    ) throws(StartFailure) -> (lock: FileHandle, isNew: Bool) {
         try requireWritable()
         let owner = "\(path)/\(Self.ownerName)"
         let file = open(owner, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, Disk.permissions)
@@ -136,7 +139,7 @@ struct BackupFolder: Sendable {
             guard pwrite(file, text, text.count, 0) == text.count, fsync(file) == 0 else {
                 throw Disk.failure(owner)
             }
-            return lock
+            return (lock, true)
         }
         guard found.prefix(count) == text[...] else {
             throw StartFailure(
@@ -144,7 +147,7 @@ struct BackupFolder: Sendable {
                 remedy: "Name another folder under `backup:`. If the other database is no longer "
                     + "used, move its backups away, together with \(Self.ownerName).")
         }
-        return lock
+        return (lock, false)
     }
 
     private static func unusable(_ path: String) -> StartFailure {

@@ -49,7 +49,6 @@ final class BackupWorker: Service {
 
     /// Runs on threads other than those of the event loops, which would wait for the disk.
     func run() async {
-        encrypted.removePlain()
         await withTaskExecutorPreference(globalConcurrentExecutor) {
             await cancelWhenGracefulShutdown {
                 var failures = 0
@@ -95,8 +94,13 @@ final class BackupWorker: Service {
 
     private func makeInFolder() async throws {
         let madeAt = try await SQLiteFile(database).read { try DatabaseContents.madeAt($0) }
-        let lock = try folder.claim(forDatabaseMade: Instant(milliseconds: madeAt))
+        let (lock, isNew) = try folder.claim(forDatabaseMade: Instant(milliseconds: madeAt))
         defer { try? lock.close() }
+        if isNew {
+            logger.notice(
+                "the folder of the backups belongs to this database from now on",
+                metadata: ["folder": .string(folder.path)])
+        }
         try folder.removeUnfinished()
         encrypted.removePlain()
         let now = now()

@@ -10,6 +10,10 @@ struct DatabaseRestore {
     /// The path of the database.
     var path: String
     var now: Instant
+    /// The file with the private key of an encrypted backup.
+    var identity: String?
+    /// Called with the path of the restored database, before it gets its name.
+    private var prepare: @Sendable (String) async throws -> Void
     private var progress: @Sendable (BackupCopy.Progress) -> Void
 
     struct Outcome: Sendable {
@@ -24,14 +28,19 @@ struct DatabaseRestore {
 
     /// - Parameters:
     /// - path: the path of the database. A symbolic link stays, and its target is replaced.
+    /// - identity: the file with the private key of an encrypted backup.
+    /// - prepare: called with the path of the restored database, before it gets its name.
     /// - progress: called with the progress of the copy of the backup.
     init(
-        backup: String, path: String, now: Instant,
+        backup: String, path: String, now: Instant, identity: String? = nil,
+        prepare: @escaping @Sendable (String) async throws -> Void = { _ in },
         progress: @escaping @Sendable (BackupCopy.Progress) -> Void = { _ in }
     ) {
         self.backup = backup
         self.path = Disk.resolved(path) ?? path
         self.now = now
+        self.identity = identity
+        self.prepare = prepare
         self.progress = progress
     }
 
@@ -45,9 +54,16 @@ struct DatabaseRestore {
         defer { use?.release() }
         let fresh = path + ".restoring"
         BackupCopy.remove(fresh)
-        let contents = try await BackupCopy(of: backup).makePart(fresh, progress: progress)
+        let contents = try await EncryptedBackup.withPlain(
+            backup, identity: identity, at: path + ".decrypted"
+        ) { plain in
+            try await BackupCopy(of: plain).makePart(fresh, progress: progress)
+        }
+        defer { unlink(fresh + DatabaseUse.suffix) }
         do {
+            try Task.checkCancellation()
             let epoch = try await beginEpoch(in: fresh)
+            try await prepare(fresh)
             if let status = FileStatus(path: path) { try status.apply(to: fresh, of: path) }
             try await SQLiteFile(fresh).close()
             try Disk.sync(fresh)

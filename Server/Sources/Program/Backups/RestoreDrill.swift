@@ -33,11 +33,9 @@ struct RestoreDrill {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try Self.requireRoom(for: backup, in: folder)
         let restored = folder + "/perennial.sqlite"
-        let outcome = try await EncryptedBackup.withPlain(
-            backup.path, identity: identity, at: folder + "/decrypted"
-        ) { plain in
-            try await DatabaseRestore(backup: plain, path: restored, now: now).run()
-        }
+        let outcome = try await DatabaseRestore(
+            backup: backup.path, path: restored, now: now, identity: identity
+        ).run()
         var logger = Logger(label: "drill")
         logger.logLevel = .critical
         let assembly = try await Assembly(

@@ -35,6 +35,11 @@ struct ServeCommand: AsyncParsableCommand {
         try await ServerAddresses(settings).requireFree()
         let lock = try ServerLock.acquire(for: settings.database)
         defer { lock?.release() }
+        // A backup that was interrupted may have left its plain copy, even if there are no backups
+        // any more.
+        if lock != nil {
+            EncryptedBackup(database: settings.database, recipients: []).removePlain()
+        }
         try await LogPlaceFile(for: settings.database)?.check()
         let logger = Log.start(settings.logLevel)
         guard let clockFrom else {
@@ -57,19 +62,22 @@ struct ServeCommand: AsyncParsableCommand {
             let stores = AppStores(file.apps, http: http, now: now)
             let roots = SimulatorRoots(
                 signatures: try await clock?.root(), receipts: try await clock?.receiptRoot())
+            let erasures = erasures(of: file, settings, logger)
             let assembly = try await Assembly(
                 apps: file.apps, databaseAddress: settings.database,
                 simulatorRoot: roots.signatures, receiptRoot: roots.receipts, now: now,
                 reconciliation: stores.reconciliation(lease: settings.checkLease),
                 forwarding: ForwardSender(client: http).forwarding(),
                 webhooks: WebhookSender.transport(),
-                operators: file.dashboard?.operators ?? OperatorSettings(), logger: logger)
+                operators: file.dashboard?.operators ?? OperatorSettings(),
+                erasures: erasures?.list, logger: logger)
             defer { assembly.database.close() }
             let places = LogPlaceFile(for: settings.database)
             // The check must come before the migration, after which an older schema can no longer
             // be read.
             try await places?.check()
             try await ServeRules.checkKeys(of: assembly)
+            try await erasures?.run(on: assembly.engine, backups: backupFolder(of: file))
             let addresses = ServerAddresses(settings)
             var server = server(of: assembly, clock, logger)
             server.dashboard = file.dashboard?.access
@@ -130,10 +138,22 @@ struct ServeCommand: AsyncParsableCommand {
     private func backups(
         of file: ConfigurationFile, _ settings: ProcessSettings, _ logger: Logger
     ) -> BackupWorker? {
-        file.backup.map { backup in
-            let folder = ConfigurationFolder(of: options.configPath).path(backup.folder)
-            return BackupWorker(backup, in: folder, of: settings.database, logger: logger)
+        guard let backup = file.backup, let folder = backupFolder(of: file) else { return nil }
+        return BackupWorker(backup, in: folder.path, of: settings.database, logger: logger)
+    }
+
+    private func backupFolder(of file: ConfigurationFile) -> BackupFolder? {
+        file.backup.map {
+            BackupFolder(path: ConfigurationFolder(of: options.configPath).path($0.folder))
         }
+    }
+
+    private func erasures(
+        of file: ConfigurationFile, _ settings: ProcessSettings, _ logger: Logger
+    ) -> ErasureRepetition? {
+        ErasureFile(
+            for: settings.database, in: settings.erasures, backups: backupFolder(of: file)?.path
+        ).map { ErasureRepetition(file: $0, logger: logger) }
     }
 
     private func certificate(

@@ -34,6 +34,7 @@ package struct Assembly: Sendable {
     /// - Parameter forwarding: how notifications are forwarded.
     /// - Parameter webhooks: how events are posted.
     /// - Parameter operators: how operators sign in.
+    /// - Parameter erasures: the list of erasures outside of the database; nil if there is none.
     /// - Throws: ``StartFailure`` if the database cannot be opened or migrated, or if a root cannot
     ///   be read.
     package init(
@@ -41,7 +42,8 @@ package struct Assembly: Sendable {
         simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, reconciliation: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
-        operators: OperatorSettings = OperatorSettings(), logger: Logger
+        operators: OperatorSettings = OperatorSettings(), erasures: ErasureList? = nil,
+        logger: Logger
     ) async throws {
         let trust = SimulatorRoots(signatures: simulatorRoot, receipts: receiptRoot)
         let verifiers = try Self.verifiers(of: apps, trust)
@@ -56,7 +58,8 @@ package struct Assembly: Sendable {
             database: database, apps: self.apps, verifiers: verifiers, now: now,
             reconciliation: reconciliation,
             forwarding: forwarding, webhooks: webhooks,
-            signers: Self.signers(of: apps), operators: operators, logger: logger)
+            signers: Self.signers(of: apps), operators: operators, erasures: erasures,
+            logger: logger)
         guard purpose != .inspecting else { return }
         do {
             // If a database server does not respond, this check gives a clearer message than a

@@ -21,6 +21,9 @@ package struct ProcessSettings: Hashable, Sendable {
     /// The only address of the dashboard. If nil, the address of `host` and `port` serves the
     /// dashboard.
     package var dashboardAddress: ListenAddress?
+    /// The folder of the list of erasures. If nil, the list is beside a SQLite file, and a
+    /// PostgreSQL has none.
+    package var erasures: String?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
     /// The default host, at which only programs on this machine can reach the server.
@@ -29,7 +32,7 @@ package struct ProcessSettings: Hashable, Sendable {
     package static let configDefault = "perennial.yaml"
     static let fileKeys = [
         "database", "host", "port", "listen_metrics", "listen_secret", "listen_dashboard",
-        "log_level", "check_lease_seconds",
+        "log_level", "check_lease_seconds", "erasures",
     ]
     /// The range of the lease, in seconds. A check takes at most twenty seconds, and a server
     /// leases many checks at a time.
@@ -54,6 +57,7 @@ package struct ProcessSettings: Hashable, Sendable {
         metricsAddress = try Self.address("listen_metrics", reader)
         secretAddress = try Self.address("listen_secret", reader)
         dashboardAddress = try Self.address("listen_dashboard", reader)
+        erasures = reader.string(forKey: "erasures")
         try ListenAddress.requireDistinct([
             address, metricsAddress, secretAddress, dashboardAddress,
         ])
@@ -72,6 +76,7 @@ package struct ProcessSettings: Hashable, Sendable {
             ("listen_dashboard", dashboardAddress == other.dashboardAddress),
             ("log_level", logLevel == other.logLevel),
             ("check_lease_seconds", checkLease == other.checkLease),
+            ("erasures", erasures == other.erasures),
         ]
         return pairs.filter { !$0.1 }.map(\.0)
     }

@@ -92,6 +92,7 @@ final class ConfigurationReload: Sendable {
             signers: Assembly.signers(of: file.apps), reconciliation: stores.reconciliation())
         try await ServeRules.checkKeys(of: apps.map(\.id), in: engine)
         try await engine.webhooks.prepare()
+        try await engine.customers.prepare()
         live.replace(engine, refusedKeys: DevelopmentKeys.all(of: apps.map(\.id)))
         self.stores.withLock { $0 = stores }
         var waiting = settings.names(differingFrom: new)

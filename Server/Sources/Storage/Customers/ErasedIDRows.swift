@@ -75,24 +75,24 @@ extension ErasedIDRows {
     package func record(
         _ hashes: [[UInt8]], in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        let key = try erasureKey(of: app, at: now)
-        try insertErasures(
-            hashes.map { (rules.erasureKeying.code($0, key), now) }, in: app)
+        let key = try key(of: app, at: now)
+        try record(codes: hashes.map { rules.erasureKeying.code($0, key) }, in: app, at: now)
     }
 
-    private func insertErasures(
-        _ codes: [([UInt8], Instant)], in app: AppID
+    /// Records erasures by the HMACs of the ids, as this table has them. Idempotent.
+    package func record(
+        codes: [[UInt8]], in app: AppID, at erasedAt: Instant
     ) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, $3) "
                 + "ON CONFLICT (app, id_hash) DO NOTHING",
-            codes.map { code, erasedAt in
-                [.text(app.rawValue), .bytes(code), .integer(erasedAt.milliseconds)]
-            })
+            codes.map { [.text(app.rawValue), .bytes($0), .integer(erasedAt.milliseconds)] })
     }
 
-    /// The app's key, which is created with the first erasure.
-    private func erasureKey(of app: AppID, at now: Instant) throws(StorageFailure) -> [UInt8] {
+    /// The app's key, under which the table and the list outside of the database have ids. It is
+    /// created when it is first needed: at the start of a server, so that every backup has it.
+    @discardableResult
+    package func key(of app: AppID, at now: Instant) throws(StorageFailure) -> [UInt8] {
         if let known = try tx.secrets.find(Self.erasureKeyName, of: app) { return known }
         let fresh = rules.erasureKeying.freshKey()
         try tx.secrets.add(fresh, Self.erasureKeyName, of: app, at: now)

@@ -189,6 +189,13 @@ package struct EventLog: RowGroup {
         ).first
     }
 
+    /// The position that the next event of an app gets. On PostgreSQL, the caller must have locked
+    /// the log and numbered all events: then the next event is one of this transaction, or comes
+    /// after it.
+    package func nextPosition(of app: AppID) throws(StorageFailure) -> LogPosition {
+        LogPosition(try epochs(of: app).current, try lastSequence(of: app) + 1)
+    }
+
     /// The number of events in an app's log that have numbers.
     package func lastSequence(of app: AppID) throws(StorageFailure) -> Int64 {
         try connection.firstNumber(

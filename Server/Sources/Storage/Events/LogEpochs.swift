@@ -32,6 +32,14 @@ package struct LogEpochs: Hashable, Sendable {
         guard let index = marks.firstIndex(where: { $0.name == epoch }) else { return nil }
         return index + 1 < marks.count ? marks[index + 1].after : .max
     }
+
+    /// Whether the present log has the event at a position.
+    ///
+    /// - Parameter last: the number of the log's last event.
+    package func contain(_ position: LogPosition, last: Int64) -> Bool {
+        guard let shared = sharedCount(with: position.epoch) else { return false }
+        return position.sequence <= min(shared, last)
+    }
 }
 
 extension EventLog {

@@ -172,6 +172,18 @@ package struct SeatInvitationRows: RowGroup {
             PurchaseRows.key(of: purchase, in: app))
     }
 
+    /// Whether there are invitations that only a customer with one of these ids can use, in either
+    /// letter case.
+    package func exist(naming ids: [CustomerID], in app: AppID) throws(StorageFailure) -> Bool {
+        for name in Set(ids + ids.compactMap(\.inOtherCase)).sorted() {
+            let known = try connection.rows(
+                "SELECT invitation FROM seat_invitations WHERE app = $1 AND customer = $2 LIMIT 1",
+                [.text(app.rawValue), .text(name.rawValue)])
+            if !known.isEmpty { return true }
+        }
+        return false
+    }
+
     /// Deletes the invitations that only a customer with one of these ids can use, in either letter
     /// case. Returns whether there were any.
     @discardableResult

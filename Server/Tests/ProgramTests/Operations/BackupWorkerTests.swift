@@ -95,6 +95,16 @@ import Testing
         }
     }
 
+    @Test func `the first server that uses a folder says that the folder belongs to it`()
+        async throws
+    {
+        try await Self.withDesk { desk in
+            for _ in 1...2 { #expect(await desk.worker().makeIfDue()) }
+            let lines = desk.log.text.matches(of: /the folder of the backups belongs to this/)
+            #expect(lines.count == 1)
+        }
+    }
+
     @Test func `several workers and a restart make only one backup`() async throws {
         try await Self.withDesk { desk in
             let workers = (0..<4).map { _ in desk.worker() }

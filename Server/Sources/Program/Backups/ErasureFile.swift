@@ -1,0 +1,234 @@
+import Dispatch
+import Engine
+import Foundation
+import Ledger
+import Logging
+
+/// The file with the list of erasures, and a copy of it beside the backups. Programs only append
+/// to it, each while it holds the file's lock, so that several servers can share one file.
+///
+/// The copy is for the case that the disk of the database is lost. If it cannot be written, the
+/// server reports that and goes on; the next start appends what is missing.
+struct ErasureFile: Sendable {
+    /// The end of the name of the file beside a database.
+    static let suffix = ".erasures"
+    /// The name in the folder of the setting `erasures`.
+    static let name = "perennial.erasures"
+    /// The name in the folder of the backups.
+    static let copyName = "perennial-backups.erasures"
+
+    /// The maximum size of the file, in bytes: about 400,000 erasures.
+    static let bytesMax: Int64 = 268_435_456
+    /// The time for which an erasure stays in the list at least: a copy of a backup may be in a
+    /// place that this program does not know.
+    static let keptMin = Duration.days(400)
+    /// The maximum number of attempts to open the file while others replace it.
+    private static let openingsMax = 10
+
+    let path: String
+    /// The path of the copy. Nil if there is none.
+    var copy: String?
+    private let queue = DispatchQueue(label: "perennial.erasures")
+
+    init(path: String, copy: String? = nil) { (self.path, self.copy) = (path, copy) }
+
+    /// The file of a database.
+    ///
+    /// - Parameters:
+    ///   - folder: the folder of the setting `erasures`; nil for a file beside the database.
+    ///   - backups: the folder of the backups; nil if there is none.
+    /// - Returns: nil if there is no list: for a PostgreSQL without that setting, and for a
+    ///   database in memory.
+    init?(for database: String, in folder: String?, backups: String?) {
+        let copy = backups.map { "\($0)/\(Self.copyName)" }
+        if let folder {
+            self.init(path: "\(folder)/\(Self.name)", copy: copy)
+            return
+        }
+        guard DatabaseAddress.isFile(database), database != ":memory:" else { return nil }
+        self.init(path: Disk.resolvedName(database) + Self.suffix, copy: copy)
+    }
+
+    /// The list, for the engine.
+    func list(_ logger: Logger) -> ErasureList {
+        ErasureList { lines in
+            let text = ErasureText.text(of: lines)
+            try await onQueue {
+                try Self.append(text, to: path)
+                guard let copy else { return }
+                do { try Self.append(text, to: copy) } catch {
+                    logger.error(
+                        "the list of erasures beside the backups was not written",
+                        metadata: ["problem": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// What a file contains.
+    struct Contents: Hashable, Sendable {
+        var lines: [String] = []
+        /// The number of lines that cannot be read. One is normal after a crash.
+        var damaged = 0
+
+        var erasures: [ListedErasure] {
+            ListedErasure.all(in: lines.compactMap { ErasureText.line(of: $0) })
+        }
+    }
+
+    /// Reads the list and its copy, and appends to each what only the other one has.
+    ///
+    /// - Throws: ``StartFailure`` if the file cannot be read or written. If the copy cannot be
+    ///   written, that is only logged.
+    func read(_ logger: Logger) async throws -> Contents {
+        try await onQueue {
+            let folder = Disk.folder(of: path)
+            guard access(folder, R_OK | W_OK | X_OK) == 0 else {
+                throw StartFailure(
+                    "The folder of the list of erasures, \(folder), does not exist or cannot be "
+                        + "written.",
+                    remedy: "Make it for the server's user, or correct the setting `erasures`.")
+            }
+            var own = try Self.contents(of: path)
+            guard let copy else { return own }
+            do {
+                let other = try Self.contents(of: copy)
+                let (ours, theirs) = (Set(own.lines), Set(other.lines))
+                let missing = other.lines.filter { !ours.contains($0) }
+                try Self.append(Self.text(missing), to: path)
+                let lacking = own.lines.filter { !theirs.contains($0) }
+                own.lines += missing
+                try Self.append(Self.text(lacking), to: copy)
+            } catch {
+                logger.error(
+                    "the list of erasures beside the backups cannot be used",
+                    metadata: ["problem": "\(error)"])
+            }
+            return own
+        }
+    }
+
+    /// Removes erasures that no backup can bring back: it keeps those of the last
+    /// ``keptMin``, and those that are later than the earliest backup.
+    ///
+    /// - Parameter earliest: when the earliest backup was begun.
+    func removeExpired(before earliest: Instant, at now: Instant) async throws {
+        let limit = min(earliest, now - Self.keptMin)
+        try await onQueue {
+            for file in [path, copy].compactMap(\.self) where Disk.exists(file) {
+                try Self.removeExpired(before: limit, from: file)
+            }
+        }
+    }
+
+    /// Runs a closure on a thread that may wait for the disk.
+    private func onQueue<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}
+
+// MARK: - One file
+
+extension ErasureFile {
+    private static func text(_ lines: [String]) -> String {
+        lines.map { $0 + "\n" }.joined()
+    }
+
+    /// Appends text, and writes it to the disk.
+    private static func append(_ text: String, to path: String) throws {
+        guard !text.isEmpty else { return }
+        let file = try locked(path, mayCreate: true)
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw Disk.failure(path) }
+        guard Int64(status.st_size) + Int64(text.utf8.count) <= bytesMax else {
+            throw StartFailure(
+                "The list of erasures \(path) has reached its limit of \(bytesMax >> 20) MiB.",
+                remedy: "Move it away, and use it if you restore a backup from before today.")
+        }
+        // A crash may have left a part of a line.
+        var last: UInt8 = 0
+        let isBroken =
+            status.st_size > 0 && pread(file, &last, 1, status.st_size - 1) == 1
+            && last != UInt8(ascii: "\n")
+        let bytes = Array(((isBroken ? "\n" : "") + text).utf8)
+        guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0 else {
+            throw Disk.failure(path, errno == 0 ? ENOSPC : errno)
+        }
+        if status.st_size == 0 { try Disk.syncFolder(of: path) }
+    }
+
+    /// Opens a file and waits for its lock. Returns its descriptor.
+    private static func locked(_ path: String, mayCreate: Bool) throws -> Int32 {
+        let creating = mayCreate ? O_CREAT : 0
+        for _ in 0..<openingsMax {
+            let file = open(
+                path, O_RDWR | creating | O_APPEND | O_CLOEXEC | O_NOFOLLOW, Disk.permissions)
+            guard file >= 0 else { throw Disk.failure(path) }
+            // On a file system without locks, short lines are appended as a whole anyway.
+            _ = flock(file, LOCK_EX)
+            var (opened, present) = (stat(), stat())
+            let isPresent =
+                fstat(file, &opened) == 0 && lstat(path, &present) == 0
+                && opened.st_ino == present.st_ino
+            if isPresent {
+                ServerLock.giveToOwner(of: Disk.folder(of: path), file)
+                return file
+            }
+            // Another program has replaced the file while this one waited.
+            close(file)
+        }
+        throw Disk.failure(path, EBUSY)
+    }
+
+    static func contents(of path: String) throws -> Contents {
+        guard Disk.exists(path) else { return Contents() }
+        guard BackupCopy.size(path) <= bytesMax,
+            let bytes = FileManager.default.contents(atPath: path)
+        else {
+            throw StartFailure(
+                "The list of erasures \(path) cannot be read.",
+                remedy: "Let this user read it: without it, people who were erased after a backup "
+                    + "would be back.")
+        }
+        var contents = Contents()
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            if ErasureText.line(of: line) == nil {
+                contents.damaged += 1
+            } else {
+                contents.lines.append(String(line))
+            }
+        }
+        return contents
+    }
+
+    private static func removeExpired(before limit: Instant, from path: String) throws {
+        let file = try locked(path, mayCreate: false)
+        defer { close(file) }
+        let contents = try contents(of: path)
+        let expired = Set(
+            contents.lines.compactMap { line -> String? in
+                guard case .intent(let intent)? = ErasureText.line(of: line) else { return nil }
+                return intent.at < limit ? intent.name : nil
+            })
+        guard !expired.isEmpty else { return }
+        let kept = contents.lines.filter { line in
+            ErasureText.line(of: line).map { !expired.contains($0.name) } ?? false
+        }
+        try Disk.replace(path, with: Data(text(kept).utf8))
+    }
+}
+
+extension ErasureLine {
+    /// The name of the erasure.
+    var name: String {
+        switch self {
+        case .intent(let intent): intent.name
+        case .end(let name, _, _), .abandoned(let name, _): name
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Ledger
+
+/// An id of which a database stores something.
+package struct StoredID: Hashable, Sendable {
+    /// Where the id is stored.
+    package enum Place: CaseIterable, Hashable, Sendable {
+        /// It is the id of a customer.
+        case customer
+        /// A purchase has it as its account token.
+        case token
+        /// A seat is reserved for it.
+        case invitation
+    }
+
+    package var id: CustomerID
+    /// Since when the id is stored. Nil for a token: the documents that contain it may come again.
+    package var since: Instant?
+}
+
+// Whoever searches for erased ids has only their HMACs, so that all ids must be read.
+extension ErasedIDRows {
+    /// The ids of an app that are stored in a place, after the given one, in the order of the ids.
+    package func ids(
+        in place: StoredID.Place, of app: AppID, after last: String, limit: Int
+    ) throws(StorageFailure) -> [StoredID] {
+        try connection.rows(
+            Self.selectIDs(in: place),
+            [.text(app.rawValue), .text(last), .integer(Int64(limit))]
+        ) { row throws(StorageFailure) in
+            StoredID(
+                id: try row.customer(),
+                since: place == .token ? nil : Instant(milliseconds: try row.integer()))
+        }
+    }
+
+    private static func selectIDs(in place: StoredID.Place) -> String {
+        switch place {
+        case .customer:
+            "SELECT id, since_ms FROM customer_ids WHERE app = $1 AND id > $2 ORDER BY id LIMIT $3"
+        case .token:
+            "SELECT DISTINCT account_token FROM purchases WHERE app = $1 AND account_token > $2 "
+                + "ORDER BY account_token LIMIT $3"
+        case .invitation:
+            "SELECT customer, min(created_at_ms) FROM seat_invitations "
+                + "WHERE app = $1 AND customer > $2 GROUP BY customer ORDER BY customer LIMIT $3"
+        }
+    }
+}
