@@ -49,6 +49,13 @@ extension CopiedTable {
                 "mrr_of_four_weeks", "contracted", "promised", "seats",
             ]),
         CopiedTable(
+            name: "money_cohorts",
+            key: [
+                "app", "environment", "cohort", "span", "first_day", "began_day", "currency",
+                "place",
+            ],
+            others: ["number"]),
+        CopiedTable(
             name: "money_changes", key: ["app", "environment", "purchase", "known_at_ms"],
             others: ["changes"]),
         CopiedTable(

@@ -42,7 +42,7 @@ extension Schema {
             "consumption_uses", "events", "pending_events", "logs", "app_stores", "forwards",
             "forward_bodies", "imports", "purchase_origins", "webhooks",
             "webhook_deliveries", "webhook_attempts", "money_transactions", "money_movements",
-            "money_subscriptions", "money_fills", "money_sums", "money_changes",
+            "money_subscriptions", "money_fills", "money_sums", "money_cohorts", "money_changes",
             "money_sum_fills", "shown_entitlements", "shown_wallet_entries", "showings",
             "apple_reports", "audit_entries", "seat_claims", "seat_invitations",
             "seat_groups", "seat_unclaims",

@@ -33,4 +33,26 @@ extension Schema.Step {
             """,
         ]
     }
+
+    /// Adds the numbers of cohorts. They are computed together with the sums, which have another
+    /// layout from now on.
+    static let cohorts = Schema.Step(name: "numbers of cohorts") { dialect in
+        let (text, number) = (dialect.text, dialect.integer)
+        return [
+            """
+            CREATE TABLE money_cohorts (
+                app \(text) NOT NULL,
+                environment \(text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                cohort \(text) NOT NULL,
+                span \(text) NOT NULL CHECK (span IN ('day', 'month')),
+                first_day \(number) NOT NULL,
+                began_day \(number) NOT NULL,
+                currency \(text) NOT NULL,
+                place \(number) NOT NULL,
+                number \(number) NOT NULL,
+                PRIMARY KEY (app, environment, cohort, span, first_day, began_day, currency, place)
+            )\(dialect == .sqlite ? " STRICT, WITHOUT ROWID" : "")
+            """
+        ]
+    }
 }

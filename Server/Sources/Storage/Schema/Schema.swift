@@ -18,9 +18,9 @@
 ///
 /// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`,
 /// and `money_transactions`, `money_movements` and `money_subscriptions`, which `money_fills` fills
-/// when the rules of money change; and `money_sums` with `money_changes`, which `money_sum_fills`
-/// fills. `shown_entitlements` and `shown_wallet_entries` are derived from all others; `showings`
-/// contains their progress.
+/// when the rules of money change; and `money_sums` and `money_cohorts` with `money_changes`, which
+/// `money_sum_fills` fills. `shown_entitlements` and `shown_wallet_entries` are derived from all
+/// others; `showings` contains their progress.
 ///
 /// Tables and columns of neither kind are `app_stores` and the columns of `purchases` that record
 /// checks with the App Store (if lost, the checks are repeated); `sign_in_failures` (if lost,
@@ -54,7 +54,7 @@ package enum Schema {
     /// A released step is never changed; a new one is added at the end. The same change is made in
     /// both files of SQL, from which new databases are made: `Fixtures/databases/README.md` says
     /// how a test compares the two ways.
-    static let steps: [Step] = [.customerAttributes]
+    static let steps: [Step] = [.customerAttributes, .cohorts]
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }
 

@@ -903,7 +903,23 @@ CREATE TABLE money_sums (
     PRIMARY KEY (app, environment, division, span, first_day, kind, currency, part)
 ) STRICT, WITHOUT ROWID;
 
--- The changes of purchases' movements that are not added to `money_sums` yet.
+-- The numbers of cohorts that are known now: of all subscriptions that began on a day, how many were
+-- paid a second time, and so on. `place` is the number's index in its cohort. Like `money_sums`, the
+-- table has sums of changes, by the day and by the month of the changes, which begins on `first_day`.
+CREATE TABLE money_cohorts (
+    app TEXT NOT NULL,
+    environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    cohort TEXT NOT NULL,
+    span TEXT NOT NULL CHECK (span IN ('day', 'month')),
+    first_day INTEGER NOT NULL,
+    began_day INTEGER NOT NULL,
+    currency TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (app, environment, cohort, span, first_day, began_day, currency, place)
+) STRICT, WITHOUT ROWID;
+
+-- The changes of purchases' movements that are not added to `money_sums` and `money_cohorts` yet.
 CREATE TABLE money_changes (
     app TEXT NOT NULL,
     environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -913,8 +929,8 @@ CREATE TABLE money_changes (
     PRIMARY KEY (app, environment, purchase, known_at_ms)
 ) STRICT, WITHOUT ROWID;
 
--- The last purchase of an app whose movements are in `money_sums`; null when all movements are.
--- `layout` is the number of the layout of the sums.
+-- The last purchase of an app whose movements are in `money_sums` and `money_cohorts`; null when all
+-- movements are. `layout` is the number of the layout of these tables.
 CREATE TABLE money_sum_fills (
     app TEXT NOT NULL PRIMARY KEY,
     layout INTEGER NOT NULL,
