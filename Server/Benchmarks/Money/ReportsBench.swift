@@ -7,7 +7,8 @@ import StoragePostgres
 import StorageSQLite
 
 /// Measures every report over 36 months, by month and by each division, from the stored sums of
-/// very many transactions.
+/// very many transactions. Also measures the reports about cohorts, from their stored numbers and
+/// from the movements.
 struct ReportsBench {
     private static let app = SyntheticSales.app
 
@@ -69,7 +70,7 @@ struct ReportsBench {
             }
             return "\(try count("money_movements", " AND payments = 1")) transactions, "
                 + "\(try count("money_movements")) movements, "
-                + "\(try count("money_sums")) sums"
+                + "\(try count("money_sums")) sums, \(try count("money_cohorts")) of cohorts"
         }
     }
 
@@ -98,7 +99,25 @@ struct ReportsBench {
             try await Self.report(definition, by: nil, from: store, asKnownAt: Self.now)
         }
         lines.append("  from movements, as known at a moment: \(scanned.milliseconds)")
-        return lines.joined(separator: "\n")
+        return (lines + (try await cohortTimes(store))).joined(separator: "\n")
+    }
+
+    /// Returns the median time of each report about cohorts that has stored numbers.
+    private func cohortTimes(_ store: Database) async throws -> [String] {
+        var lines: [String] = []
+        for definition in ReportCatalogue.all {
+            guard let cohort = definition.cohort, Cohort.summed.contains(cohort) else { continue }
+            let stored = try await median {
+                try await Self.report(definition, about: cohort, from: store)
+            }
+            let scanned = try await median(of: 1) {
+                try await Self.report(definition, about: cohort, from: store, asKnownAt: Self.now)
+            }
+            lines.append(
+                "  \(definition.name): \(stored.milliseconds), "
+                    + "from movements \(scanned.milliseconds)")
+        }
+        return lines
     }
 
     private func median(
@@ -132,6 +151,19 @@ struct ReportsBench {
         }
         let report = Report(definition, ReportPeriod.periods(.month, in: days), from: sums)
         guard !report.rows.isEmpty else { throw BenchFailure("\(definition.name) is empty") }
+    }
+
+    /// Makes a report about a cohort. The synthetic sales have no trials, so it may be empty.
+    private static func report(
+        _ definition: ReportDefinition, about cohort: Cohort, from store: Database,
+        asKnownAt: Instant? = nil
+    ) async throws {
+        let days =
+            SyntheticSales.firstDay..<SyntheticSales.firstDay + SyntheticSales.days
+        let filter = MovementFilter(
+            app: app, environment: .production, until: now, asKnownAt: asKnownAt)
+        let sums = try await store.read { try $0.cohorts.sums(cohort, filter, in: days) }
+        _ = Report(definition, ReportPeriod.periods(.month, in: days), cohorts: sums)
     }
 }
 

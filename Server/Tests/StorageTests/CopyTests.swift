@@ -161,6 +161,11 @@ private struct Way: CustomTestStringConvertible, Sendable {
         var sums = SumTable()
         sums.add(SumChange(adding: movement, on: 1), in: .production)
         try tx.sums.add(sums, of: app)
+        var cohorts = CohortTable()
+        cohorts.add(
+            CohortChange(CohortCell(.revenue, 1, beganOn: 1, in: "EUR", on: 1), 9_990),
+            in: .production)
+        try tx.cohorts.add(cohorts, of: app)
         _ = try tx.appleReports.insert(
             AppleReport(
                 kind: "SALES", days: 1...1, digest: [UInt8](repeating: 7, count: 32), name: "x",

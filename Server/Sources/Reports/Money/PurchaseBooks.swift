@@ -35,7 +35,7 @@ package struct PurchaseBooks: Hashable, Sendable {
     ) {
         self.rules = rules
         let renewals = renewals.sorted { $0.at < $1.at }
-        addTransactions(of: timeline, commissionRates)
+        transactions = Self.transactions(of: timeline, commissionRates, rules: rules)
         let spans = SubscriptionSpan.spans(of: timeline, renewals, clock: rules.storeClock) {
             payment, start in
             rules.monthly(
@@ -54,22 +54,6 @@ package struct PurchaseBooks: Hashable, Sendable {
     }
 
     // MARK: - Money
-
-    private mutating func addTransactions(of timeline: Timeline, _ rates: [String: Int64]) {
-        var paid: [Timeline.Period] = []
-        var service = Duration.zero
-        for period in timeline.periods {
-            // Added seats have the same paid service before them as the period to which they were
-            // added.
-            if !period.isAddition { service = PaidTime(before: period, paid, rules).length }
-            let rate =
-                rates[period.id] ?? rules.commissionRate(at: period.from, paidService: service)
-            transactions.append(TransactionLine(of: period, commissionRate: rate, rules))
-            if period.isCountedSubscription, period.payment.isPaid, !period.isAddition {
-                paid.append(period)
-            }
-        }
-    }
 
     private func line(of payment: Payment) -> TransactionLine? {
         transactions.first { $0.transaction == payment.transaction && $0.from == payment.from }
@@ -356,45 +340,5 @@ extension Movement {
         if kind != other.kind { return kind.rawValue < other.kind.rawValue }
         if isMeanwhile != other.isMeanwhile { return other.isMeanwhile }
         return counts.active + counts.trials < other.counts.active + other.counts.trials
-    }
-}
-
-/// How long a customer had paid for a subscription, without a long gap, when a period began (Apple:
-/// "Days of paid service"). Counted in whole days: a day on which clocks change counts as one day.
-/// A later refund does not change it.
-private struct PaidTime {
-    private(set) var length = Duration.zero
-
-    /// - Parameter paid: the paid periods before this one, in order.
-    init(before period: Timeline.Period, _ paid: [Timeline.Period], _ rules: MoneyRules) {
-        var last: Instant?
-        for earlier in paid + [period] {
-            if let last, rules.resetsPaidService(from: last, until: earlier.from) {
-                length = .zero
-            }
-            guard earlier.id != period.id, let end = earlier.knownEnd(at: period.from) else {
-                continue
-            }
-            length += (end - earlier.from).inWholeDays
-            last = last.map { max($0, end) } ?? end
-        }
-    }
-}
-
-extension Timeline.Period {
-    /// The end of the period as known at a moment: a refund ends the period only from the moment of
-    /// the refund on.
-    fileprivate func knownEnd(at moment: Instant) -> Instant? {
-        guard let end else { return nil }
-        guard let revocation = payment.revocation, revocation.at <= moment else { return end }
-        return max(from, min(end, revocation.at))
-    }
-}
-
-extension Duration {
-    /// The duration rounded to the nearest day.
-    fileprivate var inWholeDays: Self {
-        let day: Int64 = 86_400_000
-        return .days(Int((wholeMilliseconds + day / 2) / day))
     }
 }

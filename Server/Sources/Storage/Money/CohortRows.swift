@@ -16,6 +16,18 @@ package struct CohortRows: RowGroup {
     package func sums(
         _ cohort: Cohort, _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
+        guard try hasNumbers(of: cohort, filter) else {
+            return try scanned(cohort, filter, in: days)
+        }
+        let today = rules.money(of: filter.app).clock.dayNumber(at: filter.until)
+        return try stored(cohort, filter, in: days, through: today)
+    }
+
+    /// Like ``sums(_:_:in:)``, but always computed from the movements themselves. These statements
+    /// share nothing with ``Reports/CohortReplay``, so each of the two ways verifies the other.
+    package func scanned(
+        _ cohort: Cohort, _ filter: MovementFilter, in days: Range<Int64>
+    ) throws(StorageFailure) -> [CohortSum] {
         switch cohort {
         case .trials: try trialSums(filter, in: days, Self.paidWhenItEnded)
         case .trialsPaidEver: try trialSums(filter, in: days, Self.paidEver)

@@ -41,8 +41,8 @@ extension Consistency {
 
     // MARK: - Sums
 
-    /// Describes the sums that differ from the movements, in one sentence each. Empty if the sums
-    /// are not complete yet.
+    /// Describes the sums and cohorts that differ from the movements, in one sentence each. Empty if
+    /// they are not complete yet.
     func sumDifferences(of app: AppID) throws(StorageFailure) -> [String] {
         guard try tx.money.isComplete(of: app), try tx.sums.hasSums(of: app) else { return [] }
         var sentences: [String] = []
@@ -62,6 +62,24 @@ extension Consistency {
                             + environment.rawValue)
                 }
             }
+            sentences += try cohortDifferences(of: app, in: environment)
+        }
+        return sentences
+    }
+
+    private func cohortDifferences(
+        of app: AppID, in environment: Environment
+    ) throws(StorageFailure) -> [String] {
+        var sentences: [String] = []
+        let filter = MovementFilter(app: app, environment: environment, until: Self.always)
+        let days = Self.allDays
+        for cohort in Cohort.summed {
+            let scanned = try tx.cohorts.scanned(cohort, filter, in: days)
+            let stored = try tx.cohorts.stored(
+                cohort, filter, in: days, through: days.upperBound)
+            guard CohortSum.numbers(scanned) != CohortSum.numbers(stored) else { continue }
+            sentences.append(
+                "numbers of the cohort \(cohort.rawValue) differ: \(app) \(environment.rawValue)")
         }
         return sentences
     }
@@ -83,5 +101,18 @@ extension Consistency {
             key.totals = Totals()
             found[key, default: Totals()] += sum.totals
         }
+    }
+}
+
+extension CohortSum {
+    /// The numbers of each day and currency, without those that are all zero. One day can have
+    /// several sums.
+    static func numbers(_ sums: [CohortSum]) -> [CohortSum: [Int64]] {
+        sums.reduce(into: [:]) { found, sum in
+            var key = sum
+            key.numbers = []
+            let before = found[key] ?? sum.numbers.map { _ in 0 }
+            found[key] = zip(before, sum.numbers).map { $0 + $1 }
+        }.filter { $0.value.contains { $0 != 0 } }
     }
 }

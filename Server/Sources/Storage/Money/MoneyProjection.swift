@@ -32,8 +32,9 @@ package struct MoneyProjection: Sendable {
         var removed: [[Value]] = []
         var replaced: [[Value]] = []
         var added: [[Value]] = []
-        /// The values of the statement that inserts changes of sums. Nil if no sum changes.
-        var sumChanges: [Value]?
+        /// The values of the statement that inserts changes of sums and cohorts. Nil if there are
+        /// none.
+        var waiting: [Value]?
     }
 
     var purchase: PurchaseID { after.purchase }
@@ -58,26 +59,22 @@ package struct MoneyProjection: Sendable {
     /// Whether a refund may have been reversed, so that all statements about payments are needed:
     /// if a payment is or was refunded, or if a document or movements show a refund.
     ///
-    /// - Parameter versions: the stored movements.
-    func mayHaveReversal(_ versions: [Row]) throws(StorageFailure) -> Bool {
-        if before.periods.contains(where: { $0.payment.revocation != nil })
+    /// - Parameter stored: the stored movements.
+    func mayHaveReversal(_ stored: [StoredMovement]) -> Bool {
+        before.periods.contains(where: { $0.payment.revocation != nil })
             || documents.contains(where: { document in
                 document.facts.contains { AttestedPayment($0)?.refund != nil }
             })
-        {
-            return true
-        }
-        return try versions.read(StoredMovement.init).contains(
-            where: \.version.movement.isMeanwhile)
+            || stored.contains(where: \.version.movement.isMeanwhile)
     }
 
     /// - Parameters:
     ///   - renewals: the stored facts about the purchase's renewal.
     ///   - payments: the stored facts about its payments; empty if no refund can have been
     ///     reversed.
-    ///   - versions: the stored movements: see ``MovementRows/selectVersions``.
+    ///   - stored: the stored movements.
     func rows(
-        _ renewals: [Row], _ payments: [Row], _ versions: [Row], _ rules: MoneyRules
+        _ renewals: [Row], _ payments: [Row], _ stored: [StoredMovement], _ rules: MoneyRules
     ) throws(StorageFailure) -> Rows {
         let told = try payments.read { row throws(StorageFailure) in
             AttestedPayment(try FactRows.fact(&row, about: purchase))
@@ -85,12 +82,12 @@ package struct MoneyProjection: Sendable {
         let books = PurchaseBooks(of: after, try statements(renewals), told, rules: rules)
         let key = PurchaseRows.key(of: purchase, in: app)
         var rows = Rows()
-        let former = PurchaseBooks(of: before, [], rules: rules).transactions
+        let former = PurchaseBooks.transactions(of: before, rules: rules)
         rows.transactions = MoneyRows.values(of: books.transactions, key, besides: former)
         if former.count > books.transactions.count {
             rows.transactionsEnd = key + [.integer(Int64(books.transactions.count))]
         }
-        try addMovements(books.movements, to: &rows, versions, rules.clock)
+        addMovements(books.movements, to: &rows, stored, rules.clock)
         return rows
     }
 
@@ -111,10 +108,10 @@ package struct MoneyProjection: Sendable {
     }
 
     private func addMovements(
-        _ movements: [Movement], to rows: inout Rows, _ versions: [Row], _ clock: WallClock
-    ) throws(StorageFailure) {
+        _ movements: [Movement], to rows: inout Rows, _ stored: [StoredMovement],
+        _ clock: WallClock
+    ) {
         guard let receivedAt = documents.last?.document.receivedAt else { return }
-        let stored = try versions.read(StoredMovement.init)
         let history = MovementHistory(versions: stored.map(\.version))
         // The time is never before the last known change, because another server's clock may be
         // ahead.
@@ -123,10 +120,9 @@ package struct MoneyProjection: Sendable {
         guard !change.isEmpty else { return }
         let key = PurchaseRows.key(of: purchase, in: app)
         rows.add(change, key, clock)
-        let sums = change.sumChanges(of: stored, clock)
-        guard !sums.isEmpty else { return }
-        rows.sumChanges =
-            key + [.integer(change.at.milliseconds), .bytes(SumChange.encode(sums))]
+        let waiting = change.waiting(of: stored, clock)
+        guard !waiting.isEmpty else { return }
+        rows.waiting = key + [.integer(change.at.milliseconds), .bytes(waiting.stored)]
     }
 }
 
@@ -156,20 +152,21 @@ extension MoneyProjection.Rows {
 extension MovementHistory.Change {
     /// - Parameter stored: the rows that were stored before, on the days under which the sums
     ///   contain them.
-    fileprivate func sumChanges(
-        of stored: [StoredMovement], _ clock: WallClock
-    ) -> [SumChange] {
+    fileprivate func waiting(of stored: [StoredMovement], _ clock: WallClock) -> WaitingChanges {
         let replaced = Set(replaced)
         let restored = Set(restored)
-        let old = stored.compactMap { one -> SumChange? in
+        var (old, new, same): ([DatedMovement], [DatedMovement], [DatedMovement]) = ([], [], [])
+        for one in stored {
             if replaced.contains(one.version) {
-                return SumChange(removing: one.version.movement, from: one.day)
+                old.append(one.dated)
+            } else if restored.contains(one.version) {
+                new.append(one.dated)
+            } else if one.version.replacedAt == nil {
+                same.append(one.dated)
             }
-            guard restored.contains(one.version) else { return nil }
-            return SumChange(adding: one.version.movement, on: one.day)
         }
-        return SumChange.net(
-            old + added.map { SumChange(adding: $0, on: clock.dayNumber(at: $0.at)) })
+        new += added.map { $0.dated(by: clock) }
+        return WaitingChanges(from: old, to: new, keeping: same)
     }
 }
 

@@ -20,13 +20,13 @@ extension MoneyRows {
         guard !changes.isEmpty, rules.writesMoney else { return }
         let keys = changes.map { PurchaseRows.key(of: $0.purchase, in: $0.app) }
         let renewals = try connection.rowsEach(Self.selectRenewals, keys)
-        let versions = try connection.rowsEach(MovementRows.selectVersions, keys)
-        let payments = try self.payments(changes, versions)
+        let stored = try self.stored(of: keys)
+        let payments = try self.payments(changes, stored)
         let made = Array(changes.indices).concurrentMap { [rules] place in
             Result { () throws(StorageFailure) in
                 let change = changes[place]
                 return try change.rows(
-                    renewals[place], payments[place], versions[place], rules.money(of: change.app))
+                    renewals[place], payments[place], stored[place], rules.money(of: change.app))
             }
         }
         var rows: [MoneyProjection.Rows] = []
@@ -34,14 +34,25 @@ extension MoneyRows {
         try write(rows)
     }
 
+    /// The movements of purchases, which are read on several threads if there are many.
+    private func stored(of keys: [[Value]]) throws(StorageFailure) -> [[StoredMovement]] {
+        let read = try connection.rowsEach(MovementRows.selectVersions, keys).concurrentMap {
+            rows in
+            Result { () throws(StorageFailure) in try rows.read(StoredMovement.init) }
+        }
+        var stored: [[StoredMovement]] = []
+        for each in read { stored.append(try each.get()) }
+        return stored
+    }
+
     /// The statements about payments of those purchases whose refunds may have been reversed.
     private func payments(
-        _ changes: [MoneyProjection], _ versions: [[Row]]
+        _ changes: [MoneyProjection], _ stored: [[StoredMovement]]
     ) throws(StorageFailure) -> [[Row]] {
         var payments = [[Row]](repeating: [], count: changes.count)
         var places: [Int] = []
         for place in changes.indices
-        where try changes[place].mayHaveReversal(versions[place]) { places.append(place) }
+        where changes[place].mayHaveReversal(stored[place]) { places.append(place) }
         guard !places.isEmpty else { return payments }
         let keys = places.map { PurchaseRows.key(of: changes[$0].purchase, in: changes[$0].app) }
         for (place, rows) in zip(places, try connection.rowsEach(Self.selectPayments, keys)) {
@@ -56,7 +67,7 @@ extension MoneyRows {
         try connection.runEach(MovementRows.deleteMovement, rows.flatMap(\.removed))
         try connection.runEach(MovementRows.replaceMovement, rows.flatMap(\.replaced))
         try connection.runEach(MovementRows.insertMovement, rows.flatMap(\.added))
-        try connection.runEach(tx.sums.insertChanges, rows.compactMap(\.sumChanges))
+        try connection.runEach(tx.sums.insertChanges, rows.compactMap(\.waiting))
     }
 
     /// Derives all rows of a purchase again. If the stored movements agree with all documents,

@@ -74,16 +74,12 @@ extension MovementRows {
             key)
         try connection.runEach(
             Self.insertMovement, history.versions.map { key + Self.values(of: $0, clock) })
-        let changes = SumChange.net(
-            stored.filter { $0.version.replacedAt == nil }.map {
-                SumChange(removing: $0.version.movement, from: $0.day)
-            }
-                + history.known.map {
-                    SumChange(adding: $0.movement, on: clock.dayNumber(at: $0.movement.at))
-                })
+        let changes = WaitingChanges(
+            from: stored.filter { $0.version.replacedAt == nil }.map(\.dated),
+            to: history.known.map { $0.movement.dated(by: clock) })
         guard !changes.isEmpty else { return }
         try connection.run(
-            tx.sums.insertChanges, key + [.integer(0), .bytes(SumChange.encode(changes))])
+            tx.sums.insertChanges, key + [.integer(0), .bytes(changes.stored)])
     }
 
     static func name(of version: MovementHistory.Version) -> [Value] {
@@ -112,6 +108,8 @@ struct StoredMovement: Hashable, Sendable {
     /// The day of the movement, by the clock that was configured when the row was written.
     var day: Int64
 
+    var dated: DatedMovement { DatedMovement(movement: version.movement, day: day) }
+
     /// - Parameter row: see ``MovementRows/selectVersions``.
     init(_ row: inout ColumnReader) throws(StorageFailure) {
         let at = try row.instant()
@@ -125,6 +123,12 @@ struct StoredMovement: Hashable, Sendable {
             category.kind, at: at, of: transaction, segment, totals.amounts, totals.counts)
         movement.isMeanwhile = category.isMeanwhile
         version = MovementHistory.Version(movement, knownAt: knownAt, replacedAt: replacedAt)
+    }
+}
+
+extension Movement {
+    func dated(by clock: WallClock) -> DatedMovement {
+        DatedMovement(movement: self, day: clock.dayNumber(at: at))
     }
 }
 

@@ -24,6 +24,8 @@ import Testing
             try await store.record(prices, of: "1", as: 1)
             try await store.record(others, of: "2", as: 2)
             try await store.record([(60, 8_990, "EUR")], of: "3", as: 3)
+            try await store.deriveMoney()
+            try await store.compareCohortsAtEachMoment("currencies")
             let sums = try await store.revenue(until: now + .days(200))
             #expect(
                 Set(sums) == [
@@ -51,6 +53,8 @@ import Testing
             for (number, chain) in chains.enumerated() {
                 try await store.record(chain.months, as: UInt8(number + 1))
             }
+            try await store.deriveMoney()
+            try await store.compareCohortsAtEachMoment("trials")
             let filter = MovementFilter(
                 app: app, environment: .production, until: now + .days(1_000))
             let days = 0..<Self.first + 10_000
@@ -77,6 +81,7 @@ import Testing
         try await driver.withStore { store in
             var sales = RandomSales(seed: seed, name: "p", purchases: 60)
             for _ in 0..<400 { try await store.record(sales.next()) }
+            try await store.deriveMoney()
             let filter = MovementFilter(app: app, environment: .production, until: sales.clock)
             let days = 0..<Self.first + 10_000
             let (revenue, payments, all) = try await store.read { tx in
@@ -105,13 +110,6 @@ import Testing
 }
 
 extension Database {
-    fileprivate func record(_ next: (document: StoredDocument, facts: [Fact])) async throws {
-        try await transaction { tx in
-            guard try tx.documents.insert(next.document) else { return }
-            try DocumentRecorder(tx).project(next.facts, from: next.document)
-        }
-    }
-
     /// Records the months of a subscription: `f` free, `p` paid, `-` none.
     fileprivate func record(_ months: String, as number: UInt8) async throws {
         let purchase = PurchaseID(TransactionID(rawValue: "t\(number)"), in: .production)

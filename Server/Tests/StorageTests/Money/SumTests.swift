@@ -148,14 +148,14 @@ import Testing
 }
 
 extension Database {
-    /// Derives movements and sums, as a server does when it starts.
-    fileprivate func deriveMoney() async throws {
+    /// Derives movements, sums and cohorts, as a server does when it starts.
+    func deriveMoney() async throws {
         try await transaction { try $0.money.beginFill(of: app) }
         while try await transaction({ try MoneyUpdates($0).continueFill(of: app, at: now) }) > 0 {}
         while try await addUpMoney(of: app) > 0 {}
     }
 
-    fileprivate func record(_ next: (document: StoredDocument, facts: [Fact])) async throws {
+    func record(_ next: (document: StoredDocument, facts: [Fact])) async throws {
         try await transaction { tx in
             guard try tx.documents.insert(next.document) else { return }
             try DocumentRecorder(tx).project(next.facts, from: next.document)
@@ -203,6 +203,7 @@ extension Database {
             #expect(one.unconverted == other.unconverted, "\(what)")
             #expect(one.rateDays == other.rateDays, "\(what)")
         }
+        try await compareCohorts(at: filter.until, in: filter.environment, comment)
     }
 }
 

@@ -54,22 +54,8 @@ extension Totals {
 // MARK: - Bytes
 
 extension SumChange {
-    /// Encodes several changes as one value.
-    static func encode(_ changes: [SumChange]) -> [UInt8] {
-        var writer = ByteWriter()
-        for change in changes { writer.write(change) }
-        return writer.bytes
-    }
-
-    /// - Parameter bytes: values of ``encode(_:)``, one after the other.
-    static func decode(_ bytes: [UInt8]) throws(StorageFailure) -> [SumChange] {
-        var reader = ByteReader(bytes)
-        var changes: [SumChange] = []
-        while !reader.isAtEnd { changes.append(try SumChange(&reader)) }
-        return changes
-    }
-
-    private init(_ reader: inout ByteReader) throws(StorageFailure) {
+    /// Reads a change that ``write(to:)`` wrote.
+    init(_ reader: inout ByteReader) throws(StorageFailure) {
         day = try reader.number()
         category = try reader.named()
         segment = Segment(
@@ -81,18 +67,16 @@ extension SumChange {
         for _ in MovementRows.sumColumns { numbers.append(try reader.number()) }
         totals = Totals(numbers: numbers)
     }
-}
 
-extension ByteWriter {
-    fileprivate mutating func write(_ change: SumChange) {
-        write(change.day)
-        write(change.category.rawValue)
-        write(change.segment.product.rawValue)
-        write(change.segment.group) { $0.write($1) }
-        write(change.segment.storefront) { $0.write($1) }
-        write(change.segment.offer) { $0.write($1) }
-        write(change.segment.price) { $0.write($1) }
-        write(change.movements)
-        for number in change.totals.numbers { write(number) }
+    func write(to writer: inout ByteWriter) {
+        writer.write(day)
+        writer.write(category.rawValue)
+        writer.write(segment.product.rawValue)
+        writer.write(segment.group) { $0.write($1) }
+        writer.write(segment.storefront) { $0.write($1) }
+        writer.write(segment.offer) { $0.write($1) }
+        writer.write(segment.price) { $0.write($1) }
+        writer.write(movements)
+        for number in totals.numbers { writer.write(number) }
     }
 }

@@ -9,7 +9,7 @@ struct SumPlan: Hashable {
     }
 
     /// A day earlier than any movement.
-    private static let firstDay = Int64(Int32.min)
+    static let firstDay = Int64(Int32.min)
 
     /// The sums from before the report, which are combined on one day.
     private(set) var opening: [Stretch]

@@ -43,14 +43,15 @@ extension SumRows {
         }
     }
 
-    /// Whether the sums and changes together equal the movements.
+    /// Whether the sums and changes, and the cohorts and changes, together equal the movements.
     package func hasSums(of app: AppID) throws(StorageFailure) -> Bool {
         guard let fill = try progress(of: app) else { return false }
         return fill.isComplete && fill.isOfThisLayout
     }
 
-    /// Deletes all sums of an app. The next steps compute them again.
+    /// Deletes all sums and cohorts of an app. The next steps compute them again.
     package func begin(of app: AppID) throws(StorageFailure) {
+        try tx.cohorts.deleteAll(of: app)
         try connection.run("DELETE FROM money_sums WHERE app = $1", [.text(app.rawValue)])
         try connection.run(
             "INSERT INTO money_sum_fills (app, layout, environment, purchase, filled) "
@@ -110,7 +111,7 @@ extension SumRows {
         ) { row throws(StorageFailure) in PurchasePlace(try row.text(), try row.text()) }
         // The last step adds all remaining purchases.
         let end = purchases.count == count ? purchases.last : nil
-        var table = SumTable()
+        var (table, cohorts) = (SumTable(), CohortTable())
         for environment in Environment.allCases {
             guard let part = Self.part(of: app, in: environment, after: last, through: end) else {
                 continue
@@ -118,10 +119,16 @@ extension SumRows {
             try eachSum(where: part.condition, part.values) { sum, day, category, segment in
                 table.add(sum, on: day, category, segment, in: environment)
             }
+            try tx.cohorts.eachHistory(where: part.condition, part.values) { movements in
+                for change in CohortReplay(movements).changes {
+                    cohorts.add(change, in: environment)
+                }
+            }
             try connection.run(
                 "DELETE FROM money_changes WHERE app = $1 AND \(part.condition)", part.values)
         }
         try add(table, of: app)
+        try tx.cohorts.add(cohorts, of: app)
         try connection.run(
             "UPDATE money_sum_fills SET environment = $1, purchase = $2, filled = filled + $3 "
                 + "WHERE app = $4",

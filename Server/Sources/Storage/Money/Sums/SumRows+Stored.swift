@@ -8,7 +8,7 @@ extension SumRows {
         _ filter: MovementFilter, _ plan: SumPlan
     ) throws(StorageFailure) -> [MovementSum] {
         var found = FoundSums(filter.division)
-        for change in try changes(of: filter.app, in: filter.environment) {
+        for change in try waiting(of: filter.app, in: filter.environment).sums {
             guard let day = plan.sumDay(of: change.day), filter.includes(change.segment) else {
                 continue
             }

@@ -7,7 +7,8 @@ package struct SumRows: RowGroup {
 }
 
 /// The tables `money_sums`, and `money_changes`: the changes of each purchase since it was last
-/// added to the sums. Sums and changes together always equal the present movements.
+/// added to the sums and to `money_cohorts`. Sums and changes together always equal the present
+/// movements.
 ///
 /// Each writer inserts changes under the key of its purchase, so writers share no row. One server
 /// at a time adds the changes to the sums and deletes them.
@@ -61,19 +62,19 @@ extension SumRows {
             + "CAST(money_changes.changes || excluded.changes AS \(dialect.bytes))"
     }
 
-    /// The changes that are not yet added to the sums of an environment.
-    func changes(
+    /// The changes that are not yet added to the sums and cohorts of an environment.
+    func waiting(
         of app: AppID, in environment: Environment
-    ) throws(StorageFailure) -> [SumChange] {
-        var changes: [SumChange] = []
+    ) throws(StorageFailure) -> WaitingChanges {
+        var changes = WaitingChanges()
         try connection.eachRow(
             "SELECT changes FROM money_changes WHERE app = $1 AND environment = $2",
             [.text(app.rawValue), .text(environment.rawValue)]
-        ) { row throws(StorageFailure) in changes += try SumChange.decode(try row.bytes()) }
+        ) { row throws(StorageFailure) in try changes.add(stored: try row.bytes()) }
         return changes
     }
 
-    /// Adds waiting changes to the sums. Returns their number.
+    /// Adds waiting changes to the sums and cohorts. Returns their number.
     ///
     /// - Parameter count: the number of changes to add; if there are fewer, nothing is done.
     func foldChanges(of app: AppID, _ count: Int) throws(StorageFailure) -> Int {
@@ -82,16 +83,20 @@ extension SumRows {
                 + "ORDER BY environment, purchase, known_at_ms LIMIT $2",
             [.text(app.rawValue), .integer(Int64(count))])
         guard rows.count == count else { return 0 }
-        var table = SumTable()
+        var (table, cohorts) = (SumTable(), CohortTable())
         for row in rows {
             let (environment, changes) = try row.read { row throws(StorageFailure) in
                 let environment = try row.environment()
                 try row.skip(2)
-                return (environment, try SumChange.decode(try row.bytes()))
+                var changes = WaitingChanges()
+                try changes.add(stored: try row.bytes())
+                return (environment, changes)
             }
-            for change in changes { table.add(change, in: environment) }
+            for change in changes.sums { table.add(change, in: environment) }
+            for change in changes.cohorts { cohorts.add(change, in: environment) }
         }
         try add(table, of: app)
+        try tx.cohorts.add(cohorts, of: app)
         try connection.runEach(
             "DELETE FROM money_changes WHERE app = $1 AND environment = $2 AND purchase = $3 "
                 + "AND known_at_ms = $4", rows.map { [.text(app.rawValue)] + $0.values.prefix(3) })

@@ -3,9 +3,9 @@ import Reports
 
 /// Sums of movements by day and by month, and by each division, before they are written.
 struct SumTable {
-    /// The version of the way in which sums and the bytes of changes are computed. Increase it when
+    /// The version of the way in which sums, cohorts and the bytes of changes are computed. Increase it when
     /// that changes, so that existing sums are computed again.
-    static let layout: Int64 = 3
+    static let layout: Int64 = 4
 
     /// The days that one sum covers.
     enum Span: String, Comparable {
