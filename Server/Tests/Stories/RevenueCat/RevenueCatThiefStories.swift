@@ -142,7 +142,10 @@ import Testing
             for path in ["/v1/customers/anna", "/v1/events", "/v1/offerings"] {
                 #expect(try await phone.send("GET", path).status == 401, "\(path)")
             }
-            for key in [Shop.appKey, Shop.secretKey, "appl_other"] {
+            // A secret key belongs to the app's server, and calls RevenueCat's REST API.
+            let server = Phone(shop.server, as: "anna", key: Shop.secretKey)
+            #expect(try await server.send("GET", Phone.path("anna")).status == 200)
+            for key in [Shop.appKey, "appl_other"] {
                 let other = Phone(shop.server, as: "anna", key: key)
                 #expect(try await other.send("GET", Phone.path("anna")).status == 401)
                 #expect(try await other.post(signed).status == 503)
