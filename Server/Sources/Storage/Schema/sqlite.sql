@@ -903,9 +903,10 @@ CREATE TABLE money_sums (
     PRIMARY KEY (app, environment, division, span, first_day, kind, currency, part)
 ) STRICT, WITHOUT ROWID;
 
--- The numbers of cohorts that are known now: of all subscriptions that began on a day, how many were
--- paid a second time, and so on. `place` is the number's index in its cohort. Like `money_sums`, the
--- table has sums of changes, by the day and by the month of the changes, which begins on `first_day`.
+-- The numbers of cohorts that are known now: of all subscriptions that began on a day, how many
+-- were paid a second time, and so on. `place` is the number's index in its cohort. Like
+-- `money_sums`, the table has sums of changes, by the day and by the month of the changes, which
+-- begins on `first_day`.
 CREATE TABLE money_cohorts (
     app TEXT NOT NULL,
     environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
@@ -929,8 +930,8 @@ CREATE TABLE money_changes (
     PRIMARY KEY (app, environment, purchase, known_at_ms)
 ) STRICT, WITHOUT ROWID;
 
--- The last purchase of an app whose movements are in `money_sums` and `money_cohorts`; null when all
--- movements are. `layout` is the number of the layout of these tables.
+-- The last purchase of an app whose movements are in `money_sums` and `money_cohorts`; null when
+-- all movements are. `layout` is the number of the layout of these tables.
 CREATE TABLE money_sum_fills (
     app TEXT NOT NULL PRIMARY KEY,
     layout INTEGER NOT NULL,

@@ -139,8 +139,8 @@ extension Database {
         }
     }
 
-    /// Compares all cohorts at the moments of movements, and just before them. There are at most
-    /// 60 such moments.
+    /// Compares all cohorts at the moments of some movements, spread over all of them, and just
+    /// before each.
     func compareCohortsAtEachMoment(_ comment: String) async throws {
         let moments = try await read { tx in
             try tx.connection.rows(
@@ -152,7 +152,7 @@ extension Database {
         let filter = MovementFilter(app: app, environment: .production, until: now)
         #expect(
             try await read { try $0.cohorts.hasNumbers(of: .payments, filter) }, "\(comment)")
-        for index in stride(from: 0, to: moments.count, by: max(1, moments.count / 60)) {
+        for index in stride(from: 0, to: moments.count, by: max(1, moments.count / 15)) {
             for moment in [moments[index], moments[index] - .milliseconds(1)] {
                 try await compareCohorts(at: moment, comment)
             }
