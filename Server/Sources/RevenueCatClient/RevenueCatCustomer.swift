@@ -64,8 +64,12 @@ package struct RevenueCatCustomer: Hashable, Sendable {
     private func holding(
         _ transactions: Set<TransactionID>, giving entitlement: EntitlementID
     ) -> RevenueCatHolding? {
-        let same = holdings.filter { $0.transaction.map(transactions.contains) ?? false }
-        return same.first { $0.entitlements.contains(entitlement) } ?? same.first
+        // A purchase that has changed its product without RevenueCat's knowledge gave other
+        // entitlements before: then RevenueCat knows nothing about this one.
+        holdings.first { holding in
+            holding.entitlements.contains(entitlement)
+                && holding.transaction.map(transactions.contains) ?? false
+        }
     }
 }
 

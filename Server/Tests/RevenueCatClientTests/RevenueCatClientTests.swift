@@ -207,6 +207,21 @@ import Testing
         }
     }
 
+    @Test func `a closed entitlement names only a purchase that gives it`() throws {
+        var customer = RevenueCatCustomer(id: "anna")
+        customer.holdings = [
+            try #require(
+                RevenueCatHolding(
+                    subscription: [
+                        "store": "app_store", "store_subscription_identifier": "1",
+                        "entitlements": ["items": [["lookup_key": "plus"]]],
+                    ], Self.catalogue))
+        ]
+        let opinion = { customer.opinion(of: $0, in: .production, knowing: ["1"]) }
+        #expect(opinion("plus").transaction == "1")
+        #expect(opinion("pro") == .none)
+    }
+
     @Test func `what gives an entitlement is the holding that ends with it`() throws {
         var customer = RevenueCatCustomer(id: "anna")
         let end = Instant(milliseconds: 1_790_000_000_000)
@@ -231,8 +246,10 @@ import Testing
             (try holding("mac_app_store", until: end.milliseconds), .payment),
         ]
         for (holding, basis) in bases {
-            customer.holdings = [apple, holding]
-            #expect(customer.opinion(of: "pro", in: .production, knowing: []).basis == basis)
+            for holdings in [[apple, holding], [holding, apple]] {
+                customer.holdings = holdings
+                #expect(customer.opinion(of: "pro", in: .production, knowing: []).basis == basis)
+            }
         }
         customer.holdings = [bases[2].0]
         #expect(customer.opinion(of: "pro", in: .sandbox, knowing: []).basis == .payment)

@@ -132,7 +132,9 @@ struct RehearsalTown: Sendable {
         let late = double.planted.filter { $0.kind == .late }.flatMap(\.ids)
         let arrived = Mutex(false)
         let client = Self.client(of: double) { path in
-            let isLate = late.contains { path.contains(RehearsalTown.encoded($0)) }
+            // One id may be the beginning of another one.
+            let words = path.split { "/?".contains($0) }
+            let isLate = late.contains { words.contains(RehearsalTown.encoded($0)[...]) }
             return isLate && arrived.withLock { $0 } ? honest : double
         }
         var run = RehearsalRun(engine: engine, app: Self.app, client: client)
