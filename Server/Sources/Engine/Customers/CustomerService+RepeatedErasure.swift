@@ -36,11 +36,11 @@ extension CustomerService {
 
 /// Finds and repeats the erasures that a restored database does not have.
 ///
-/// After a restore, the log of the database ends before the ends of the lost erasures, or belongs to
-/// another epoch. The ids of such erasures are searched by their HMACs, and erased as on a request.
-/// A customer whose id is newer than the erasure is another one, or has come back: such a customer
-/// stays. Then the list gets a further end of the erasure, in the present epoch, so that nobody who
-/// comes back later is erased by the next start.
+/// After a restore, the log of the database ends before the ends of the lost erasures, or belongs
+/// to another epoch. The ids of such erasures are searched by their HMACs, and erased as on a
+/// request. A customer whose id is newer than the erasure is another one, or has come back: such a
+/// customer stays. Then the list gets a further end of the erasure, in the present epoch, so that
+/// nobody who comes back later is erased by the next start.
 private struct LostErasures {
     let customers: CustomerService
     let list: ErasureList
