@@ -57,11 +57,20 @@ package struct RehearsalComparison: Hashable, Sendable {
             case .grant, .payment, .nothing: break
             }
         }
-        if ours.isOpen, ours.basis == .grant { return .grantedHere }
+        if isOnlyOurGrant { return .grantedHere }
         guard aspect == .access || aspect == .until else { return nil }
         if evidence.idWithAccessHere != nil { return .aliasUnknownHere }
         if evidence.idWithAccessThere != nil { return .aliasUnknownThere }
         return evidence.isOwnedByAnother ? .ownerDiffers : nil
+    }
+
+    /// Whether RevenueCat lacks only a grant of ours. A purchase there that is unknown here is more
+    /// than that.
+    private var isOnlyOurGrant: Bool {
+        guard ours.isOpen, ours.basis == .grant else { return false }
+        guard theirs.isOpen, theirs.transaction != nil else { return true }
+        guard evidence.isTheirPurchaseKnownHere, let end = theirs.until else { return false }
+        return ours.until.map { $0 > end } ?? true
     }
 
     // MARK: - How the two read the same purchase
@@ -112,6 +121,13 @@ package struct RehearsalComparison: Hashable, Sendable {
 
     /// Whether an opinion is RevenueCat's. If both name a transaction, it must be the same one.
     private func isTheirs(_ opinion: RehearsalOpinion) -> Bool {
+        // An opinion that does not say whether it renews is no evidence about the renewal: perhaps
+        // it was this server that missed a change.
+        if opinion.isOpen, let there = theirs.willRenew, let here = ours.willRenew, here != there,
+            opinion.willRenew != there
+        {
+            return false
+        }
         if let one = opinion.transaction, let other = theirs.transaction, one != other {
             return false
         }

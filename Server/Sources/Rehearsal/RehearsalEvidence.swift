@@ -47,6 +47,8 @@ package struct RehearsalEvidence: Hashable, Sendable {
     package var isTheirProductListed: Bool
     /// Whether their purchase is one of the customer's here, open, and gives other entitlements.
     package var isTheirPurchaseOpenHere: Bool
+    /// Whether their purchase is one of the customer's here, whatever it gives.
+    package var isTheirPurchaseKnownHere: Bool
     /// Whether our purchase is one of the customer's there, open, and gives other entitlements.
     package var isOurPurchaseOpenThere: Bool
 
@@ -54,7 +56,8 @@ package struct RehearsalEvidence: Hashable, Sendable {
         documents: [RehearsalDocument] = [], alternatives: [RehearsalAlternative] = [],
         idWithAccessHere: CustomerID? = nil, idWithAccessThere: CustomerID? = nil,
         isOwnedByAnother: Bool = false, isTheirProductListed: Bool = true,
-        isTheirPurchaseOpenHere: Bool = false, isOurPurchaseOpenThere: Bool = false
+        isTheirPurchaseOpenHere: Bool = false, isTheirPurchaseKnownHere: Bool = false,
+        isOurPurchaseOpenThere: Bool = false
     ) {
         self.documents = documents
         self.alternatives = alternatives
@@ -63,6 +66,7 @@ package struct RehearsalEvidence: Hashable, Sendable {
         self.isOwnedByAnother = isOwnedByAnother
         self.isTheirProductListed = isTheirProductListed
         self.isTheirPurchaseOpenHere = isTheirPurchaseOpenHere
+        self.isTheirPurchaseKnownHere = isTheirPurchaseKnownHere
         self.isOurPurchaseOpenThere = isOurPurchaseOpenThere
     }
 }

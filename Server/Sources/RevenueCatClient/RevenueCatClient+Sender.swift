@@ -44,7 +44,7 @@ private func bytes(of answer: HTTPClientResponse) async throws -> [UInt8] {
     do {
         return Array((try await answer.body.collect(upTo: most)).readableBytesView)
     } catch is NIOTooManyBytesError {
-        throw RevenueCatFailure.unreadable("it has more than \(most) bytes")
+        throw RevenueCatClientFailure.unreadable("it has more than \(most) bytes")
     }
 }
 
@@ -56,7 +56,7 @@ private func withTimeout(
         tasks.addTask { try await body() }
         tasks.addTask {
             try await Task.sleep(for: timeout)
-            throw RevenueCatFailure.unavailable("no complete response within \(timeout)")
+            throw RevenueCatClientFailure.unavailable("no complete response within \(timeout)")
         }
         defer { tasks.cancelAll() }
         guard let first = try await tasks.next() else { throw CancellationError() }

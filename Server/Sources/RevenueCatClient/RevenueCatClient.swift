@@ -45,8 +45,8 @@ package struct RevenueCatClient: Sendable {
     /// - Parameters:
     ///   - project: the project's id, such as `proj1ab2c3d4`.
     ///   - key: a secret key of version 2.
-    ///   - send: sends a request, such as ``sender(_:base:timeout:)``. An error that it
-    ///     throws counts as RevenueCat being unavailable, unless it is a ``RevenueCatFailure``.
+    ///   - send: sends a request, such as ``sender(_:base:timeout:)``. An error that it throws counts
+    ///     as RevenueCat being unavailable, unless it is a ``RevenueCatClientFailure``.
     ///   - sleep: waits before a request is repeated.
     package init(
         project: String, key: String,
@@ -65,12 +65,12 @@ package struct RevenueCatClient: Sendable {
 
     /// The names of the project's entitlements and products. The first request of a rehearsal.
     ///
-    /// - Throws: ``RevenueCatFailure``; `CancellationError` if the task is cancelled.
+    /// - Throws: ``RevenueCatClientFailure``; `CancellationError` if the task is cancelled.
     package func catalogue() async throws -> RevenueCatCatalogue {
         guard
             let entitlements = try await list("entitlements", wasAccepted: false),
             let products = try await list("products")
-        else { throw RevenueCatFailure.unknownProject(project) }
+        else { throw RevenueCatClientFailure.unknownProject(project) }
         return RevenueCatCatalogue(
             entitlements: Self.names(entitlements, "lookup_key").mapValues {
                 EntitlementID(rawValue: $0)
@@ -95,12 +95,12 @@ package struct RevenueCatClient: Sendable {
         var pages = Pages(path: "customers")
         for _ in 0..<Self.customerPagesMax {
             guard let page = try await next(&pages) else {
-                throw RevenueCatFailure.unknownProject(project)
+                throw RevenueCatClientFailure.unknownProject(project)
             }
             try await body(page.compactMap { $0["id"]?.string }.map { CustomerID(rawValue: $0) })
             if pages.isDone { return }
         }
-        throw RevenueCatFailure.limitExceeded(
+        throw RevenueCatClientFailure.limitExceeded(
             what: "pages of customers", limit: Self.customerPagesMax)
     }
 
@@ -108,18 +108,18 @@ package struct RevenueCatClient: Sendable {
     package func customer(
         _ id: CustomerID, _ catalogue: RevenueCatCatalogue
     ) async throws -> RevenueCatCustomer? {
-        guard id.rawValue.utf8.count <= Self.idBytesMax else { return nil }
+        guard (1...Self.idBytesMax).contains(id.rawValue.utf8.count) else { return nil }
         let path = "customers/\(Self.encoded(id.rawValue))"
         guard let json = try await json(path) else { return nil }
         guard var active = json["active_entitlements"]?["items"]?.array else {
-            throw RevenueCatFailure.unreadable("a customer without `active_entitlements`")
+            throw RevenueCatClientFailure.unreadable("a customer without `active_entitlements`")
         }
         if json["active_entitlements"]?["next_page"]?.string != nil {
-            active = try await list("\(path)/active_entitlements") ?? []
+            active = try await list("\(path)/active_entitlements", key: "entitlement_id") ?? []
         }
         var customer = RevenueCatCustomer(id: id)
-        for entry in active {
-            guard let number = entry["entitlement_id"]?.string else { continue }
+        let numbers = try Self.ids(of: active, "entitlement_id")
+        for (entry, number) in zip(active, numbers) {
             // An entitlement that was made during the rehearsal has no name yet.
             let name = catalogue.entitlements[number] ?? EntitlementID(rawValue: number)
             customer.active.updateValue(entry["expires_at"]?.instant, forKey: name)
@@ -149,13 +149,19 @@ package struct RevenueCatClient: Sendable {
         return aliases.compactMap { $0["id"]?.string }.map { CustomerID(rawValue: $0) }
     }
 
-    /// The customer who has the subscription of a transaction at RevenueCat. Returns nil if it
-    /// knows no such subscription.
+    /// The customer who has the subscription or the one-time purchase of a transaction at
+    /// RevenueCat. Returns nil if it knows neither.
     package func owner(of transaction: TransactionID) async throws -> CustomerID? {
-        let path =
-            "subscriptions?store_subscription_identifier=\(Self.encoded(transaction.rawValue))"
-        let found = try await json(path)?["items"]?.array?.first
-        return found?["customer_id"]?.string.map { CustomerID(rawValue: $0) }
+        let id = Self.encoded(transaction.rawValue)
+        for path in [
+            "subscriptions?store_subscription_identifier=\(id)",
+            "purchases?store_purchase_identifier=\(id)",
+        ] {
+            let found = try await json(path)?["items"]?.array ?? []
+            let owners = try Self.ids(of: found, "customer_id")
+            if let owner = owners.first { return CustomerID(rawValue: owner) }
+        }
+        return nil
     }
 
     // MARK: - Lists
@@ -163,20 +169,24 @@ package struct RevenueCatClient: Sendable {
     /// The position in a list.
     private struct Pages {
         var path: String
+        /// The member that identifies an entry.
+        var key = "id"
         var limit = RevenueCatClient.pageMax
         var last: String?
         var isDone = false
     }
 
     /// All entries of a list. Returns nil if what it is about is unknown.
-    private func list(_ path: String, wasAccepted: Bool = true) async throws -> [JSON]? {
-        var pages = Pages(path: path)
+    private func list(
+        _ path: String, key: String = "id", wasAccepted: Bool = true
+    ) async throws -> [JSON]? {
+        var pages = Pages(path: path, key: key)
         var entries: [JSON] = []
         while !pages.isDone {
             guard let page = try await next(&pages, wasAccepted: wasAccepted) else { return nil }
             entries += page
             guard entries.count <= Self.listMax else {
-                throw RevenueCatFailure.limitExceeded(
+                throw RevenueCatClientFailure.limitExceeded(
                     what: "entries of \(path)", limit: Self.listMax)
             }
         }
@@ -197,18 +207,28 @@ package struct RevenueCatClient: Sendable {
                         attemptsMax: isSmallest ? Self.attemptsMax : Self.pageAttemptsMax)
                 else { return nil }
                 guard let entries = page["items"]?.array else {
-                    throw RevenueCatFailure.unreadable("a list without `items`")
+                    throw RevenueCatClientFailure.unreadable("a list without `items`")
                 }
-                let last = entries.last?["id"]?.string
-                pages.isDone = page["next_page"]?.string == nil || last == nil
-                guard pages.isDone || last != pages.last else {
-                    throw RevenueCatFailure.unreadable("a list that does not go on")
+                let last = try Self.ids(of: entries, pages.key).last
+                pages.isDone = page["next_page"]?.string == nil
+                guard pages.isDone || (last != nil && last != pages.last) else {
+                    throw RevenueCatClientFailure.unreadable("a list that does not go on")
                 }
                 pages.last = last
                 return entries
-            } catch RevenueCatFailure.unavailable(_) where !isSmallest {
+            } catch RevenueCatClientFailure.unavailable(_) where !isSmallest {
                 pages.limit /= 2
             }
+        }
+    }
+
+    /// The ids of entries. An entry without an id could not be compared, so it is a failure.
+    private static func ids(of entries: [JSON], _ key: String) throws -> [String] {
+        try entries.map { entry in
+            guard let id = entry[key]?.string, !id.isEmpty else {
+                throw RevenueCatClientFailure.unreadable("an entry of a list without `\(key)`")
+            }
+            return id
         }
     }
 
@@ -230,8 +250,8 @@ package struct RevenueCatClient: Sendable {
                 let response = try await send(request)
                 switch response.status {
                 case 200: return try Self.parsed(response)
-                case 401: throw RevenueCatFailure.keyRefused(wasAccepted: wasAccepted)
-                case 403: throw RevenueCatFailure.forbidden(what: Self.subject(of: path))
+                case 401: throw RevenueCatClientFailure.keyRefused(wasAccepted: wasAccepted)
+                case 403: throw RevenueCatClientFailure.forbidden(what: Self.subject(of: path))
                 case 404 where try Self.isOfRevenueCat(response): return nil
                 case 429 where waits < Self.rateLimitsMax:
                     waits += 1
@@ -240,13 +260,13 @@ package struct RevenueCatClient: Sendable {
                 case 408, 423, 429, 500...599: trouble = "status \(response.status)"
                 default: return try Self.refuse(response)
                 }
-            } catch let failure as RevenueCatFailure {
+            } catch let failure as RevenueCatClientFailure {
                 guard case .unavailable(let reason) = failure else { throw failure }
                 trouble = reason
             } catch is CancellationError {
                 throw CancellationError()
             } catch { trouble = "\(error)" }
-            guard attempts < attemptsMax else { throw RevenueCatFailure.unavailable(trouble) }
+            guard attempts < attemptsMax else { throw RevenueCatClientFailure.unavailable(trouble) }
             try await sleep(.seconds(min(Self.errorPauseSecondsMax, 1 << (attempts - 1))))
             attempts += 1
         }
@@ -262,7 +282,7 @@ package struct RevenueCatClient: Sendable {
 
     private static func parsed(_ response: RevenueCatResponse) throws -> JSON {
         guard response.body.count <= RevenueCatResponse.bodyBytesMax else {
-            throw RevenueCatFailure.unreadable(
+            throw RevenueCatClientFailure.unreadable(
                 "it has more than \(RevenueCatResponse.bodyBytesMax) bytes")
         }
         guard let json = try? JSON(parsing: response.body), json.members != nil else {
@@ -279,18 +299,20 @@ package struct RevenueCatClient: Sendable {
     private static func refuse<Value>(_ response: RevenueCatResponse) throws -> Value {
         let text = String(decoding: response.body.prefix(quotedMax), as: UTF8.self)
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        throw RevenueCatFailure.unreadable(
+        throw RevenueCatClientFailure.unreadable(
             "status \(response.status)" + (text.isEmpty ? "" : ", “\(text)”"))
     }
 
     private static func subject(of path: String) -> String {
-        path.hasPrefix("customers") || path.hasPrefix("subscriptions")
+        ["customers", "subscriptions", "purchases"].contains { path.hasPrefix($0) }
             ? "customers" : "the project's configuration"
     }
 
-    /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3.
+    /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3. Also encodes the
+    /// dots of `.` and `..`, which would change a path.
     static func encoded(_ text: String) -> String {
-        text.utf8.reduce(into: "") { result, byte in
+        if text == "." || text == ".." { return String(repeating: "%2E", count: text.utf8.count) }
+        return text.utf8.reduce(into: "") { result, byte in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
                 UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."),

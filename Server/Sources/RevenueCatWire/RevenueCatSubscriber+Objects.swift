@@ -133,7 +133,7 @@ extension RevenueCatSubscriber {
         let own = project.allEntitlements.filter { $0.id == grant.entitlement.rawValue }
         return RevenueCatObject(
             "subscription", grant.id.rawValue,
-            common(grant.id.rawValue, .production) + [
+            common(grant.id.rawValue, environment) + [
                 .init("total_revenue_in_usd", .null), .init("pending_changes", .null),
                 .init("product_id", .null), .init("starts_at", .integer(grant.from.milliseconds)),
                 .init("current_period_starts_at", .integer(grant.from.milliseconds)),

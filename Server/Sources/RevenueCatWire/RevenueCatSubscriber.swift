@@ -22,6 +22,7 @@ package struct RevenueCatSubscriber {
     static let managementURL = "https://apps.apple.com/account/subscriptions"
 
     let id: String
+    let environment: Environment
     let now: Instant
     let purchases: [Purchase]
     let grants: [Grant]
@@ -29,15 +30,18 @@ package struct RevenueCatSubscriber {
     private let attributes: [CustomerAttribute]?
 
     /// - Parameter id: the id of the request.
+    /// - Parameter environment: that of the request, and of the grants.
     /// - Parameter now: the time of the answer.
     /// - Parameter grants: those that have ended, too.
     /// - Parameter entitlements: what decides about access.
     /// - Parameter attributes: nil for a device, which does not get them.
     package init(
-        of id: CustomerID, at now: Instant, purchases: [Purchase], grants: [Grant],
-        entitlements: [EntitlementID: EntitlementStatus], attributes: [CustomerAttribute]? = nil
+        of id: CustomerID, in environment: Environment, at now: Instant, purchases: [Purchase],
+        grants: [Grant], entitlements: [EntitlementID: EntitlementStatus],
+        attributes: [CustomerAttribute]? = nil
     ) {
         self.id = id.rawValue
+        self.environment = environment
         self.now = now
         self.purchases = purchases
         self.grants = grants
@@ -124,7 +128,9 @@ extension RevenueCatSubscriber {
             }
         }
         for grant in grants {
-            add(RevenueCatSubscription(grant, at: now), Self.product(of: grant.entitlement))
+            add(
+                RevenueCatSubscription(grant, in: environment, at: now),
+                Self.product(of: grant.entitlement))
         }
         return found
     }

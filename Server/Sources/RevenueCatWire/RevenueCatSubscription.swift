@@ -5,7 +5,7 @@ import RevenueCatWebhooks
 struct RevenueCatSubscription {
     private enum Source {
         case payment(Payment, of: PurchaseID)
-        case grant
+        case grant(in: Environment)
     }
 
     let from: Instant
@@ -38,10 +38,10 @@ struct RevenueCatSubscription {
         unsubscribedAt = isOff ? news?.at ?? until ?? period.from : nil
     }
 
-    init(_ grant: Grant, at now: Instant) {
+    init(_ grant: Grant, in environment: Environment, at now: Instant) {
         from = grant.from
         until = grant.isOpen(at: now) ? grant.end : now.past(grant.end)
-        source = .grant
+        source = .grant(in: environment)
         firstFrom = grant.from
         (graceUntil, unsubscribedAt, billingFailedAt) = (nil, nil, nil)
     }
@@ -82,10 +82,10 @@ struct RevenueCatSubscription {
                     "refunded_at": .time(payment.refundedAt), "store": .string("app_store"),
                     "store_transaction_id": .string(payment.transaction.rawValue),
                 ])
-        case .grant:
+        case .grant(let environment):
             value(
                 [
-                    "is_sandbox": .bool(false), "management_url": .null,
+                    "is_sandbox": .bool(environment == .sandbox), "management_url": .null,
                     "ownership_type": .string("PURCHASED"), "period_type": .string("normal"),
                     "price": .null, "refunded_at": .null, "store": .string("promotional"),
                     "store_transaction_id": .null,

@@ -112,6 +112,10 @@ import Testing
             "they miss that renewal was turned off", ours: paid(renews: false), theirs: paid(),
             without(document(), paid()), finds: [.renewal: .missedThere]),
         Row(
+            "without the document, nothing says whether it renews", ours: paid(renews: false),
+            theirs: paid(), without(document(), paid(renews: nil)),
+            finds: [.renewal: .unexplained]),
+        Row(
             "they miss an extension", ours: paid(until: monthEnd + .days(7)), theirs: paid(),
             without(document(), paid()), finds: [.until: .missedThere]),
         Row(
@@ -136,6 +140,16 @@ import Testing
             finds: [.until: .grantedThere]),
         Row(
             "a grant here", ours: open(.grant), theirs: .none, finds: [.access: .grantedHere]),
+        Row(
+            "a grant here, and a purchase there that is unknown here", ours: open(.grant),
+            theirs: paid(until: now + .days(9)), finds: [.until: .unexplained]),
+        Row(
+            "a longer grant here, and a purchase there that is known here", ours: open(.grant),
+            theirs: paid(until: now + .days(9)),
+            evidence { $0.isTheirPurchaseKnownHere = true }, finds: [.until: .grantedHere]),
+        Row(
+            "a grant here, and a closed purchase there", ours: open(.grant), theirs: closed(),
+            finds: [.access: .grantedHere]),
         Row(
             "a purchase in the sandbox", ours: .none, theirs: open(.sandbox),
             finds: [.access: .sandbox]),

@@ -68,7 +68,8 @@ import Testing
             Self.list([["id": "a/b"], ["id": "anna"]]),
             Self.list([
                 [
-                    "product_id": "prod1", "store": "app_store", "environment": "production",
+                    "id": "sub1", "product_id": "prod1", "store": "app_store",
+                    "environment": "production",
                     "ownership": "purchased", "gives_access": true, "status": "in_grace_period",
                     "auto_renewal_status": "will_renew", "store_subscription_identifier": "20",
                     "current_period_ends_at": 1_790_000_000_000,
@@ -127,9 +128,29 @@ import Testing
     @Test func `a list that does not go on ends with a failure`() async throws {
         let page = Self.list([["id": "a"]], next: "more")
         let script = Script([page, page])
-        await #expect(throws: RevenueCatFailure.unreadable("a list that does not go on")) {
+        await #expect(throws: RevenueCatClientFailure.unreadable("a list that does not go on")) {
             try await script.client.eachPageOfCustomers { _ in }
         }
+    }
+
+    @Test func `the owner is that of a subscription, or else of a one-time purchase`() async throws
+    {
+        let script = Script([
+            Self.list([]), Self.list([["id": "purc1", "customer_id": "anna"]]), Self.missing,
+            Self.missing,
+        ])
+        #expect(try await script.client.owner(of: "7") == "anna")
+        #expect(try await script.client.owner(of: "8") == nil)
+        #expect(script.paths[0] == "subscriptions?store_subscription_identifier=7")
+        #expect(script.paths[1] == "purchases?store_purchase_identifier=7")
+    }
+
+    @Test func `an id never changes the path`() async throws {
+        let script = Script([Self.missing, Self.missing])
+        for id in ["", ".", ".."] as [CustomerID] {
+            #expect(try await script.client.customer(id, Self.catalogue) == nil)
+        }
+        #expect(script.paths == ["customers/%2E", "customers/%2E%2E"])
     }
 
     @Test func `Retry-After is respected, up to a limit`() async throws {
@@ -144,7 +165,7 @@ import Testing
 
     @Test func `without a response, the attempts end`() async throws {
         let script = Script([])
-        await #expect(throws: RevenueCatFailure.self) {
+        await #expect(throws: RevenueCatClientFailure.self) {
             try await script.client.customer("anna", Self.catalogue)
         }
         #expect(script.paths.count == RevenueCatClient.attemptsMax)
@@ -154,7 +175,7 @@ import Testing
     struct Refusal: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var response: RevenueCatResponse
-        var failure: RevenueCatFailure
+        var failure: RevenueCatClientFailure
     }
 
     static let refusals = [
@@ -187,6 +208,10 @@ import Testing
         Refusal(
             testDescription: "no entitlements", response: json([:]),
             failure: .unreadable("a customer without `active_entitlements`")),
+        Refusal(
+            testDescription: "an entitlement without an id",
+            response: json(["active_entitlements": ["items": [["expires_at": .null]]]]),
+            failure: .unreadable("an entry of a list without `entitlement_id`")),
     ]
 
     @Test(arguments: refusals)
@@ -198,11 +223,30 @@ import Testing
         #expect(!refusal.failure.remedy.isEmpty)
     }
 
+    static let badLists = [
+        Refusal(
+            testDescription: "an empty page before another one",
+            response: list([], next: "more"), failure: .unreadable("a list that does not go on")),
+        Refusal(
+            testDescription: "an entry without an id", response: list([["name": "a"]]),
+            failure: .unreadable("an entry of a list without `id`")),
+        Refusal(
+            testDescription: "an empty id", response: list([["id": "a"], ["id": ""]]),
+            failure: .unreadable("an entry of a list without `id`")),
+    ]
+
+    @Test(arguments: badLists)
+    func `a list never ends too early, and loses no entry`(refusal: Refusal) async throws {
+        await #expect(throws: refusal.failure) {
+            try await Script([refusal.response]).client.eachPageOfCustomers { _ in }
+        }
+    }
+
     @Test func `a key that is refused at first, and an unknown project`() async throws {
-        await #expect(throws: RevenueCatFailure.keyRefused(wasAccepted: false)) {
+        await #expect(throws: RevenueCatClientFailure.keyRefused(wasAccepted: false)) {
             try await Script([.init(status: 401)]).client.catalogue()
         }
-        await #expect(throws: RevenueCatFailure.unknownProject("proj1")) {
+        await #expect(throws: RevenueCatClientFailure.unknownProject("proj1")) {
             try await Script([Self.missing]).client.catalogue()
         }
     }

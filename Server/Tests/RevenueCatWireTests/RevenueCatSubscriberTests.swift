@@ -51,8 +51,8 @@ import Testing
         let access = timeline.access(at: now)
         let status = EntitlementStatus.strongest(access, grants, at: now)
         return RevenueCatSubscriber(
-            of: "anna", at: now, purchases: [.init(timeline, access)], grants: grants,
-            entitlements: status.map { ["pro": $0] } ?? [:]
+            of: "anna", in: environment, at: now, purchases: [.init(timeline, access)],
+            grants: grants, entitlements: status.map { ["pro": $0] } ?? [:]
         ).value
     }
 
@@ -189,10 +189,14 @@ import Testing
         let answer = Self.answer(Self.month(), at: Self.start + Self.day, grants: [grant])
         let key = "subscriber/subscriptions/rc_promo_pro_custom"
         #expect(answer[key]?.keys == Self.subscriptionKeys)
+        let sandboxed = Self.answer(
+            Self.month(), at: Self.start + Self.day, in: .sandbox, grants: [grant])
+        #expect(sandboxed["\(key)/is_sandbox"] == .bool(true))
         Self.check(
             answer,
             [
-                "\(key)/store": "promotional", "\(key)/expires_date": "2026-04-01T12:00:00Z",
+                "\(key)/is_sandbox": .bool(false), "\(key)/store": "promotional",
+                "\(key)/expires_date": "2026-04-01T12:00:00Z",
                 "\(key)/store_transaction_id": .null,
                 "\(Self.right)/product_identifier": "rc_promo_pro_custom",
                 "\(Self.right)/expires_date": "2026-04-01T12:00:00Z",
@@ -209,8 +213,8 @@ import Testing
             return .init(Timeline(of: purchase, [fact]), nil)
         }
         let answer = RevenueCatSubscriber(
-            of: "anna", at: Self.start + .days(9), purchases: purchases, grants: [],
-            entitlements: [:]
+            of: "anna", in: .production, at: Self.start + .days(9), purchases: purchases,
+            grants: [], entitlements: [:]
         ).value
         let numbers = answer["subscriber/non_subscriptions/coins"]?.elements
             .map { $0["store_transaction_id"] }

@@ -11,6 +11,8 @@ import Testing
         let clock = VirtualClock()
         let server = LateServer(
             row.books, after: delay, by: clock, signer: signed ? TestSigner("one") : nil)
+        // The server knows the grants before the app asks for the first time.
+        server.change { $0.grantsOfAll = row.granted }
         let folder = try TemporaryFolder(server: "http://late.test")
         var bundle: URL?
         if let bundled = row.bundled {
@@ -22,14 +24,6 @@ import Testing
         let app = try AnsweredApp(ListedStore(row.listed), server, in: folder) {
             $0.customer = row.person
             $0.bundledOfferings = offerings
-        }
-        let engine = try app.engine
-        if !row.granted.isEmpty {
-            try await eventually("the device has a customer") {
-                await engine.state.device.customerID != nil
-            }
-            let id = try #require(await engine.state.device.customerID)
-            server.change { $0.grants[id] = row.granted }
         }
         try await app.untilStoreIsRead()
         let waiting = Task { await app.perennial.known("pro", withinSeconds: 60) }

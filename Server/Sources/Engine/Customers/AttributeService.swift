@@ -57,7 +57,7 @@ package struct AttributeService: Sendable {
     ///
     /// - Parameter isWhole: whether one change that breaks a rule refuses all of them.
     /// - Throws: `invalidAttribute` if `isWhole` and a change breaks a rule; `limitExceeded` if
-    ///   there are too many changes; `growthBudgetExhausted` if an app may add no more customers.
+    ///   there are too many changes; `growthBudgetExhausted` if an app may add no more data.
     package func change(
         _ changes: [AttributeChange], of id: CustomerID, by author: CustomerAttribute.Author,
         isWhole: Bool, app appID: AppID
@@ -78,14 +78,15 @@ package struct AttributeService: Sendable {
         let wait = author == .app ? context.growth.wait(of: app, at: now) : nil
         let (result, added) = try await context.decide { tx -> Decision<(AttributeResult, Int)> in
             let new = try IdentityDecisions(tx).countUnknown([id], in: appID)
-            if let wait, new > 0 { return .refused(.growthBudgetExhausted(wait: wait)) }
             let known = try AttributeDecisions(tx).known(of: id, in: appID)
             let result = try AttributeDecisions.result(
                 of: changes, to: known, by: author, isWhole: isWhole, at: now)
             guard result.attributes != known else { return .unchanged((result.shown, 0)) }
+            let growth = new + AttributeDecisions.growth(from: known, to: result.attributes)
+            if let wait, growth > 0 { return .refused(.growthBudgetExhausted(wait: wait)) }
             let customer = try IdentityUpdates(tx).customer(id, in: appID, at: now).customer
             try tx.attributes.replace(result.attributes, of: customer, in: appID)
-            return .done((result.shown, new))
+            return .done((result.shown, growth))
         }
         if author == .app { context.growth.add(added, of: app, at: now) }
         return result
@@ -108,6 +109,18 @@ struct AttributeDecisions {
     func known(of id: CustomerID, in app: AppID) throws -> [CustomerAttribute] {
         guard let known = try tx.customers.find(known: id, in: app) else { return [] }
         return try tx.attributes.all(of: known.customer, in: app)
+    }
+
+    /// How much attributes count towards the growth limit of an app: one for each 4 KB that the
+    /// customer's attributes reach. Many small changes count as much as one large change.
+    static func growth(from known: [CustomerAttribute], to all: [CustomerAttribute]) -> Int {
+        max(0, bytes(of: all) / bytesPerGrowth - bytes(of: known) / bytesPerGrowth)
+    }
+
+    private static let bytesPerGrowth = 4096
+
+    private static func bytes(of attributes: [CustomerAttribute]) -> Int {
+        attributes.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.utf8.count ?? 0) }
     }
 
     /// What is known after the changes, including deletions, ordered by name.
@@ -154,7 +167,8 @@ struct AttributeDecisions {
         let known = all[change.name]
         guard value != nil || known != nil else { return }
         var new = CustomerAttribute(
-            name: change.name, value: value, updatedAt: min(change.updatedAt ?? now, now),
+            name: change.name, value: value,
+            updatedAt: min(max(change.updatedAt ?? now, Instant(milliseconds: 0)), now),
             author: author)
         guard change.updatedAt != nil else {
             new.updatedAt = max(now, known?.updatedAt ?? now)

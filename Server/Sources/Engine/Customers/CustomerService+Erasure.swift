@@ -52,7 +52,7 @@ extension CustomerService {
     ///
     /// - Parameter listed: the ids that the list of erasures contains; nil if there is no list.
     /// - Returns: nil if the customer has an id that is not listed: then nothing is changed.
-    private func erase(
+    func erase(
         _ id: CustomerID, app appID: AppID, listing listed: Set<CustomerID>?
     ) async throws(EngineFailure) -> (result: ErasureResult, position: LogPosition?)? {
         let now = context.now()

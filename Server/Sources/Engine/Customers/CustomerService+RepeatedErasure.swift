@@ -16,9 +16,9 @@ package struct RepeatedErasures: Hashable, Sendable {
 }
 
 extension CustomerService {
-    /// Makes the keys under which erasures are listed, so that every backup has them. Idempotent.
+    /// Makes the keys under which erasures are listed, so that every backup has them, also those
+    /// from before a list was configured. Idempotent.
     package func prepare() async throws(EngineFailure) {
-        guard erasureList != nil else { return }
         for app in context.appIDs { _ = try await erasureKey(of: app) }
     }
 
@@ -71,7 +71,8 @@ private struct LostErasures {
             let position = try await nextPosition(of: app)
             do {
                 try await list.append(
-                    known.map { .end(name: $0.intent.name, app: app, position: position) })
+                    known.filter { !$0.ends.contains(position) }
+                        .map { .end(name: $0.intent.name, app: app, position: position) })
             } catch { throw .storage("The list of erasures failed: \(error)") }
         }
         return outcome
@@ -110,7 +111,9 @@ private struct LostErasures {
             for id in try await ids(sought, in: place, of: app, by: key) {
                 // It may have been another id of a customer who is erased by now.
                 guard try await isStored(id, in: place, of: app) else { continue }
-                _ = try await customers.erase(id, app: app)
+                // The intent is in the list already. A new one would be later than the return of
+                // people who came back, and would erase them if a newer database is used again.
+                _ = try await customers.erase(id, app: app, listing: nil)
                 erased += 1
             }
         }

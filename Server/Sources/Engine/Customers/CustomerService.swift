@@ -108,11 +108,13 @@ package struct CustomerService: Sendable {
     ///
     /// - Parameter proofs: the identity proofs of an app's request: one for each of the two
     ///   customers that needs a proof; nil for a server's request.
+    /// - Parameter unlessSignedIn: whether the request is refused with `aliasJoinsTwoPeople` if the
+    ///   other id belongs to a person.
     /// - Returns: the state of the customer, under the given id, or under another id of the
     ///   customer if the given id was not kept.
     package func alias(
         _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
-        proofs: [String]? = nil
+        proofs: [String]? = nil, unlessSignedIn: Bool = false
     ) async throws(EngineFailure) -> CustomerState {
         let (app, _) = try context.app(appID)
         try id.requireValid()
@@ -128,6 +130,11 @@ package struct CustomerService: Sendable {
                     in: proofs, ofBoth: [id, other], in: app, at: now)
             {
                 return .refused(failure)
+            }
+            if unlessSignedIn,
+                try tx.customers.find(known: other, in: appID)?.isAnonymous == false
+            {
+                return .refused(.aliasJoinsTwoPeople(other))
             }
             if isByApp,
                 let why = try IdentityDecisions(tx).aliasClaim(other, to: id, in: app)?.refusal

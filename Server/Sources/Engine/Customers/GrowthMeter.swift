@@ -3,12 +3,12 @@ import Storage
 import Synchronization
 
 /// Limits what requests with an app key may add to the database without a new document: new ids,
-/// account tokens and consents of new customers, and changes of ownership by known documents. An
-/// app key is public in practice, so without a limit anyone could fill the disk.
+/// account tokens and consents of new customers, attributes, and changes of ownership by known
+/// documents. An app key is public in practice, so without a limit anyone could fill the disk.
 ///
 /// A request with a new document is never refused by this limit, because documents have their own
 /// budget: otherwise a flood of requests could prevent a customer's device from posting a purchase.
-/// Requests about known customers are not refused either.
+/// Requests about known customers are not refused either, unless they add much to attributes.
 ///
 /// An app may use up its budget at once. The budget refills evenly within an hour. Each server
 /// counts separately, because requests would wait for each other if all of them updated one row.

@@ -11,6 +11,16 @@ struct ImportDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
+    /// The other id of a row if it may become an alias of the imported customer. A device on which
+    /// somebody has signed in meanwhile stays theirs: the file is older, and a merge of two people
+    /// cannot be undone.
+    func alias(_ other: CustomerID?, in app: AppID) throws -> CustomerID? {
+        guard let other, other.isOfRevenueCatDevice,
+            let known = try tx.customers.find(known: other, in: app), !known.isAnonymous
+        else { return other }
+        return nil
+    }
+
     /// Links purchases to a customer if they have no owner and do not name another customer.
     ///
     /// - Parameter other: another id of the customer.
@@ -81,4 +91,9 @@ struct ImportDecisions {
         guard history?.askedAt == nil else { return nil }
         return UncheckedPurchase(purchase: purchase, failures: history?.failures ?? 0)
     }
+}
+
+extension CustomerID {
+    /// Whether RevenueCat's SDK has made the id for a device on which nobody has signed in.
+    var isOfRevenueCatDevice: Bool { rawValue.hasPrefix(Self.revenueCatAnonymousPrefix) }
 }

@@ -122,32 +122,30 @@ package struct ImportService: Sendable {
         return try await linkPurchase(purchase, to: id, also: other, app: appID)
     }
 
-    /// Whether an id becomes an alias of an imported customer. A device on which somebody has
-    /// signed in meanwhile stays theirs: the file is older, and a merge of two people cannot be
-    /// undone.
-    private func mayBeAlias(_ other: CustomerID, app: AppID) async throws(EngineFailure) -> Bool {
-        guard other.rawValue.hasPrefix(CustomerID.revenueCatAnonymousPrefix) else { return true }
-        return try await context.read { tx in
-            try tx.customers.find(known: other, in: app)?.isAnonymous ?? true
-        }
-    }
-
     private func linkPurchase(
         _ purchase: PurchaseID, to id: CustomerID?, also other: CustomerID?, app: AppID
     ) async throws(EngineFailure) -> ImportOutcome {
         guard let id else { return .recorded }
         let now = context.now()
-        let outcome = try await context.transaction { tx in
-            try ImportDecisions(tx).linkImported([purchase], for: id, also: other, in: app, at: now)
+        let (outcome, alias) = try await context.transaction {
+            tx -> (ImportOutcome, CustomerID?) in
+            let decisions = ImportDecisions(tx)
+            let alias = try decisions.alias(other, in: app)
+            let outcome = try decisions.linkImported(
+                [purchase], for: id, also: alias, in: app, at: now)
+            return (outcome, alias)
         }
-        guard outcome == .recorded, let other, other != id,
-            try await mayBeAlias(other, app: app)
-        else { return outcome }
+        guard outcome == .recorded, let alias, alias != id else { return outcome }
         do throws(EngineFailure) {
             _ = try await customers.alias(
-                other, to: id, app: app, environment: purchase.environment)
+                alias, to: id, app: app, environment: purchase.environment,
+                unlessSignedIn: alias.isOfRevenueCatDevice)
             return .recorded
-        } catch { return try Self.outcome(of: error) }
+        } catch {
+            // Somebody has signed in on the device since the purchase was linked.
+            if case .aliasJoinsTwoPeople = error { return .recorded }
+            return try Self.outcome(of: error)
+        }
     }
 
     private static func outcome(of failure: AppStoreFailure) -> ImportOutcome {

@@ -36,7 +36,7 @@ struct AttributeRoutes: RouteGroup {
             AttributeList(try await engine.attributes.all(of: id, app: holder.app)))
     }
 
-    /// With an app key, the answer has only attributes that the request names: the others may be
+    /// With an app key, the answer has only values that the request has set: the others may be
     /// notes of support.
     @Sendable func change(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
@@ -49,10 +49,15 @@ struct AttributeRoutes: RouteGroup {
         let result = try await engine.attributes.change(
             asked.attributes.map(AttributeChange.init), of: id,
             by: CustomerAttribute.Author(holder), isWhole: true, app: holder.app)
-        let named = Set(asked.attributes.map(\.name))
-        return try JSONResponse.ok(
-            AttributeList(
-                result.attributes.filter { holder.kind == .secret || named.contains($0.name) }))
+        let shown =
+            holder.kind == .secret
+            ? result.attributes
+            : result.attributes.filter { attribute in
+                asked.attributes.contains {
+                    $0.name == attribute.name && $0.value == attribute.value
+                }
+            }
+        return try JSONResponse.ok(AttributeList(shown))
     }
 }
 

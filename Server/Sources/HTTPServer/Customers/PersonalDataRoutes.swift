@@ -7,14 +7,14 @@ import NIOCore
 import PerennialContract
 import Storage
 
-/// The route that exports everything that is stored about a customer.
+/// The route that exports what is stored about a customer.
 struct PersonalDataRoutes: RouteGroup {
     let server: PerennialServer
 
     var all: [Route] {
         var operation = OpenAPIOperation(
             .get, "/v1/customers/{id}/export", "exportCustomer",
-            "Everything that is stored about a customer, as a ZIP archive",
+            "What is stored about a customer, as a ZIP archive",
             description: """
                 The archive has the answers about the customer in both environments, the events, \
                 the documents as Apple signed them, and a signed list of these files. \
@@ -116,18 +116,21 @@ struct PersonalDataRoutes: RouteGroup {
         }
     }
 
-    /// The documents about a customer's purchases in both environments, latest signature first.
+    /// The documents about a customer's own purchases in both environments, latest signature first.
+    /// Purchases that somebody else shares or pays for are about that person, too.
     private func documents(
         about id: CustomerID, _ app: AppID
     ) async throws -> [ListedDocument] {
         var documents: [ListedDocument] = []
         for environment in Ledger.Environment.allCases {
+            let state = try await engine.customers.find(id, app: app, environment: environment)
+            let own = Set(state.purchases.filter(\.isOwn).map(\.timeline.purchase))
             var before: DocumentCursor?
             repeat {
                 let page = try await engine.documents.page(
                     about: .customer(id, environment), of: app, before: before,
                     limit: DocumentService.documentsMax)
-                documents += page.documents
+                documents += page.documents.filter { !own.isDisjoint(with: $0.purchases) }
                 before = page.next
             } while before != nil
         }
@@ -152,20 +155,24 @@ struct PersonalDataRoutes: RouteGroup {
     }
 
     private static let readme = """
-        Everything that this server stores about one customer.
+        What this server stores about one customer.
 
         production/ and sandbox/ have, for one environment of the App Store each:
           customer.json       what the customer has access to, and why; purchases, wallets, ids
           history.json        what happened, in sentences, with facts, grants, transfers, bookings
           consumption.json    consent, and what Apple asked about purchases
           seats-….json        the members of a subscription that the customer pays for
-          documents/          what Apple signed about the purchases, byte for byte; receipts in
-                              Base64
+          documents/          what Apple signed about the customer's own purchases, byte for byte;
+                              receipts in Base64
         attributes.json       what the app has said about the customer, such as a mail address
         events.json           the changes that were reported to the app's server
         files.jws             the list of the files above with their SHA-256, signed by this server
                               (ES256). The keys are at /.well-known/jwks.json. It is missing if the
                               app issues no tokens.
+
+        The archive does not have: documents about purchases that somebody else shares or pays for;
+        the placement, SDK version and storefront that a purchase came from; the audit of what
+        operators did; the bodies of webhook deliveries; and the names of deleted attributes.
 
         """
 }

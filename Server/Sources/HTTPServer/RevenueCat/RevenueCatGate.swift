@@ -201,7 +201,7 @@ struct RevenueCatGate: RouteGroup {
 extension RevenueCatSubscriber {
     init(_ state: CustomerState, attributes: [CustomerAttribute]? = nil) {
         self.init(
-            of: state.id, at: state.asOf,
+            of: state.id, in: state.environment, at: state.asOf,
             purchases: state.purchases.map { Purchase($0.timeline, $0.access) },
             grants: state.grants, entitlements: state.entitlements, attributes: attributes)
     }

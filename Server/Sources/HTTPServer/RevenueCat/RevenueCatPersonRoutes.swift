@@ -206,7 +206,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
         let asked = try await RevenueCatGate.value(Order.self, of: request, max: BodyLimit.order)
         let order = NewGrant(
             entitlement: EntitlementID(rawValue: asked.entitlementId),
-            until: asked.expiresAt.map(Instant.init(milliseconds:)),
+            until: try asked.expiresAt.map(RevenueCatGrants.moment),
             reason: RevenueCatGrants.reason)
         _ = try await engine.grants.add(
             order, to: try RequestReader.customerID(in: context), app: holder.app,

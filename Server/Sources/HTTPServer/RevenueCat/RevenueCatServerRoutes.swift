@@ -61,14 +61,15 @@ struct RevenueCatServerRoutes: RouteGroup {
 
     /// Nil for a grant without an end.
     private func until(of order: Order) throws -> Instant? {
-        if let end = order.endTimeMs { return Instant(milliseconds: end) }
+        if let end = order.endTimeMs { return try RevenueCatGrants.moment(end) }
         guard let duration = order.duration.flatMap(RevenueCatDuration.init) else {
             let known = RevenueCatDuration.allCases.map(\.rawValue).joined(separator: ", ")
             throw RevenueCatProblem(
                 .badRequest, .badRequest, "Send end_time_ms, or a duration: \(known).")
         }
-        let start = order.startTimeMs.map(Instant.init(milliseconds:))
-        return duration.until(after: start ?? engine.context.serverTime)
+        let start = try order.startTimeMs.map(RevenueCatGrants.moment)
+        let end = duration.until(after: start ?? engine.context.serverTime)
+        return try end.map { try RevenueCatGrants.moment($0.milliseconds) }
     }
 
     @Sendable func withdraw(
@@ -141,6 +142,18 @@ struct RevenueCatGrants: RouteGroup {
     static let reason = "Granted by RevenueCat's REST API."
 
     let server: PerennialServer
+
+    /// From 1970 to the end of the year 9999. Dates in answers have years of four digits.
+    private static let moments: ClosedRange<Int64> = 0...253_402_300_799_999
+
+    /// A time of a request.
+    static func moment(_ milliseconds: Int64) throws -> Instant {
+        guard moments.contains(milliseconds) else {
+            throw ProblemError(
+                .requestNotUnderstood, detail: "A time must be in the years 1970 to 9999.")
+        }
+        return Instant(milliseconds: milliseconds)
+    }
 
     /// Withdraws all open grants of an entitlement. Idempotent.
     func withdraw(

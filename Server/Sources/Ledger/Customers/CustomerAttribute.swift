@@ -26,12 +26,16 @@ package struct CustomerAttribute: Hashable, Sendable {
     }
 
     /// Whether this value stays if both are known. The answer depends only on the two values, so
-    /// the order in which they arrive does not matter: the later one stays, and of a write-once
-    /// attribute the earlier one. Of two values of one moment, the greater one stays.
+    /// the order in which they arrive does not matter: the later one stays, and of two of one
+    /// moment the greater one. Of two values of a write-once attribute, the earlier or lesser one
+    /// stays; a deletion of such an attribute stays beside any value. Otherwise a deletion could
+    /// remove the value that had kept out another one, and the order would matter.
     package func outranks(_ other: Self) -> Bool {
         let (own, theirs) = (rank, other.rank)
-        guard isWriteOnce, value != nil, other.value != nil else { return own > theirs }
-        return own < theirs
+        guard isWriteOnce, (value == nil) == (other.value == nil) else {
+            return isWriteOnce ? value == nil : own > theirs
+        }
+        return value == nil ? own > theirs : own < theirs
     }
 
     private var rank: (Instant, String, Int) {
@@ -125,10 +129,10 @@ extension CustomerAttribute {
     }
 
     /// What is known of a customer after a merge with another one. Of each name, the value that
-    /// outranks the other stays; beyond the limits, the latest ones.
+    /// outranks the other stays; beyond the limits, the latest ones stay.
     ///
     /// - Parameter keepsOwn: whether the first customer's values stay, however old they are. Then
-    ///   the other customer adds only names that the first one does not have.
+    ///   the other customer adds only names that the first one does not have, within the limits.
     package static func merged(
         _ own: [CustomerAttribute], with other: [CustomerAttribute], keepsOwn: Bool
     ) -> [CustomerAttribute] {
@@ -141,12 +145,17 @@ extension CustomerAttribute {
             }
             if !keepsOwn, attribute.outranks(known) { all[attribute.name] = attribute }
         }
-        return limited(Array(all.values))
+        return limited(Array(all.values), first: keepsOwn ? Set(own.map(\.name)) : [])
     }
 
-    /// The attributes within the limits: the latest of each kind.
-    package static func limited(_ all: [CustomerAttribute]) -> [CustomerAttribute] {
-        let latest = all.sorted { ($0.updatedAt, $0.name) > ($1.updatedAt, $1.name) }
+    /// The attributes within the limits: of each kind those with the given names, then the latest.
+    package static func limited(
+        _ all: [CustomerAttribute], first: Set<String> = []
+    ) -> [CustomerAttribute] {
+        func order(_ attribute: CustomerAttribute) -> (Int, Instant, String) {
+            (first.contains(attribute.name) ? 1 : 0, attribute.updatedAt, attribute.name)
+        }
+        let latest = all.sorted { order($0) > order($1) }
         let present = latest.filter { $0.value != nil }
         let kept =
             present.filter { !$0.isReserved }.prefix(ownMax)

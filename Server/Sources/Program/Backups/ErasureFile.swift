@@ -78,8 +78,9 @@ struct ErasureFile: Sendable {
 
     /// Reads the list and its copy, and appends to each what only the other one has.
     ///
-    /// - Throws: ``StartFailure`` if the file cannot be read or written. If the copy cannot be
-    ///   written, that is only logged.
+    /// - Throws: ``StartFailure`` if the file cannot be read, or if it has no lines and the copy
+    ///   cannot be read. If one of them cannot be written, that is only logged: what was read is
+    ///   returned.
     func read(_ logger: Logger) async throws -> Contents {
         try await onQueue {
             let folder = Disk.folder(of: path)
@@ -91,19 +92,26 @@ struct ErasureFile: Sendable {
             }
             var own = try Self.contents(of: path)
             guard let copy else { return own }
-            do {
-                let other = try Self.contents(of: copy)
-                let (ours, theirs) = (Set(own.lines), Set(other.lines))
-                let missing = other.lines.filter { !ours.contains($0) }
-                try Self.append(Self.text(missing), to: path)
-                let lacking = own.lines.filter { !theirs.contains($0) }
-                own.lines += missing
-                try Self.append(Self.text(lacking), to: copy)
-            } catch {
+            func report(_ error: any Error) {
                 logger.error(
                     "the list of erasures beside the backups cannot be used",
                     metadata: ["problem": "\(error)"])
             }
+            let other: Contents
+            do { other = try Self.contents(of: copy) } catch {
+                // Without any list, people who were erased would be back.
+                if own.lines.isEmpty { throw error }
+                report(error)
+                return own
+            }
+            let (ours, theirs) = (Set(own.lines), Set(other.lines))
+            let missing = other.lines.filter { !ours.contains($0) }
+            let lacking = own.lines.filter { !theirs.contains($0) }
+            own.lines += missing
+            do {
+                try Self.append(Self.text(missing), to: path)
+                try Self.append(Self.text(lacking), to: copy)
+            } catch { report(error) }
             return own
         }
     }

@@ -32,7 +32,8 @@ struct RehearsalReport {
         }
     }
 
-    /// Writes both files. A file is replaced as a whole, or not at all.
+    /// Writes both files. A file is replaced as a whole, or not at all. Only this user can read
+    /// them, because the report contains ids.
     ///
     /// - Parameter project: RevenueCat's id of the project.
     /// - Parameter sign: returns the signed text of claims.
@@ -44,11 +45,12 @@ struct RehearsalReport {
         let digest = Hexadecimal.text(Array(SHA256.hash(data: Data(text.utf8))))
         let signed = try await sign(result.claims(project: project, report: digest))
         do {
-            try Data(text.utf8).write(to: csv, options: .atomic)
-            try Data((signed + "\n").utf8).write(to: summary, options: .atomic)
+            try Disk.replace(csv.path, with: Data(text.utf8))
+            try Disk.replace(summary.path, with: Data((signed + "\n").utf8))
         } catch {
+            let reason = (error as? StartFailure)?.message ?? error.localizedDescription
             throw StartFailure(
-                "The report \(csv.path) cannot be written: \(error.localizedDescription).",
+                "The report \(csv.path) cannot be written: \(reason)",
                 remedy: "Name another with --report, in a folder where this user may write.")
         }
     }
@@ -80,7 +82,12 @@ struct RehearsalReport {
         }
         let lines = RehearsalText.lines(of: claims)
         let unexplained = claims["unexplained"]?.integer ?? 0
-        guard path.hasSuffix(summarySuffix) else { return (lines, unexplained) }
+        guard path.hasSuffix(summarySuffix) else {
+            let line =
+                "The signature is valid. The report was not checked, because the name \(path) "
+                + "does not end with \(summarySuffix)."
+            return (lines + [line], unexplained)
+        }
         let csv = String(path.dropLast(summarySuffix.count))
         guard let report = FileManager.default.contents(atPath: csv) else {
             return (lines + ["\(csv) is not here, so it was not checked."], unexplained)

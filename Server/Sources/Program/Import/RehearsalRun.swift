@@ -50,7 +50,7 @@ struct RehearsalRun {
 
     /// Compares all customers.
     ///
-    /// - Throws: ``RevenueCatFailure``, ``EngineFailure``, or ``StartFailure`` if a limit is
+    /// - Throws: ``RevenueCatClientFailure``, ``EngineFailure``, or ``StartFailure`` if a limit is
     ///   exceeded. A rehearsal that was interrupted starts again; it has changed nothing.
     mutating func run() async throws -> RehearsalResult {
         let begin = engine.context.serverTime
@@ -142,22 +142,27 @@ struct RehearsalRun {
         for entitlement in all.sorted() {
             let (ours, theirs) = opinions(of: pair, about: entitlement)
             if ours.isOpen || theirs.isOpen { summary.entitlements += 1 }
-            let aspects = ours.differences(from: theirs)
-            guard !aspects.isEmpty else { continue }
-            let comparison = RehearsalComparison(
-                ours: ours, theirs: theirs,
-                evidence: try await evidence(pair, entitlement, ours, theirs), rules: rules,
-                at: engine.context.serverTime)
-            for aspect in aspects {
-                found.append(
-                    RehearsalDifference(
-                        pair.id, entitlement, aspect, comparison,
-                        isOwnHere: theirs.transaction.map(
-                            (pair.ours.transactions[entitlement] ?? []).contains) ?? false,
-                        there: Self.text(of: pair.theirs, entitlement, theirs)))
-            }
+            found += try await differences(of: pair, about: entitlement, ours, theirs)
         }
         return found
+    }
+
+    private func differences(
+        of pair: Pair, about entitlement: EntitlementID, _ ours: RehearsalOpinion,
+        _ theirs: RehearsalOpinion
+    ) async throws -> [RehearsalDifference] {
+        let aspects = ours.differences(from: theirs)
+        guard !aspects.isEmpty else { return [] }
+        let comparison = RehearsalComparison(
+            ours: ours, theirs: theirs,
+            evidence: try await evidence(pair, entitlement, ours, theirs), rules: rules,
+            at: engine.context.serverTime)
+        let isOwnHere = theirs.transaction.map { pair.ours.owned.contains($0) } ?? false
+        return aspects.map { aspect in
+            RehearsalDifference(
+                pair.id, entitlement, aspect, comparison, isOwnHere: isOwnHere,
+                there: Self.text(of: pair.theirs, entitlement, theirs))
+        }
     }
 
     private func opinions(
@@ -198,6 +203,8 @@ struct RehearsalRun {
             if let product = theirs.product {
                 evidence.isTheirProductListed = try engine.rehearsals.lists(product, app: app)
             }
+            evidence.isTheirPurchaseKnownHere =
+                theirs.transaction.map { pair.ours.owned.contains($0) } ?? false
             evidence.isTheirPurchaseOpenHere =
                 theirs.transaction != nil
                 && pair.ours.opinions.contains {
@@ -260,7 +267,7 @@ struct RehearsalRun {
     // MARK: - After all customers
 
     /// Compares customers again whose differences may be over by now. A difference that is gone was
-    /// one of time.
+    /// one of time. A difference that is another one by now stays unexplained.
     private mutating func repeatComparisons() async throws {
         let open = findings.indices.filter { findings[$0].cause.deservesSecondLook }
         guard let secondLookAfter, !open.isEmpty else { return }
@@ -268,10 +275,22 @@ struct RehearsalRun {
         let places = Dictionary(grouping: open) { findings[$0].customer }
         for (id, places) in places.sorted(by: { $0.key < $1.key }).prefix(Self.secondLooksMax) {
             let pair = try await pair(id)
+            var changed: Set<EntitlementID> = []
             for place in places {
-                let (ours, theirs) = opinions(of: pair, about: findings[place].entitlement)
-                if ours.differences(from: theirs).contains(findings[place].aspect) { continue }
-                findings[place].agree(at: engine.context.serverTime)
+                let (entitlement, aspect) = (findings[place].entitlement, findings[place].aspect)
+                let (ours, theirs) = opinions(of: pair, about: entitlement)
+                let left = ours.differences(from: theirs)
+                if left.contains(aspect) { continue }
+                guard left.contains(.access) || (aspect == .access && !left.isEmpty) else {
+                    findings[place].agree(at: engine.context.serverTime)
+                    continue
+                }
+                guard changed.insert(entitlement).inserted,
+                    var other = try await differences(of: pair, about: entitlement, ours, theirs)
+                        .first
+                else { continue }
+                other.cause = .unexplained
+                findings[place] = other
             }
         }
     }

@@ -92,7 +92,7 @@ struct RehearseCommand: AsyncParsableCommand {
         run.moreIDs = ids
         run.progress = progress.report
         let result: RehearsalResult
-        do { result = try await run.run() } catch let failure as RevenueCatFailure {
+        do { result = try await run.run() } catch let failure as RevenueCatClientFailure {
             throw StartFailure("\(failure)", remedy: failure.remedy)
         } catch let failure as EngineFailure {
             throw StartFailure(

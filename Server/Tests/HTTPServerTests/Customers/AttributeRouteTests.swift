@@ -66,6 +66,12 @@ import Testing
                 .get, Self.path("anna"), key: TestServer.secret
             ).decoded()
             #expect(list.items[0].at == now)
+            // A time before 1970 counts as its beginning.
+            let old = try await Self.set(
+                server, "ben",
+                #"{"name": "bird", "value": "owl", "at": "1950-01-01T00:00:00.000Z"}"#)
+            let olds: AttributeList = try old.decoded()
+            #expect(olds.items.map(\.at) == [Timestamp(milliseconds: 0)])
             // Without a time, the request is the latest word.
             try await Self.set(server, "anna", #"{"name": "bird", "value": "a"}"#)
             #expect(try await Self.values(server, "anna") == ["bird": "a"])
@@ -112,6 +118,15 @@ import Testing
             let answer = try await Self.set(server, Self.anonymous, bird, key: TestServer.key)
             let list: AttributeList = try answer.decoded()
             #expect(list.items.map(\.name) == ["bird"] && list.items[0].author == "app")
+            // Neither does a change without an effect show what another has set.
+            for old in ["", #", "value": "calm""#] {
+                let answer = try await Self.set(
+                    server, Self.anonymous,
+                    #"{"name": "note", "at": "\#(Timestamp(milliseconds: 1))"\#(old)}"#,
+                    key: TestServer.key)
+                #expect(answer.status == 200)
+                #expect(try answer.decoded(AttributeList.self).items.isEmpty)
+            }
             let read = try await server.send(.get, Self.path(Self.anonymous))
             #expect(read.status == 403)
             // After the log-in, the id belongs to a person.

@@ -68,4 +68,27 @@ import Testing
             clock.now = start
         }
     }
+
+    @Test
+    func `attributes count by their size, and small changes of a known customer are accepted`()
+        async throws
+    {
+        try await TestServer.run(Self.change) { server in
+            func status(_ prefix: String, _ count: Int, of number: Int) async throws -> Int {
+                let value = String(repeating: "x", count: 500)
+                let settings = (0..<count).map {
+                    #"{"name": "\#(prefix)\#($0)", "value": "\#(value)"}"#
+                }
+                let body = #"{"attributes": [\#(settings.joined(separator: ", "))]}"#
+                return try await server.send(
+                    .patch, Paths.customer(Self.device(number)) + "/attributes", body: body
+                ).status
+            }
+            let statuses = [
+                try await status("a", 49, of: 0), try await status("$r", 49, of: 0),
+                try await status("a", 1, of: 1), try await status("b", 1, of: 0),
+            ]
+            #expect(statuses == [200, 429, 429, 200])
+        }
+    }
 }

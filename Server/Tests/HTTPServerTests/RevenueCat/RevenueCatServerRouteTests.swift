@@ -59,6 +59,15 @@ import Testing
         Row(.post, id + "/entitlements/pro/promotional", #"{"duration": "some"}"#, 400, 7226),
         Row(.post, id + "/entitlements/pro/promotional", "{}", 400, 7226),
         Row(.post, id + "/entitlements/pro/promotional", #"{"end_time_ms": 1}"#, 400, 7226),
+        Row(
+            .post, id + "/entitlements/pro/promotional", #"{"end_time_ms": \#(Int64.max)}"#, 400,
+            7226),
+        Row(
+            .post, id + "/entitlements/pro/promotional",
+            #"{"duration": "yearly", "start_time_ms": \#(Int64.max)}"#, 400, 7226),
+        Row(
+            .post, id + "/entitlements/pro/promotional",
+            #"{"duration": "yearly", "start_time_ms": 253402300799999}"#, 400, 7226),
         Row(.post, id + "/entitlements/gold/promotional", #"{"duration": "daily"}"#, 404, 7226),
         Row(.post, id + "/entitlements/gold/revoke_promotionals", nil, 404, 7226),
         Row(.post, id + "/entitlements/pro/revoke_promotionals", nil, 200),
@@ -244,6 +253,9 @@ import Testing
         Row(
             .post, project + "/customers/anna/actions/grant_entitlement",
             #"{"entitlement_id": "gold"}"#, 404),
+        Row(
+            .post, project + "/customers/anna/actions/grant_entitlement",
+            #"{"entitlement_id": "pro", "expires_at": \#(Int64.max)}"#, 400),
         Row(
             .post, project + "/customers/anna/attributes",
             #"{"attributes": [{"name": "bird", "value": "owl"}]}"#, 200),

@@ -21,9 +21,11 @@ import Testing
             Self.attribute("$campaign", "spring", at: 1), Self.attribute("$campaign", "fall", at: 2)
         )
         #expect(first.outranks(second) && !second.outranks(first))
-        // A deletion is a change like any other.
-        let deleted = Self.attribute("$campaign", nil, at: 3)
-        #expect(deleted.outranks(first) && !first.outranks(deleted))
+        // A deletion of a write-once attribute stays, whatever its time.
+        for moment: Int64 in [0, 3] {
+            let deleted = Self.attribute("$campaign", nil, at: moment)
+            #expect(deleted.outranks(first) && !first.outranks(deleted))
+        }
     }
 
     @Test func `in a merge, a deletion wins over an older value`() {
@@ -34,13 +36,16 @@ import Testing
     }
 
     @Test func `a merge has the same result in any order of the customers`() {
-        let seed = Dice.seed(announcedBy: "CustomerAttributeTests", usual: 1)
-        var dice = Dice(seed: seed)
-        for round in 0..<300 {
-            let people = (0..<3).map { _ in Self.person(&dice) }
-            let one = Self.merged(people)
-            let other = Self.merged(people.shuffled(using: &dice))
-            #expect(one == other, "round \(round) of seed \(seed)")
+        let start = Dice.seed(announcedBy: "CustomerAttributeTests", usual: 1)
+        for number in 0..<8 {
+            let seed = start &+ UInt64(number)
+            var dice = Dice(seed: seed)
+            for round in 0..<300 {
+                let people = (0..<3).map { _ in Self.person(&dice) }
+                let one = Self.merged(people)
+                let other = Self.merged(people.shuffled(using: &dice))
+                #expect(one == other, "round \(round) of seed \(seed)")
+            }
         }
     }
 
@@ -65,6 +70,17 @@ import Testing
         let other = [Self.attribute("bird", "kite", at: 9), Self.attribute("plan", "gold", at: 9)]
         let merged = CustomerAttribute.merged(own, with: other, keepsOwn: true)
         #expect(merged.map(\.value) == ["owl", "gold"])
+    }
+
+    @Test
+    func `a merge that keeps the first customer's values never displaces them by newer names`() {
+        let own = [Self.attribute("$email", "anna@example.com", at: 1)]
+        let other = (0..<CustomerAttribute.reservedMax).map {
+            Self.attribute("$r\($0)", "x", at: 9)
+        }
+        let merged = CustomerAttribute.merged(own, with: other, keepsOwn: true)
+        #expect(merged.count == CustomerAttribute.reservedMax)
+        #expect(merged.contains(own[0]))
     }
 
     @Test func `if a customer has too many attributes, the latest ones stay`() {

@@ -199,6 +199,24 @@ import Testing
         }
     }
 
+    @Test func `a restore of the wrong backup does not erase who is in the right one`()
+        async throws
+    {
+        try await Self.withDesk { desk in
+            try await desk.served { try await Self.come(Self.anna, to: $0) }
+            let before = try await desk.backUp(as: "before")
+            try await desk.served {
+                _ = try await $0.erase(Self.anna, app: Self.app)
+                try await Self.come(Self.anna, to: $0)
+            }
+            let after = try await desk.backUp(as: "after")
+            try await desk.restore(before)
+            #expect(try await !desk.isKnown(Self.anna))
+            try await desk.restore(after)
+            #expect(try await desk.isKnown(Self.anna))
+        }
+    }
+
     @Test func `a server killed before the transaction erases at its next start`() async throws {
         try await Self.withDesk { desk in
             try await desk.served { try await Self.come(Self.anna, to: $0) }

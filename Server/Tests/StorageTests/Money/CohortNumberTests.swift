@@ -85,8 +85,10 @@ import Testing
             for _ in 0..<60 { try await store.record(sales.next()) }
             while try await store.addUpMoney(of: app, changes: 1) > 0 {}
             _ = try await store.driver.write { connection in
-                try connection.run("DROP TABLE money_cohorts", [])
-                try connection.run("UPDATE schema_versions SET version = 100", [])
+                for statement in [
+                    "DROP VIEW attributes", "DROP TABLE customer_attributes",
+                    "DROP TABLE money_cohorts", "UPDATE schema_versions SET version = 100",
+                ] { try connection.run(statement, []) }
                 try connection.run("UPDATE money_sum_fills SET layout = 3", [])
             }
             try await store.migrate(at: 1)

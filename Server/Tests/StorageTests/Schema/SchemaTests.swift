@@ -104,7 +104,7 @@ import Testing
         _ = try await old.driver.write { connection in
             for statement in [
                 "DROP VIEW attributes", "DROP INDEX customer_attributes_by_mail_address",
-                "DROP TABLE customer_attributes",
+                "DROP TABLE customer_attributes", "DROP TABLE money_cohorts",
             ] { try connection.run(statement, []) }
         }
         try await old.migrate(at: 2)

@@ -1,10 +1,12 @@
 import AppStoreFormats
 import Crypto
+import Engine
 import Eventually
 import Foundation
+import Ledger
 import Testing
 
-/// The archive with everything that is stored about a customer, read by a program that is not ours.
+/// The archive with what is stored about a customer, read by a program that is not ours.
 @Suite(.serialized) struct PersonalDataStories {
     private static let path = "/v1/customers/anna/export"
 
@@ -114,6 +116,28 @@ import Testing
                     }.joined()
             }
             #expect(listed.sorted() == read.sorted())
+        }
+    }
+
+    @Test func `the export of a customer has no documents of purchases that somebody else shares`()
+        async throws
+    {
+        var app = birds
+        app.settings.restorePolicies = [.production: .share]
+        try await withShop(on: .sqlite, app: app) { shop in
+            let bought = try await shop.buyMonth("anna")
+            for (name, hasDocuments) in [("anna", true), ("ben", false)] {
+                #expect(try await shop.post(bought, as: name) == 200)
+                #expect(try await shop.entitlement("pro", of: name)?["active"] == true)
+                let archive = try await shop.support.send(
+                    "GET", "/v1/customers/\(name)/export"
+                ).body
+                guard let files = try await Self.files(of: archive) else {
+                    return print("skipped: no python3")
+                }
+                let documents = files.keys.filter { $0.contains("/documents/") }
+                #expect(documents.isEmpty != hasDocuments, "\(name)")
+            }
         }
     }
 

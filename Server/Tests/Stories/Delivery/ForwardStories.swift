@@ -153,9 +153,7 @@ import Testing
     }
 
     @Test
-    func `a retry of an unknown forward gets 404, and a retry with an app key gets 403`()
-        async throws
-    {
+    func `a retry gets 404 if the forward is unknown, and 403 with an app key`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let unknown = String(repeating: "0f", count: 32)
             for name in [unknown, "0f", "\(unknown)0f", "x"] {
@@ -170,9 +168,7 @@ import Testing
         }
     }
 
-    @Test func `a forward does not follow a redirect, because the body may contain a secret`()
-        async throws
-    {
+    @Test func `a forward follows no redirect: its body may contain a secret`() async throws {
         let other = try Receiver()
         let receiver = try Receiver(.redirect(to: other.url))
         try await withShop(

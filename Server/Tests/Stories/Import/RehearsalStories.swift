@@ -174,6 +174,15 @@ import Testing
         #expect(unexplained == Int64(result.summary.unexplained))
         #expect(lines.contains { $0.hasSuffix(result.summary.verdict) })
         #expect(lines.last?.hasPrefix("The signature is valid") == true)
+        // Only this user can read the files.
+        for file in [report.csv, report.summary] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        }
+        let renamed = folder.path + "/summary.txt"
+        try FileManager.default.copyItem(atPath: report.summary.path, toPath: renamed)
+        let partly = try await RehearsalReport.verify(renamed, verify: verify)
+        #expect(partly.lines.last?.contains("The report was not checked") == true)
         // A second report replaces the first.
         _ = try RehearsalReport(at: report.csv.path)
         let text = try String(contentsOf: report.csv, encoding: .utf8)
@@ -203,7 +212,7 @@ import Testing
         var faults = RevenueCatDouble.TransportFaults()
         faults.keyExpiresAfter = 9
         town.double.set(faults: faults)
-        await #expect(throws: RevenueCatFailure.keyRefused(wasAccepted: true)) {
+        await #expect(throws: RevenueCatClientFailure.keyRefused(wasAccepted: true)) {
             try await town.rehearse()
         }
         faults.keyExpiresAfter = nil
@@ -214,6 +223,6 @@ import Testing
         #expect(before == after)
         faults.htmlPages = 1
         town.double.set(faults: faults)
-        await #expect(throws: RevenueCatFailure.self) { try await town.rehearse() }
+        await #expect(throws: RevenueCatClientFailure.self) { try await town.rehearse() }
     }
 }

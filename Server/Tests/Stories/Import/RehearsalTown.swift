@@ -156,7 +156,7 @@ struct RehearsalTown: Sendable {
                 let answer = await source(request.path).respond(
                     to: request.path, authorization: request.authorization)
                 guard !answer.isLost else {
-                    throw RevenueCatFailure.unavailable("no complete response")
+                    throw RevenueCatClientFailure.unavailable("no complete response")
                 }
                 return RevenueCatResponse(
                     status: answer.status, retryAfter: answer.headers["retry-after"],

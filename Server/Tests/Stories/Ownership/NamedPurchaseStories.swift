@@ -316,6 +316,28 @@ import Testing
         }
     }
 
+    @Test func `an import leaves a purchase to the person who has signed in on the listed device`()
+        async throws
+    {
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            let number = try await Self.buy("pro.monthly", in: shop).text("original_transaction_id")
+            let device = RevenueCatPhone.anonymous("phone")
+            for id in [Self.token, device] {
+                try await shop.support.post(
+                    "/v1/customers/ben/aliases", ["customer_id": .string(id)])
+            }
+            let refused = try await shop.engine.imports.record(
+                transaction: number, of: "anna", also: CustomerID(rawValue: device), app: "birds",
+                in: .production)
+            guard case .unusable = refused else {
+                Issue.record("\(refused)")
+                return
+            }
+            #expect(try await Self.isOpen("ben", in: shop))
+            #expect(try await !Self.isOpen("anna", in: shop))
+        }
+    }
+
     // MARK: - Check
 
     private static func check(_ address: String, _ identity: String = "") async throws -> [String] {

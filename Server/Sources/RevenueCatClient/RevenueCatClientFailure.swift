@@ -1,5 +1,5 @@
 /// Why RevenueCat was not read. None of these says anything about a customer's access.
-package enum RevenueCatFailure: Error, Hashable, Sendable {
+package enum RevenueCatClientFailure: Error, Hashable, Sendable {
     /// 401. `wasAccepted` says whether an earlier request was accepted with the same key.
     case keyRefused(wasAccepted: Bool)
     /// 403: the key may not read this.
@@ -13,7 +13,7 @@ package enum RevenueCatFailure: Error, Hashable, Sendable {
     case limitExceeded(what: String, limit: Int)
 }
 
-extension RevenueCatFailure: CustomStringConvertible {
+extension RevenueCatClientFailure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .keyRefused(wasAccepted: false): "RevenueCat does not accept the key."
