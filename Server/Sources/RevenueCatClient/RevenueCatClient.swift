@@ -45,8 +45,8 @@ package struct RevenueCatClient: Sendable {
     /// - Parameters:
     ///   - project: the project's id, such as `proj1ab2c3d4`.
     ///   - key: a secret key of version 2.
-    ///   - send: sends a request, such as ``sender(_:base:timeout:)``. An error that it throws counts
-    ///     as RevenueCat being unavailable, unless it is a ``RevenueCatClientFailure``.
+    ///   - send: sends a request, such as ``sender(_:base:timeout:)``. An error that it throws
+    ///     counts as RevenueCat being unavailable, unless it is a ``RevenueCatClientFailure``.
     ///   - sleep: waits before a request is repeated.
     package init(
         project: String, key: String,
