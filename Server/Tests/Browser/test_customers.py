@@ -118,7 +118,7 @@ def test_a_purchase_is_protected_against_moves_and_released(world, any_page, say
     dialog.get_by_role("button", name=f"Keep with {customer}").click()
     done(page, "The purchase stays with this customer.")
     dialog = open_dialog(page, "Stop keeping it here")
-    dialog.get_by_role("button", name="no longer").last.click()
+    dialog.get_by_role("button", name="Stop keeping").last.click()
     done(page, "The restore policy applies again.")
     say(f"kept with {customer}, and then no longer")
 
