@@ -3,12 +3,16 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970-01-01 UTC. Earlier times are negative.
     public var milliseconds: Int64
 
+    /// The years 0000 to 9999, in milliseconds since 1970.
+    private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     public static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
 
     /// Parses RFC 3339 with any offset and any number of decimals. Digits after the milliseconds
-    /// are cut off. Returns nil for any other text, and for a day that the month does not have.
+    /// are cut off. Returns nil for any other text, for a day that the month does not have, and for
+    /// a time that is not in the years 0000 to 9999 of UTC.
     public init?(_ text: some StringProtocol) {
         var rest = Substring(text)
         guard let year = rest.scanNumber(digits: 4), rest.scan("-"),
@@ -23,7 +27,10 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         let date = CivilDate(year: year, month: month, day: day)
         guard CivilDate(dayNumber: date.dayNumber) == date else { return nil }
         let minutes = date.dayNumber * 1440 + hour * 60 + minute - offset
-        milliseconds = (minutes * 60 + second) * 1000 + fraction
+        let moment = (minutes * 60 + second) * 1000 + fraction
+        // An offset can lead out of the years that ``description`` writes.
+        guard Self.range.contains(moment) else { return nil }
+        milliseconds = moment
     }
 }
 

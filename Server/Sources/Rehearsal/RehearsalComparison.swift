@@ -68,7 +68,7 @@ package struct RehearsalComparison: Hashable, Sendable {
     /// than that.
     private var isOnlyOurGrant: Bool {
         guard ours.isOpen, ours.basis == .grant else { return false }
-        guard theirs.isOpen, theirs.transaction != nil else { return true }
+        guard theirs.isOpen else { return true }
         guard evidence.isTheirPurchaseKnownHere, let end = theirs.until else { return false }
         return ours.until.map { $0 > end } ?? true
     }

@@ -157,7 +157,10 @@ package struct RevenueCatClient: Sendable {
             "subscriptions?store_subscription_identifier=\(id)",
             "purchases?store_purchase_identifier=\(id)",
         ] {
-            let found = try await json(path)?["items"]?.array ?? []
+            guard let body = try await json(path) else { continue }
+            guard let found = body["items"]?.array else {
+                throw RevenueCatClientFailure.unreadable("a list without `items`")
+            }
             let owners = try Self.ids(of: found, "customer_id")
             if let owner = owners.first { return CustomerID(rawValue: owner) }
         }

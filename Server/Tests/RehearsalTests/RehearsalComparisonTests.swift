@@ -148,6 +148,10 @@ import Testing
             theirs: paid(until: now + .days(9)),
             evidence { $0.isTheirPurchaseKnownHere = true }, finds: [.until: .grantedHere]),
         Row(
+            "a grant here, and longer access there without a transaction", ours: open(.grant),
+            theirs: RehearsalOpinion(isOpen: true, until: monthEnd + .days(5), basis: .nothing),
+            finds: [.until: .unexplained]),
+        Row(
             "a grant here, and a closed purchase there", ours: open(.grant), theirs: closed(),
             finds: [.access: .grantedHere]),
         Row(

@@ -51,7 +51,8 @@ package struct AttributeService: Sendable {
 
     /// Changes attributes of a customer. An unknown id becomes a customer if a change is accepted.
     /// A change that is older than what is known is accepted and has no effect, so repeated
-    /// requests, and requests in another order, have the same result.
+    /// requests, and requests in another order, have the same result. The exceptions are deletions
+    /// of names that are not known, which have no effect, and customers who reach a limit.
     ///
     /// The caller must have checked that the author may write about the customer.
     ///

@@ -11,10 +11,15 @@ package struct RehearsedCustomer: Hashable, Sendable {
     package var opinions: [EntitlementID: RehearsalOpinion]
     /// The transactions of the customer's purchases that give or gave each entitlement.
     package var transactions: [EntitlementID: Set<TransactionID>]
-    /// The transactions of all the customer's purchases, whatever they give here.
-    package var owned: Set<TransactionID>
+    /// The transactions of all purchases that the customer has or shares, whatever they give here.
+    package var allTransactions: Set<TransactionID>
     /// What each purchase gives by itself, for entitlements that several purchases give.
     package var parts: [EntitlementID: [RehearsalOpinion]]
+
+    /// Whether a transaction is one of the customer's. False for nil.
+    package func has(_ transaction: TransactionID?) -> Bool {
+        transaction.map { allTransactions.contains($0) } ?? false
+    }
 
     /// Whether any entitlement is open.
     package var hasAccess: Bool { opinions.values.contains(where: \.isOpen) }
@@ -85,7 +90,7 @@ package struct RehearsalService: Sendable {
                 transactions: app.entitlements.mapValues { products in
                     Set(timelines.flatMap { $0.transactions(of: products) })
                 },
-                owned: Set(timelines.flatMap { $0.copies.map(\.payment.transaction) }),
+                allTransactions: Set(timelines.flatMap { $0.copies.map(\.payment.transaction) }),
                 parts: app.entitlements.mapValues { products in
                     timelines.count < 2
                         ? [] : timelines.compactMap { app.opinion(by: $0, products, at: now) }

@@ -53,9 +53,10 @@ struct AttributeRoutes: RouteGroup {
             holder.kind == .secret
             ? result.attributes
             : result.attributes.filter { attribute in
-                asked.attributes.contains {
-                    $0.name == attribute.name && $0.value == attribute.value
-                }
+                attribute.author == .app
+                    && asked.attributes.contains {
+                        $0.name == attribute.name && $0.value == attribute.value
+                    }
             }
         return try JSONResponse.ok(AttributeList(shown))
     }

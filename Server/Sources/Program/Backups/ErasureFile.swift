@@ -194,7 +194,8 @@ extension ErasureFile {
     }
 
     static func contents(of path: String) throws -> Contents {
-        guard Disk.exists(path) else { return Contents() }
+        // A file in a folder that this user may not search counts as unreadable, not as absent.
+        guard Disk.exists(path) || errno != ENOENT else { return Contents() }
         guard BackupCopy.size(path) <= bytesMax,
             let bytes = FileManager.default.contents(atPath: path)
         else {

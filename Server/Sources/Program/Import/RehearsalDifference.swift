@@ -45,8 +45,34 @@ struct RehearsalDifference: Hashable, Sendable {
         cause == .unexplained || cause == .familySharing ? transactionThere : nil
     }
 
+    /// The differences about one entitlement of a customer after a second look. A difference that
+    /// is gone was one of time. One that is still there has the cause that it has now. One that is
+    /// new was seen only once, so it stays unexplained.
+    ///
+    /// - Parameters:
+    ///   - first: the differences of the first look.
+    ///   - second: the differences of the second look.
+    static func confirmed(
+        _ first: [Self], by second: [Self], at time: Instant
+    ) -> [Self] {
+        let known = Set(first.map(\.aspect))
+        let old = first.map { difference -> Self in
+            if let same = second.first(where: { $0.aspect == difference.aspect }) { return same }
+            guard difference.cause.deservesSecondLook else { return difference }
+            var gone = difference
+            gone.agree(at: time)
+            return gone
+        }
+        let new = second.filter { !known.contains($0.aspect) }.map { difference -> Self in
+            var new = difference
+            new.cause = .unexplained
+            return new
+        }
+        return old + new
+    }
+
     /// Both systems agreed at a later time.
-    mutating func agree(at time: Instant) {
+    private mutating func agree(at time: Instant) {
         cause = .lateThere
         here = "agreed at \(time)" + (here.isEmpty ? "" : "; \(here)")
     }
@@ -93,4 +119,14 @@ struct RehearsalResult: Sendable {
     var summary: RehearsalSummary
     /// Sorted by cause, unexplained ones first.
     var findings: [RehearsalDifference]
+}
+
+extension RehearsalCause {
+    /// Whether the difference may be over when both systems are read once more.
+    var deservesSecondLook: Bool {
+        switch self {
+        case .unexplained, .missedThere, .refundIgnoredThere: true
+        default: false
+        }
+    }
 }

@@ -157,7 +157,7 @@ struct RehearsalRun {
             ours: ours, theirs: theirs,
             evidence: try await evidence(pair, entitlement, ours, theirs), rules: rules,
             at: engine.context.serverTime)
-        let isOwnHere = theirs.transaction.map { pair.ours.owned.contains($0) } ?? false
+        let isOwnHere = pair.ours.has(theirs.transaction)
         return aspects.map { aspect in
             RehearsalDifference(
                 pair.id, entitlement, aspect, comparison, isOwnHere: isOwnHere,
@@ -203,8 +203,7 @@ struct RehearsalRun {
             if let product = theirs.product {
                 evidence.isTheirProductListed = try engine.rehearsals.lists(product, app: app)
             }
-            evidence.isTheirPurchaseKnownHere =
-                theirs.transaction.map { pair.ours.owned.contains($0) } ?? false
+            evidence.isTheirPurchaseKnownHere = pair.ours.has(theirs.transaction)
             evidence.isTheirPurchaseOpenHere =
                 theirs.transaction != nil
                 && pair.ours.opinions.contains {
@@ -266,33 +265,28 @@ struct RehearsalRun {
 
     // MARK: - After all customers
 
-    /// Compares customers again whose differences may be over by now. A difference that is gone was
-    /// one of time. A difference that is another one by now stays unexplained.
+    /// Compares customers again whose differences may be over by now.
     private mutating func repeatComparisons() async throws {
-        let open = findings.indices.filter { findings[$0].cause.deservesSecondLook }
+        let open = findings.filter(\.cause.deservesSecondLook)
         guard let secondLookAfter, !open.isEmpty else { return }
         try await sleep(secondLookAfter)
-        let places = Dictionary(grouping: open) { findings[$0].customer }
-        for (id, places) in places.sorted(by: { $0.key < $1.key }).prefix(Self.secondLooksMax) {
+        let again = Dictionary(grouping: open, by: \.customer).sorted { $0.key < $1.key }
+            .prefix(Self.secondLooksMax).map { ($0.key, Set($0.value.map(\.entitlement))) }
+        let first = Dictionary(grouping: findings, by: \.customer)
+        var second: [CustomerID: [RehearsalDifference]] = [:]
+        for (id, entitlements) in again {
             let pair = try await pair(id)
-            var changed: Set<EntitlementID> = []
-            for place in places {
-                let (entitlement, aspect) = (findings[place].entitlement, findings[place].aspect)
+            var kept = (first[id] ?? []).filter { !entitlements.contains($0.entitlement) }
+            for entitlement in entitlements.sorted() {
                 let (ours, theirs) = opinions(of: pair, about: entitlement)
-                let left = ours.differences(from: theirs)
-                if left.contains(aspect) { continue }
-                guard left.contains(.access) || (aspect == .access && !left.isEmpty) else {
-                    findings[place].agree(at: engine.context.serverTime)
-                    continue
-                }
-                guard changed.insert(entitlement).inserted,
-                    var other = try await differences(of: pair, about: entitlement, ours, theirs)
-                        .first
-                else { continue }
-                other.cause = .unexplained
-                findings[place] = other
+                kept += RehearsalDifference.confirmed(
+                    (first[id] ?? []).filter { $0.entitlement == entitlement },
+                    by: try await differences(of: pair, about: entitlement, ours, theirs),
+                    at: engine.context.serverTime)
             }
+            second[id] = kept
         }
+        findings = findings.filter { second[$0.customer] == nil } + second.values.joined()
     }
 
     /// Finds out which purchases that RevenueCat counts are known here all the same: in the
@@ -309,16 +303,6 @@ struct RehearsalRun {
                 else { continue }
                 findings[index].cause = cause
             }
-        }
-    }
-}
-
-extension RehearsalCause {
-    /// Whether the difference may be over when both systems are read once more.
-    fileprivate var deservesSecondLook: Bool {
-        switch self {
-        case .unexplained, .missedThere, .refundIgnoredThere: true
-        default: false
         }
     }
 }

@@ -47,6 +47,21 @@ import Testing
         }
     }
 
+    @Test func `a list without lines needs its copy, and a list with lines does not`()
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            let file = ErasureFile(path: folder + "/list", copy: folder + "/copy")
+            // A folder in place of the copy cannot be read.
+            try FileManager.default.createDirectory(
+                atPath: folder + "/copy", withIntermediateDirectories: false)
+            await #expect(throws: StartFailure.self) { try await file.read(.quiet) }
+            try await Self.write(
+                [.intent(Self.intent("a"))], to: ErasureFile(path: folder + "/list"))
+            #expect(try await file.read(.quiet).lines.count == 1)
+        }
+    }
+
     @Test func `a line that a crash has cut is left out, and the next line is whole`()
         async throws
     {
