@@ -109,6 +109,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// Requests with an app key have added so many ids and changes of ownership that they may add
     /// no more for a while.
     case growthBudgetExhausted(wait: Duration)
+    /// The list of erasures cannot be written, so nobody was erased. The text is for operators.
+    case erasureNotListed(String)
     case storage(String)
 
     /// The content to which sandbox purchases give no access.
@@ -212,7 +214,8 @@ extension EngineFailure: CustomStringConvertible {
             Row(
                 .entitlementUnknown,
                 "no entitlement \(entitlement), there are \(Self.list(known.map(\.rawValue)))",
-                isForCaller: true)
+                detail: "\(Self.quoted(entitlement.rawValue)) is none of: "
+                    + "\(Self.list(known.map(\.rawValue))).")
         case .unknownGrant(let grant):
             Row(.grantUnknown, "no grant \(grant) of this customer is known", isForCaller: true)
         case .grantAlreadyExpired(let until):
@@ -342,6 +345,11 @@ extension EngineFailure: CustomStringConvertible {
                 .growthBudgetSpent,
                 "too many new ids and changes of ownership by app keys, retry in \(wait)",
                 wait: wait)
+        case .erasureNotListed(let why):
+            Row(
+                .storageUnavailable, why,
+                detail: "The list of erasures cannot be written, so nobody was erased. Look at the "
+                    + "server's log.", operatorDetail: why)
         case .storage(let what): Row(.storageUnavailable, what, operatorDetail: what)
         }
     }

@@ -15,9 +15,9 @@ package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
     case entitlementMapping = "entitlement_mapping"
     /// Both name the same transaction, but other products; or the product is not listed here.
     case productMapping = "product_mapping"
-    /// RevenueCat counts a grant that Perennial does not have.
+    /// RevenueCat counts a grant that Perennial does not have, or that ends later there.
     case grantedThere = "granted_there"
-    /// Perennial counts a grant that RevenueCat does not have.
+    /// Perennial counts a grant that RevenueCat does not have, or that ends later here.
     case grantedHere = "granted_here"
     /// The access at RevenueCat comes from another store than Apple's.
     case otherStore = "other_store"
@@ -49,8 +49,8 @@ package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
         case .ownerDiffers: "The purchase has another owner, or none, in one of the systems."
         case .entitlementMapping: "The product gives other entitlements there."
         case .productMapping: "The product has another name there, or is not listed here."
-        case .grantedThere: "RevenueCat has a grant that is not here."
-        case .grantedHere: "Perennial has a grant that is not there."
+        case .grantedThere: "RevenueCat has a grant that is not here, or that ends later."
+        case .grantedHere: "Perennial has a grant that is not there, or that ends later."
         case .otherStore: "The purchase is from another store than Apple's."
         case .familySharing: "Only one system has seen the family sharing."
         case .sandbox: "RevenueCat counts a purchase in the sandbox."
@@ -74,8 +74,8 @@ package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
         case .ownerDiffers: "Transfer the purchase, or let the customer's device post it."
         case .entitlementMapping: "Compare `products` in perennial.yaml with RevenueCat's products."
         case .productMapping: "List the product in perennial.yaml."
-        case .grantedThere: "Grant it here, if the customer should have it."
-        case .grantedHere: "Nothing, if the grant is wanted."
+        case .grantedThere: "Grant it here, or compare the ends, if the customer should have it."
+        case .grantedHere: "Nothing, if the grant and its end are wanted."
         case .otherStore: "Grant it here: Perennial serves only the App Store."
         case .familySharing: "Nothing: the family member's device posts the purchase."
         case .sandbox: "Nothing: the sandbox never opens production access here."

@@ -53,7 +53,10 @@ package struct RehearsalComparison: Hashable, Sendable {
             switch theirs.basis {
             case .sandbox: return .sandbox
             case .otherStore: return .otherStore
-            case .grant where ours.basis != .grant || aspect == .until: return .grantedThere
+            case .grant where ours.basis != .grant: return .grantedThere
+            case .grant where aspect == .until:
+                let isLater = RehearsalOpinion.isLater(theirs.until, than: ours.until)
+                return isLater ? .grantedThere : .grantedHere
             case .grant, .payment, .nothing: break
             }
         }

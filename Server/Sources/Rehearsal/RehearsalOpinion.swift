@@ -84,6 +84,12 @@ package struct RehearsalOpinion: Hashable, Sendable {
         return (one < other ? other - one : one - other) <= tolerance
     }
 
+    /// Whether one end is later than another one. No end is the latest.
+    static func isLater(_ one: Instant?, than other: Instant?) -> Bool {
+        guard let other else { return false }
+        return one.map { $0 > other } ?? true
+    }
+
     private static func isOther<Value: Equatable>(_ one: Value?, _ other: Value?) -> Bool {
         guard let one, let other else { return false }
         return one != other

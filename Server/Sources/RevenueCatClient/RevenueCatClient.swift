@@ -36,11 +36,14 @@ package struct RevenueCatClient: Sendable {
     package static let idBytesMax = 1_500
     /// The maximum number of characters of a response in a message.
     private static let quotedMax = 80
+    /// The maximum number of characters of RevenueCat's own message about an error.
+    private static let messageMax = 400
 
     private let project: String
     private let authorization: String
     private let send: @Sendable (RevenueCatRequest) async throws -> RevenueCatResponse
     private let sleep: @Sendable (Duration) async throws -> Void
+    private let report: @Sendable (String) -> Void
 
     /// - Parameters:
     ///   - project: the project's id, such as `proj1ab2c3d4`.
@@ -48,17 +51,20 @@ package struct RevenueCatClient: Sendable {
     ///   - send: sends a request, such as ``sender(_:base:timeout:)``. An error that it throws
     ///     counts as RevenueCat being unavailable, unless it is a ``RevenueCatClientFailure``.
     ///   - sleep: waits before a request is repeated.
+    ///   - report: gets a line for each repeated attempt, before the pause.
     package init(
         project: String, key: String,
         send: @escaping @Sendable (RevenueCatRequest) async throws -> RevenueCatResponse,
         sleep: @escaping @Sendable (Duration) async throws -> Void = {
             try await Task.sleep(for: $0)
-        }
+        },
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.project = project
         authorization = "Bearer \(key)"
         self.send = send
         self.sleep = sleep
+        self.report = report
     }
 
     // MARK: - Reading
@@ -110,12 +116,13 @@ package struct RevenueCatClient: Sendable {
     ) async throws -> RevenueCatCustomer? {
         guard (1...Self.idBytesMax).contains(id.rawValue.utf8.count) else { return nil }
         let path = "customers/\(Self.encoded(id.rawValue))"
-        guard let json = try await json(path) else { return nil }
+        guard let json = try await json(path, about: id) else { return nil }
         guard var active = json["active_entitlements"]?["items"]?.array else {
             throw RevenueCatClientFailure.unreadable("a customer without `active_entitlements`")
         }
         if json["active_entitlements"]?["next_page"]?.string != nil {
-            active = try await list("\(path)/active_entitlements", key: "entitlement_id") ?? []
+            active =
+                try await list("\(path)/active_entitlements", key: "entitlement_id", of: id) ?? []
         }
         var customer = RevenueCatCustomer(id: id)
         let numbers = try Self.ids(of: active, "entitlement_id")
@@ -135,8 +142,8 @@ package struct RevenueCatClient: Sendable {
         var customer = customer
         // A customer who is deleted meanwhile has nothing.
         customer.aliases = try await aliases(of: customer.id)
-        let subscriptions = try await list("\(path)/subscriptions") ?? []
-        let purchases = try await list("\(path)/purchases") ?? []
+        let subscriptions = try await list("\(path)/subscriptions", of: customer.id) ?? []
+        let purchases = try await list("\(path)/purchases", of: customer.id) ?? []
         customer.holdings =
             subscriptions.compactMap { RevenueCatHolding(subscription: $0, catalogue) }
             + purchases.compactMap { RevenueCatHolding(purchase: $0, catalogue) }
@@ -145,7 +152,8 @@ package struct RevenueCatClient: Sendable {
 
     /// All ids of a customer. Empty if RevenueCat does not know the id.
     package func aliases(of id: CustomerID) async throws -> [CustomerID] {
-        let aliases = try await list("customers/\(Self.encoded(id.rawValue))/aliases") ?? []
+        let path = "customers/\(Self.encoded(id.rawValue))/aliases"
+        let aliases = try await list(path, of: id) ?? []
         return aliases.compactMap { $0["id"]?.string }.map { CustomerID(rawValue: $0) }
     }
 
@@ -174,16 +182,24 @@ package struct RevenueCatClient: Sendable {
         var path: String
         /// The member that identifies an entry.
         var key = "id"
+        /// The customer whose list it is.
+        var customer: CustomerID?
         var limit = RevenueCatClient.pageMax
         var last: String?
         var isDone = false
+
+        var isSmallest: Bool { limit / 2 < RevenueCatClient.pageMin }
+        /// How often a page of this size is requested.
+        var attemptsMax: Int {
+            isSmallest ? RevenueCatClient.attemptsMax : RevenueCatClient.pageAttemptsMax
+        }
     }
 
     /// All entries of a list. Returns nil if what it is about is unknown.
     private func list(
-        _ path: String, key: String = "id", wasAccepted: Bool = true
+        _ path: String, key: String = "id", of customer: CustomerID? = nil, wasAccepted: Bool = true
     ) async throws -> [JSON]? {
-        var pages = Pages(path: path, key: key)
+        var pages = Pages(path: path, key: key, customer: customer)
         var entries: [JSON] = []
         while !pages.isDone {
             guard let page = try await next(&pages, wasAccepted: wasAccepted) else { return nil }
@@ -200,14 +216,13 @@ package struct RevenueCatClient: Sendable {
     /// half the size.
     private func next(_ pages: inout Pages, wasAccepted: Bool = true) async throws -> [JSON]? {
         while true {
-            let isSmallest = pages.limit / 2 < Self.pageMin
             do {
                 let start = pages.last.map { "&starting_after=\(Self.encoded($0))" } ?? ""
                 let path = "\(pages.path)?limit=\(pages.limit)\(start)"
                 guard
                     let page = try await json(
-                        path, wasAccepted: wasAccepted,
-                        attemptsMax: isSmallest ? Self.attemptsMax : Self.pageAttemptsMax)
+                        path, about: pages.customer, wasAccepted: wasAccepted,
+                        attemptsMax: pages.attemptsMax)
                 else { return nil }
                 guard let entries = page["items"]?.array else {
                     throw RevenueCatClientFailure.unreadable("a list without `items`")
@@ -219,8 +234,11 @@ package struct RevenueCatClient: Sendable {
                 }
                 pages.last = last
                 return entries
-            } catch RevenueCatClientFailure.unavailable(_) where !isSmallest {
+            } catch RevenueCatClientFailure.unavailable(let reason) where !pages.isSmallest {
                 pages.limit /= 2
+                report(
+                    "RevenueCat does not respond (\(reason)), attempt 1 of \(pages.attemptsMax) "
+                        + "with pages of \(pages.limit)")
             }
         }
     }
@@ -239,9 +257,12 @@ package struct RevenueCatClient: Sendable {
 
     /// The body of a response. Returns nil for status 404.
     ///
-    /// - Parameter attemptsMax: how often the request is sent if RevenueCat does not respond.
+    /// - Parameters:
+    ///   - customer: whom the request is about, to be named if RevenueCat refuses it.
+    ///   - attemptsMax: how often the request is sent if RevenueCat does not respond.
     private func json(
-        _ path: String, wasAccepted: Bool = true, attemptsMax: Int = attemptsMax
+        _ path: String, about customer: CustomerID? = nil, wasAccepted: Bool = true,
+        attemptsMax: Int = attemptsMax
     ) async throws -> JSON? {
         let request = RevenueCatRequest(
             path: "/v2/projects/\(Self.encoded(project))/\(path)", authorization: authorization)
@@ -261,6 +282,9 @@ package struct RevenueCatClient: Sendable {
                     try await sleep(.seconds(Self.pause(response.retryAfter)))
                     continue
                 case 408, 423, 429, 500...599: trouble = "status \(response.status)"
+                case 400...499 where response.status != 404:
+                    throw RevenueCatClientFailure.refused(
+                        customer: customer, answer: Self.quoted(response))
                 default: return try Self.refuse(response)
                 }
             } catch let failure as RevenueCatClientFailure {
@@ -270,8 +294,10 @@ package struct RevenueCatClient: Sendable {
                 throw CancellationError()
             } catch { trouble = "\(error)" }
             guard attempts < attemptsMax else { throw RevenueCatClientFailure.unavailable(trouble) }
-            try await sleep(.seconds(min(Self.errorPauseSecondsMax, 1 << (attempts - 1))))
             attempts += 1
+            report(
+                "RevenueCat does not respond (\(trouble)), attempt \(attempts) of \(attemptsMax)")
+            try await sleep(.seconds(min(Self.errorPauseSecondsMax, 1 << (attempts - 2))))
         }
     }
 
@@ -300,10 +326,17 @@ package struct RevenueCatClient: Sendable {
     }
 
     private static func refuse<Value>(_ response: RevenueCatResponse) throws -> Value {
-        let text = String(decoding: response.body.prefix(quotedMax), as: UTF8.self)
-            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        throw RevenueCatClientFailure.unreadable(
-            "status \(response.status)" + (text.isEmpty ? "" : ", “\(text)”"))
+        throw RevenueCatClientFailure.unreadable(quoted(response))
+    }
+
+    /// The status of a response, with RevenueCat's own message, or else with its first characters.
+    private static func quoted(_ response: RevenueCatResponse) -> String {
+        let json = try? JSON(parsing: response.body)
+        let text =
+            json?["message"]?.string.map { String($0.prefix(messageMax)) }
+            ?? String(decoding: response.body.prefix(quotedMax), as: UTF8.self)
+        let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return "status \(response.status)" + (words.isEmpty ? "" : ", “\(words)”")
     }
 
     private static func subject(of path: String) -> String {

@@ -1,3 +1,5 @@
+import Ledger
+
 /// Why RevenueCat was not read. None of these says anything about a customer's access.
 package enum RevenueCatClientFailure: Error, Hashable, Sendable {
     /// 401. `wasAccepted` says whether an earlier request was accepted with the same key.
@@ -8,6 +10,8 @@ package enum RevenueCatClientFailure: Error, Hashable, Sendable {
     case unknownProject(String)
     /// No response, or a status of 5xx or 429, after all attempts.
     case unavailable(String)
+    /// Any other status of 4xx. `customer` is whom the request was about, if it was about one.
+    case refused(customer: CustomerID?, answer: String)
     /// The response is not what the request expects.
     case unreadable(String)
     case limitExceeded(what: String, limit: Int)
@@ -22,6 +26,9 @@ extension RevenueCatClientFailure: CustomStringConvertible {
         case .forbidden(let what): "The key may not read \(what) at RevenueCat."
         case .unknownProject(let project): "RevenueCat has no project \(project) for this key."
         case .unavailable(let reason): "RevenueCat is not available: \(reason)."
+        case .refused(let customer, let answer):
+            "RevenueCat refuses a request about "
+                + (customer.map { "customer “\($0.rawValue)”" } ?? "the project") + ": \(answer)."
         case .unreadable(let what): "This is not a valid response of RevenueCat: \(what)."
         case .limitExceeded(let what, let limit):
             "RevenueCat lists more than \(limit) \(what), which is the limit."
@@ -46,6 +53,10 @@ extension RevenueCatClientFailure: CustomStringConvertible {
         case .unavailable:
             "Check the outgoing network and --from, then run the same command again: it has "
                 + "changed nothing."
+        case .refused(.some, _):
+            "Check the id. If it is in the file of --customers, correct it or take it out. Then "
+                + "run the same command again: it has changed nothing."
+        case .refused(nil, _): "Check --project and --from."
         case .unreadable: "Check --from, and whether a proxy responds instead of RevenueCat."
         case .limitExceeded: "Name the customers to compare in a file, with --customers."
         }

@@ -133,7 +133,7 @@ extension RevenueCatHolding {
         isSandbox = json["environment"]?.string == "sandbox"
         isFamilyShared = json["ownership"]?.string.map { $0 == "family_shared" }
         givesAccess = json["gives_access"]?.bool ?? false
-        until = (json["current_period_ends_at"] ?? json["ends_at"])?.instant
+        until = json["current_period_ends_at"]?.instant ?? json["ends_at"]?.instant
         switch json["auto_renewal_status"]?.string {
         case "will_renew", "has_already_renewed": willRenew = true
         case "will_not_renew": willRenew = false

@@ -4,6 +4,8 @@ import RevenueCatWebhooks
 package struct RevenueCatList: Sendable {
     /// The path of the list, without its query.
     package var path: String
+    /// The part of the query that the next page needs, too, such as `environment=sandbox`.
+    package var query: String?
     package var items: [RevenueCatValue]
     /// The id after which the next page begins. Nil on the last page.
     package var next: String?
@@ -32,7 +34,8 @@ package struct RevenueCatList: Sendable {
     }
 
     package var value: RevenueCatValue {
-        let page = next.map { "\(path)?starting_after=\(Self.percentEncoded($0))" }
+        let begin = query.map { "\(path)?\($0)&" } ?? "\(path)?"
+        let page = next.map { "\(begin)starting_after=\(Self.percentEncoded($0))" }
         return .object([
             .init("object", .string("list")), .init("items", .list(items)),
             .init("next_page", .text(page)), .init("url", .string(path)),

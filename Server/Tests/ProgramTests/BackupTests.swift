@@ -141,9 +141,10 @@ import Testing
                 bytes.replaceSubrange(start..<(start + 8), with: Data(repeating: 0xFF, count: 8))
             }
             try bytes.write(to: URL(fileURLWithPath: file))
-            await #expect(throws: StartFailure.self) {
+            let failure = await #expect(throws: StartFailure.self) {
                 try await DatabaseRestore(backup: file, path: path + "2", now: .machine).run()
             }
+            #expect(failure?.remedy.contains("use another backup") == true, "\(failure as Any)")
             #expect(!Disk.exists(path + "2"))
         }
     }

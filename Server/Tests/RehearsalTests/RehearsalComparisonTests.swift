@@ -141,6 +141,14 @@ import Testing
         Row(
             "a grant here", ours: open(.grant), theirs: .none, finds: [.access: .grantedHere]),
         Row(
+            "a grant here without end, and one there that ends",
+            ours: RehearsalOpinion(isOpen: true, basis: .grant), theirs: open(.grant),
+            finds: [.until: .grantedHere]),
+        Row(
+            "a grant here that ends, and one there without end", ours: open(.grant),
+            theirs: RehearsalOpinion(isOpen: true, basis: .grant),
+            finds: [.until: .grantedThere]),
+        Row(
             "a grant here, and a purchase there that is unknown here", ours: open(.grant),
             theirs: paid(until: now + .days(9)), finds: [.until: .unexplained]),
         Row(

@@ -11,11 +11,13 @@ import Testing
     /// A server that gives the next response of a script, and remembers what was requested.
     private final class Script: Sendable {
         private let state: Mutex<(responses: [RevenueCatResponse], paths: [String], slept: [Int64])>
+        private let lines = Mutex<[String]>([])
 
         init(_ responses: [RevenueCatResponse]) { state = Mutex((responses, [], [])) }
 
         var paths: [String] { state.withLock { $0.paths } }
         var slept: [Int64] { state.withLock { $0.slept } }
+        var reported: [String] { lines.withLock { $0 } }
 
         var client: RevenueCatClient {
             RevenueCatClient(project: "proj1", key: "sk_1") { request in
@@ -28,6 +30,8 @@ import Testing
                 }
             } sleep: { pause in
                 self.state.withLock { $0.slept.append(pause.components.seconds) }
+            } report: { line in
+                self.lines.withLock { $0.append(line) }
             }
         }
     }
@@ -123,6 +127,11 @@ import Testing
         #expect(script.paths[1] == "customers?limit=100")
         #expect(script.paths[2] == "customers?limit=50")
         #expect(script.paths[3] == "customers?limit=50&starting_after=a")
+        #expect(
+            script.reported == [
+                "RevenueCat does not respond (status 504), attempt 2 of 2",
+                "RevenueCat does not respond (status 504), attempt 1 of 2 with pages of 50",
+            ])
     }
 
     @Test func `a list that does not go on ends with a failure`() async throws {
@@ -170,6 +179,8 @@ import Testing
         }
         #expect(script.paths.count == RevenueCatClient.attemptsMax)
         #expect(script.slept == [1, 2, 4, 8, 16])
+        #expect(script.reported.count == 5)
+        #expect(script.reported.last == "RevenueCat does not respond (Ended()), attempt 6 of 6")
     }
 
     struct Refusal: Sendable, CustomTestStringConvertible {
@@ -185,6 +196,13 @@ import Testing
         Refusal(
             testDescription: "403", response: .init(status: 403),
             failure: .forbidden(what: "customers")),
+        Refusal(
+            testDescription: "400 with a message",
+            response: json(["type": "parameter_error", "message": "Bad id."], status: 400),
+            failure: .refused(customer: "anna", answer: "status 400, “Bad id.”")),
+        Refusal(
+            testDescription: "422 without a message", response: .init(status: 422),
+            failure: .refused(customer: "anna", answer: "status 422")),
         Refusal(
             testDescription: "HTML", response: .init(status: 200, body: Array("<html>\n x".utf8)),
             failure: .unreadable("status 200, “<html> x”")),
@@ -221,6 +239,14 @@ import Testing
             try await script.client.customer("anna", Self.catalogue)
         }
         #expect(!refusal.failure.remedy.isEmpty)
+    }
+
+    @Test func `a refusal names the customer, and says what RevenueCat says`() {
+        let failure = RevenueCatClientFailure.refused(
+            customer: "anna", answer: "status 400, “Bad id.”")
+        #expect(
+            failure.description
+                == "RevenueCat refuses a request about customer “anna”: status 400, “Bad id.”.")
     }
 
     static let badLists = [

@@ -10,7 +10,8 @@ public struct AttributesRequest: Hashable, Sendable, Codable {
 public struct AttributeSetting: Hashable, Sendable, Codable {
     /// A name of your own, or a reserved one that begins with `$`, such as `$email`.
     public var name: String
-    /// The new value. Nil, or an empty text, deletes the attribute.
+    /// The new value. Nil, or an empty text, deletes the attribute. The JSON must have the member,
+    /// so that a misspelt name of it deletes nothing.
     public var value: String?
     /// When the value was set, by the clock of whoever set it. An older value never replaces a
     /// newer one. If nil, the value replaces whatever is known.
@@ -20,6 +21,34 @@ public struct AttributeSetting: Hashable, Sendable, Codable {
         self.name = name
         self.value = value
         self.at = at
+    }
+
+    private enum CodingKeys: CodingKey {
+        case name, value, at
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        name = try members.decode(String.self, forKey: .name)
+        guard members.contains(.value) else {
+            throw DecodingError.keyNotFound(
+                CodingKeys.value,
+                .init(codingPath: members.codingPath, debugDescription: "value is missing"))
+        }
+        value = try members.decodeIfPresent(String.self, forKey: .value)
+        at = try members.decodeIfPresent(Timestamp.self, forKey: .at)
+    }
+
+    // Written manually, because `JSONEncoder` would leave out a value that is nil.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(name, forKey: .name)
+        if let value {
+            try members.encode(value, forKey: .value)
+        } else {
+            try members.encodeNil(forKey: .value)
+        }
+        try members.encodeIfPresent(at, forKey: .at)
     }
 }
 

@@ -217,7 +217,7 @@ extension EngineFailure {
             .notManager, .seatRefused:
             true
         case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted,
-            .growthBudgetExhausted, .storage:
+            .growthBudgetExhausted, .erasureNotListed, .storage:
             false
         }
     }

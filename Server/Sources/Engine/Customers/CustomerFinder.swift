@@ -25,6 +25,13 @@ struct CustomerFinder {
         return StoredCustomer(customer: id, ids: [id])
     }
 
+    /// The ids whose data an erasure of a customer covers: those of the customer, and those of
+    /// devices whose data was merged into the customer's while there was no room for the id. An
+    /// older backup may have such a device as a customer of its own.
+    func ids(ofErased person: StoredCustomer, in app: AppID) throws -> [CustomerID] {
+        person.ids + (try tx.customers.separatedDevices(of: person.customer, in: app))
+    }
+
     /// The customer that a searched id identifies. An id that is not stored may be the account
     /// token of purchases, or a customer's UUID in the other letter case.
     func customer(sought id: CustomerID, in app: AppID) throws -> StoredCustomer? {

@@ -64,9 +64,8 @@ extension CustomerService {
                 return try CustomerErasure(tx).eraseInvitations(
                     naming: id, in: appID, listing: listed)
             }
-            if let listed, !listed.isSuperset(of: person.ids) { return .unchanged(nil) }
-            let ids =
-                person.ids + (try tx.customers.separatedDevices(of: person.customer, in: appID))
+            let ids = try CustomerFinder(tx).ids(ofErased: person, in: appID)
+            if let listed, !listed.isSuperset(of: ids) { return .unchanged(nil) }
             let names = ids.enumerated().map { index, id in (id, CustomerID.erased(salt, index)) }
             let position = try CustomerErasure(tx).position(
                 in: appID, isListed: listed != nil)
@@ -102,7 +101,7 @@ extension CustomerService {
     ) async throws(EngineFailure) -> ([CustomerID], ErasureIntent?) {
         let ids = try await context.read { tx -> [CustomerID] in
             if let person = try CustomerFinder(tx).customerToErase(id, in: app) {
-                return person.ids
+                return try CustomerFinder(tx).ids(ofErased: person, in: app)
             }
             // The id may belong to an invited person who never joined.
             return try tx.seatInvitations.exist(naming: [id], in: app) ? [id] : []
@@ -132,7 +131,8 @@ extension CustomerService {
         _ line: ErasureLine, to list: ErasureList
     ) async throws(EngineFailure) {
         do { try await list.append([line]) } catch {
-            throw .storage("Nobody is erased, because the list of erasures failed: \(error)")
+            throw .erasureNotListed(
+                "Nobody is erased, because the list of erasures failed: \(error)")
         }
     }
 
@@ -158,8 +158,10 @@ extension CustomerService {
     /// stays listed, and the next start completes it.
     private func isStillThere(_ id: CustomerID, _ ids: [CustomerID], app: AppID) async -> Bool {
         let found = try? await context.read { tx -> [CustomerID] in
-            try CustomerFinder(tx).customerToErase(id, in: app)?.ids
-                ?? (try tx.seatInvitations.exist(naming: [id], in: app) ? [id] : [])
+            if let person = try CustomerFinder(tx).customerToErase(id, in: app) {
+                return try CustomerFinder(tx).ids(ofErased: person, in: app)
+            }
+            return try tx.seatInvitations.exist(naming: [id], in: app) ? [id] : []
         }
         return found.map { Set($0).isSuperset(of: ids) } ?? false
     }

@@ -31,6 +31,9 @@ struct PersonalDataRoutes: RouteGroup {
         // Everything that may fail because of the request fails before the response begins.
         let answers = try await answers(about: id, holder.app)
         let documents = try await documents(about: id, holder.app)
+        guard answers.count + documents.count < ZipArchive.filesMax else {
+            throw EngineFailure.limitExceeded(what: "files", limit: ZipArchive.filesMax)
+        }
         return Response(
             status: .ok,
             headers: [
@@ -44,9 +47,7 @@ struct PersonalDataRoutes: RouteGroup {
                     try await body.write(try archive.add(path, content))
                 }
                 for document in documents {
-                    guard let content = try await content(of: document, holder.app) else {
-                        continue
-                    }
+                    let content = try await content(of: document, holder.app)
                     try await body.write(try archive.add(document.path, content))
                 }
                 let list = try await engine.tokens.sign(archive.files, about: id, of: holder.app)
@@ -137,11 +138,12 @@ struct PersonalDataRoutes: RouteGroup {
         return documents
     }
 
-    private func content(of document: ListedDocument, _ app: AppID) async throws -> [UInt8]? {
+    private func content(of document: ListedDocument, _ app: AppID) async throws -> [UInt8] {
         let found = try await engine.documents.find(
             DocumentID(bytes: document.head.id), of: app,
             DocumentHint(purchase: document.purchases.first))
-        return found.map { Array($0.text.utf8) }
+        guard let found else { throw ProblemError(.documentUnknown) }
+        return Array(found.text.utf8)
     }
 
     private static func json(_ value: some Encodable) throws -> [UInt8] {
@@ -159,7 +161,8 @@ struct PersonalDataRoutes: RouteGroup {
 
         production/ and sandbox/ have, for one environment of the App Store each:
           customer.json       what the customer has access to, and why; purchases, wallets, ids
-          history.json        what happened, in sentences, with facts, grants, transfers, bookings
+          history.json        what happened, in sentences, with facts, grants, transfers,
+                              debits and credits
           consumption.json    consent, and what Apple asked about purchases
           seats-….json        the members of a subscription that the customer pays for
           documents/          what Apple signed about the customer's own purchases, byte for byte;

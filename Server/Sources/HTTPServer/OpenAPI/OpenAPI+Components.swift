@@ -46,7 +46,9 @@ extension OpenAPI {
             _ shape: ContractShape, _ name: String, isSent: Bool
         ) -> OpenAPIValue {
             func isLeftOut(_ member: ContractShape.Member) -> Bool {
-                member.isOptional && (isSent || omittedMembers.contains("\(name).\(member.name)"))
+                let path = "\(name).\(member.name)"
+                return member.isOptional && !requiredMembers.contains(path)
+                    && (isSent || omittedMembers.contains(path))
             }
             let properties = shape.members.map { member in
                 let isNullable = member.isOptional && !isLeftOut(member)

@@ -29,6 +29,9 @@ extension OpenAPI {
     /// The members that an answer leaves out if they are nil, while other nil members are null.
     static let omittedMembers: Set = ["Subscription.seat", "Subscription.seats", "Event.seat"]
 
+    /// The members that a request must have although they may be null.
+    static let requiredMembers: Set = ["AttributeSetting.value"]
+
     static let memberNotes: [String: OpenAPIValue] = requestNotes.merging(answerNotes) { $1 }
 
     private static let requestNotes: [String: OpenAPIValue] = [

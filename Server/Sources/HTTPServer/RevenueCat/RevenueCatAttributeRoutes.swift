@@ -21,7 +21,23 @@ struct RevenueCatAttributes: Decodable {
     struct Entry: Decodable {
         fileprivate var value: String?
         fileprivate var updatedAtMs: Int64?
+        /// Whether the JSON has the member `value`.
+        fileprivate var hasValue: Bool
+
+        private enum CodingKeys: CodingKey {
+            case value, updatedAtMs
+        }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            hasValue = members.contains(.value)
+            value = try members.decodeIfPresent(String.self, forKey: .value)
+            updatedAtMs = try members.decodeIfPresent(Int64.self, forKey: .updatedAtMs)
+        }
     }
+
+    /// The first attribute whose JSON has no member `value`, perhaps because it is misspelt.
+    var nameWithoutValue: String? { attributes.filter { !$0.value.hasValue }.keys.min() }
 
     var changes: [AttributeChange] { Self.changes(attributes) }
 
@@ -56,9 +72,14 @@ struct RevenueCatAttributeRoutes: RouteGroup {
     ) async throws -> Response {
         let id = try RequestReader.customerID(in: context)
         try await server.authorization.requireProof(of: id, request.headers, holder)
-        let changes = try await RevenueCatGate.value(
-            RevenueCatAttributes.self, of: request, max: BodyLimit.attributes
-        ).changes
+        let posted = try await RevenueCatGate.value(
+            RevenueCatAttributes.self, of: request, max: BodyLimit.attributes)
+        if holder.kind == .secret, let name = posted.nameWithoutValue {
+            throw ProblemError(
+                .bodyNotUnderstood,
+                detail: "attributes.\(EngineFailure.shortened(name)).value is missing.")
+        }
+        let changes = posted.changes
         let isAllowed = try await mayWrite(about: id, holder)
         guard changes.isEmpty || isAllowed else {
             throw RevenueCatProblem(

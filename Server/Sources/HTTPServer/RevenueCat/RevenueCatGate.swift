@@ -39,6 +39,14 @@ struct RevenueCatGate: RouteGroup {
             case .servers(let scope), .both(let scope): scope
             }
         }
+
+        fileprivate var keys: String {
+            switch self {
+            case .devices: "RevenueCat's public key"
+            case .servers: "a secret key (sk_…)"
+            case .both: "RevenueCat's public key or a secret key (sk_…)"
+            }
+        }
     }
 
     /// A route that requires a key.
@@ -51,7 +59,7 @@ struct RevenueCatGate: RouteGroup {
         isReceipt: Bool = false, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
         route(method, path, id, isReceipt: isReceipt) { request, context in
-            let holder = try await holder(of: request, among: callers)
+            let holder = try await holder(of: request, among: callers, isReceipt: isReceipt)
             let isServer = holder.kind == .secret
             let author = context.author.record(holder, actor: isServer ? try request.actor() : nil)
             context.bodyShare?.use(.withKey)
@@ -110,10 +118,16 @@ struct RevenueCatGate: RouteGroup {
     }
 
     private func holder(
-        of request: Request, among callers: Callers
+        of request: Request, among callers: Callers, isReceipt: Bool
     ) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
         guard let app = engine.context.app(ofRevenueCatKey: key) else {
+            // The beginning alone decides, so the answer does not say whether the key exists.
+            if key.hasPrefix("pk_"), !isReceipt {
+                throw RevenueCatProblem(
+                    .unauthorized, .keyUnknown,
+                    "This route takes \(callers.keys), not an app key (pk_…).")
+            }
             return try await server(of: request, with: callers.scope)
         }
         if case .servers = callers {

@@ -101,11 +101,12 @@ struct RevenueCatPersonRoutes: RouteGroup {
         let shown = Array(ids.prefix(limit))
         let states = try await engine.customers.currentStates(
             of: shown, app: holder.app, environment: try Gate.environment(of: request))
-        let page = RevenueCatList(
+        var page = RevenueCatList(
             path: "\(project.path)/customers",
             items: states.map {
                 RevenueCatSubscriber($0).customer(of: project, isAlone: false).value
             }, next: ids.count > limit ? shown.last?.rawValue : nil)
+        page.query = try Gate.query(of: request)
         return try JSONResponse.ok(page.value)
     }
 
@@ -177,6 +178,21 @@ struct RevenueCatPersonRoutes: RouteGroup {
         struct Setting: Decodable {
             var name: String
             var value: String?
+
+            enum CodingKeys: CodingKey {
+                case name, value
+            }
+
+            init(from decoder: any Decoder) throws {
+                let members = try decoder.container(keyedBy: CodingKeys.self)
+                name = try members.decode(String.self, forKey: .name)
+                guard members.contains(.value) else {
+                    throw DecodingError.keyNotFound(
+                        CodingKeys.value,
+                        .init(codingPath: members.codingPath, debugDescription: "value is missing"))
+                }
+                value = try members.decodeIfPresent(String.self, forKey: .value)
+            }
         }
     }
 
@@ -185,8 +201,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
         _ project: RevenueCatProject
     ) async throws -> Response {
         let id = try RequestReader.customerID(in: context)
-        let asked = try await RevenueCatGate.value(
-            Settings.self, of: request, max: BodyLimit.attributes)
+        let asked = try await request.value(Settings.self, max: BodyLimit.attributes)
         let result = try await engine.attributes.change(
             asked.attributes.map { AttributeChange(name: $0.name, value: $0.value) }, of: id,
             by: .server, isWhole: true, app: holder.app)
@@ -197,13 +212,18 @@ struct RevenueCatPersonRoutes: RouteGroup {
     private struct Order: Decodable {
         var entitlementId: String
         var expiresAt: Int64?
+
+        enum CodingKeys: String, CodingKey {
+            case entitlementId = "entitlement_id"
+            case expiresAt = "expires_at"
+        }
     }
 
     @Sendable func grant(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey,
         _ project: RevenueCatProject
     ) async throws -> Response {
-        let asked = try await RevenueCatGate.value(Order.self, of: request, max: BodyLimit.order)
+        let asked = try await request.value(Order.self, max: BodyLimit.order)
         let order = NewGrant(
             entitlement: EntitlementID(rawValue: asked.entitlementId),
             until: try asked.expiresAt.map(RevenueCatGrants.moment),
@@ -214,11 +234,19 @@ struct RevenueCatPersonRoutes: RouteGroup {
         return try await one(request, context, holder, project)
     }
 
+    private struct Withdrawal: Decodable {
+        var entitlementId: String
+
+        enum CodingKeys: String, CodingKey {
+            case entitlementId = "entitlement_id"
+        }
+    }
+
     @Sendable func withdraw(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey,
         _ project: RevenueCatProject
     ) async throws -> Response {
-        let asked = try await RevenueCatGate.value(Order.self, of: request, max: BodyLimit.order)
+        let asked = try await request.value(Withdrawal.self, max: BodyLimit.order)
         try await RevenueCatGrants(server: server).withdraw(
             EntitlementID(rawValue: asked.entitlementId),
             of: try RequestReader.customerID(in: context), app: holder.app,
@@ -228,6 +256,13 @@ struct RevenueCatPersonRoutes: RouteGroup {
 
     private struct Target: Decodable {
         var targetCustomerId: String
+        /// Ignored, because the project has one app.
+        var appIds: [String]?
+
+        enum CodingKeys: String, CodingKey {
+            case targetCustomerId = "target_customer_id"
+            case appIds = "app_ids"
+        }
     }
 
     /// Moves every purchase that a customer owns to another one, by the authority of support. Each
@@ -236,7 +271,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey,
         _ project: RevenueCatProject
     ) async throws -> Response {
-        let asked = try await RevenueCatGate.value(Target.self, of: request, max: BodyLimit.order)
+        let asked = try await request.value(Target.self, max: BodyLimit.order)
         let target = CustomerID(rawValue: asked.targetCustomerId)
         let environment = try Gate.environment(of: request)
         let source = try await person(request, context, holder.app).state

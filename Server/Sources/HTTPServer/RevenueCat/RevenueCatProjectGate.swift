@@ -67,6 +67,11 @@ struct RevenueCatProjectGate: RouteGroup {
         try RequestReader.environment(in: request)
     }
 
+    /// The part of a list's query that its next page needs, too.
+    static func query(of request: Request) throws -> String? {
+        try environment(of: request) == .sandbox ? "environment=sandbox" : nil
+    }
+
     static func limit(of request: Request) throws -> Int {
         try RequestReader.limit(in: request, usual: pageUsual, most: pageMost)
     }
@@ -92,7 +97,8 @@ struct RevenueCatProjectGate: RouteGroup {
         let page = RevenueCatList.page(
             of: objects, path: path, after: Self.startingAfter(request),
             limit: try Self.limit(of: request))
-        guard let page else { throw ProblemError(.cursorUnknown) }
+        guard var page else { throw ProblemError(.cursorUnknown) }
+        page.query = try Self.query(of: request)
         return try JSONResponse.ok(page.value)
     }
 
@@ -108,10 +114,12 @@ struct RevenueCatProjectGate: RouteGroup {
             ?? ProblemError(anything: error)
         problem.log(requestID: context.requestID, to: context.logger)
         let found = problem.problem
+        // These routes are not in /openapi.json.
+        let remedy = found.code == .bodyNotUnderstood ? nil : found.remedy
         let status = HTTPResponse.Status(code: found.status)
         var response = try response(
             status, RevenueCatFailure(status),
-            [found.title, found.detail, found.remedy]
+            [found.title, found.detail, remedy]
                 .compactMap(\.self).joined(separator: " "),
             name: found.code.rawValue, parameter: nil)
         response.headers[.retryAfter] = problem.headers[.retryAfter]

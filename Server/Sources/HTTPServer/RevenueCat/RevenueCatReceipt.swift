@@ -65,6 +65,15 @@ struct RevenueCatReceipt: Decodable {
         }
     }
 
+    /// Requires a document of a backend. A device posts without one if it has no purchase, but a
+    /// backend that leaves the document out by mistake would believe that it is recorded.
+    func requireToken() throws(RevenueCatProblem) {
+        guard fetchToken?.isEmpty ?? true else { return }
+        throw RevenueCatProblem(
+            .badRequest, .badRequest,
+            "Send the signed transaction or the receipt as fetch_token.")
+    }
+
     /// Empty if the device has no purchase.
     ///
     /// - Throws: ``RevenueCatProblem`` if the post is about a transaction and does not contain it:

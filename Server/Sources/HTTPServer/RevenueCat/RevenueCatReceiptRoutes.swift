@@ -48,7 +48,10 @@ struct RevenueCatReceiptRoutes: RouteGroup {
         let id = CustomerID(rawValue: posted.appUserId)
         try await server.authorization.requireProof(of: id, request.headers, holder)
         let isServer = holder.kind == .secret
-        if isServer { try Self.requireApple(request) }
+        if isServer {
+            try Self.requireApple(request)
+            try posted.requireToken()
+        }
         let evidence = try posted.evidence
         let attributes = RevenueCatAttributeRoutes(server: server)
         guard !evidence.isEmpty else {

@@ -40,13 +40,19 @@ struct RevenueCatServerRoutes: RouteGroup {
         var endTimeMs: Int64?
         var startTimeMs: Int64?
         var duration: String?
+
+        enum CodingKeys: String, CodingKey {
+            case duration
+            case endTimeMs = "end_time_ms"
+            case startTimeMs = "start_time_ms"
+        }
     }
 
     @Sendable func grant(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try RequestReader.customerID(in: context)
-        let asked = try await RevenueCatGate.value(Order.self, of: request, max: BodyLimit.order)
+        let asked = try await request.value(Order.self, max: BodyLimit.order)
         let order = NewGrant(
             entitlement: try Self.entitlement(in: context), until: try until(of: asked),
             reason: RevenueCatGrants.reason)

@@ -77,9 +77,12 @@ struct BackupCopy {
     @inline(never)
     static func contents(of file: SQLiteFile) async throws -> DatabaseContents {
         do { return try await file.read { try Database.contents($0) } } catch {
+            let doubt =
+                Disk.exists(file.path)
+                ? " If it is one, the file may be damaged: use another backup." : ""
             throw StartFailure(
                 "\(file.path) cannot be used: \(error).",
-                remedy: "Name a database of Perennial that this user may read.")
+                remedy: "Name a database of Perennial that this user may read.\(doubt)")
         }
     }
 
@@ -127,8 +130,8 @@ struct BackupCopy {
             do { try await source.copy(into: part) } catch {
                 throw StartFailure(
                     "\(source.path) could not be copied: \(error).",
-                    remedy: "Check that the disk has enough space and that the source is "
-                        + "intact.")
+                    remedy: "Check that the disk has enough space. If it has, \(source.path) may "
+                        + "be damaged: use another backup.")
             }
         }
     }

@@ -68,8 +68,8 @@ struct ErasureFile: Sendable {
     /// What a file contains.
     struct Contents: Hashable, Sendable {
         var lines: [String] = []
-        /// The number of lines that cannot be read. One is normal after a crash.
-        var damaged = 0
+        /// The numbers of the lines that cannot be read, without those that a crash has cut.
+        var damaged: [Int] = []
 
         var erasures: [ListedErasure] {
             ListedErasure.all(in: lines.compactMap { ErasureText.line(of: $0) })
@@ -91,29 +91,51 @@ struct ErasureFile: Sendable {
                     remedy: "Make it for the server's user, or correct the setting `erasures`.")
             }
             var own = try Self.contents(of: path)
+            Self.reportDamage(of: own, in: path, logger)
             guard let copy else { return own }
-            func report(_ error: any Error) {
+            func report(_ error: any Error, of file: String) {
                 logger.error(
-                    "the list of erasures beside the backups cannot be used",
-                    metadata: ["problem": "\(error)"])
+                    "a list of erasures cannot be used",
+                    metadata: ["file": .string(file), "problem": "\(error)"])
             }
             let other: Contents
             do { other = try Self.contents(of: copy) } catch {
                 // Without any list, people who were erased would be back.
                 if own.lines.isEmpty { throw error }
-                report(error)
+                report(error, of: copy)
                 return own
             }
+            Self.reportDamage(of: other, in: copy, logger)
             let (ours, theirs) = (Set(own.lines), Set(other.lines))
             let missing = other.lines.filter { !ours.contains($0) }
             let lacking = own.lines.filter { !theirs.contains($0) }
             own.lines += missing
-            do {
-                try Self.append(Self.text(missing), to: path)
-                try Self.append(Self.text(lacking), to: copy)
-            } catch { report(error) }
+            for (file, lines) in [(path, missing), (copy, lacking)] {
+                do { try Self.append(Self.text(lines), to: file) } catch {
+                    report(error, of: file)
+                }
+            }
             return own
         }
+    }
+
+    private static func reportDamage(of contents: Contents, in file: String, _ logger: Logger) {
+        for number in contents.damaged {
+            logger.error(
+                """
+                a line of the list of erasures is damaged: the person in it is not erased again, \
+                unless the other file of the list has the line. Send the DELETE again
+                """,
+                metadata: ["file": .string(file), "line": "\(number)"])
+        }
+    }
+
+    /// Checks that a server could read the list, and changes nothing.
+    ///
+    /// - Throws: ``StartFailure`` in the same cases as ``read(_:)``, except for its folder.
+    func requireReadable() throws {
+        let own = try Self.contents(of: path)
+        if own.lines.isEmpty, let copy { _ = try Self.contents(of: copy) }
     }
 
     /// Removes erasures that no backup can bring back: it keeps those of the last
@@ -142,6 +164,9 @@ struct ErasureFile: Sendable {
 // MARK: - One file
 
 extension ErasureFile {
+    /// Follows a line that a crash has cut.
+    private static let cutMark = "cut"
+
     private static func text(_ lines: [String]) -> String {
         lines.map { $0 + "\n" }.joined()
     }
@@ -163,7 +188,7 @@ extension ErasureFile {
         let isBroken =
             status.st_size > 0 && pread(file, &last, 1, status.st_size - 1) == 1
             && last != UInt8(ascii: "\n")
-        let bytes = Array(((isBroken ? "\n" : "") + text).utf8)
+        let bytes = Array(((isBroken ? "\n\(cutMark)\n" : "") + text).utf8)
         guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0 else {
             throw Disk.failure(path, errno == 0 ? ENOSPC : errno)
         }
@@ -205,11 +230,16 @@ extension ErasureFile {
                     + "would be back.")
         }
         var contents = Contents()
-        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-            if ErasureText.line(of: line) == nil {
-                contents.damaged += 1
-            } else {
-                contents.lines.append(String(line))
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        for (number, line) in zip(1..., lines) where !line.isEmpty {
+            if line == cutMark {
+                if contents.damaged.last == number - 1 { contents.damaged.removeLast() }
+            } else if ErasureText.line(of: line) != nil {
+                contents.lines.append(line)
+            } else if number < lines.count {
+                // A crash can only have cut the last line, which then has no line break.
+                contents.damaged.append(number)
             }
         }
         return contents

@@ -24,11 +24,6 @@ struct ErasureRepetition {
     @discardableResult
     func run(on engine: Engine) async throws -> RepeatedErasures {
         let contents = try await file.read(logger)
-        if contents.damaged > 0 {
-            logger.warning(
-                "the list of erasures has lines that cannot be read; one is normal after a crash",
-                metadata: ["file": .string(file.path), "lines": "\(contents.damaged)"])
-        }
         let outcome: RepeatedErasures
         do { outcome = try await engine.customers.repeatErasures(contents.erasures) } catch {
             throw StartFailure(

@@ -3,6 +3,7 @@ import Foundation
 import Ledger
 import Logging
 import Storage
+import StorageSQLite
 
 /// A trial restore: restores a backup into a temporary folder, verifies it there, and deletes the
 /// folder. Neither the backup nor the server's database is touched.
@@ -36,6 +37,7 @@ struct RestoreDrill {
         let outcome = try await DatabaseRestore(
             backup: backup.path, path: restored, now: now, identity: identity
         ).run()
+        try await requireIntact()
         var logger = Logger(label: "drill")
         logger.logLevel = .critical
         let assembly = try await Assembly(
@@ -46,6 +48,30 @@ struct RestoreDrill {
             of: assembly.engine, verify: true, progress: progress)
         return Outcome(
             contents: outcome.contents, rebuild: report, duration: ContinuousClock.now - began)
+    }
+
+    /// Checks the pages of the backup itself. The copy is written anew, so it may be intact
+    /// although the backup is not. An encrypted backup that is damaged cannot be decrypted.
+    ///
+    /// Not inlined for the same reason as ``BackupCopy/contents(of:)``.
+    ///
+    /// - Throws: ``StartFailure`` if a page is damaged.
+    @inline(never)
+    private func requireIntact() async throws {
+        guard !AgeProgram.hasEncrypted(backup.path) else { return }
+        var damage: [String]
+        do {
+            damage = try await SQLiteFile(backup.path).read { connection in
+                try connection.texts("PRAGMA integrity_check(5)")
+            }
+        } catch { damage = ["\(error)"] }
+        damage.removeAll { $0 == "ok" }
+        guard damage.isEmpty else {
+            throw StartFailure(
+                "\(backup.path) is damaged, although its rows can be restored: "
+                    + "\(damage.joined(separator: "; ")).",
+                remedy: "Check the disk of the backups, and make a new backup.")
+        }
     }
 
     /// Only this user can read the folder.

@@ -39,6 +39,7 @@ struct CheckReport {
             reportServing(of: file)
             reportTLS(of: file)
             reportBackups(of: file, settings, ConfigurationFolder(of: path))
+            reportErasures(of: file, settings, ConfigurationFolder(of: path))
             try checkRoots(of: file)
             reportForwards(of: file)
             try await checkAppStores(of: file)
@@ -90,9 +91,9 @@ struct CheckReport {
             let hours = backup.every.components.seconds / 3600
             let newest =
                 backups.last { $0.at <= .machine }.map { ", the newest from \($0.at.minute)" } ?? ""
+            let count = backups.isEmpty ? "no backup yet" : "\(backups.count)"
             lines.append(
-                "ok    backups every \(hours.counted("hour")) in \(folder.path): "
-                    + "\(backups.count)\(newest)")
+                "ok    backups every \(hours.counted("hour")) in \(folder.path): \(count)\(newest)")
         } catch {
             return fail("backups: \(error)")
         }
@@ -102,6 +103,15 @@ struct CheckReport {
         lines.append(
             "note  backups in \(folder.path) are on the same disk as the database. Copy them to "
                 + "another machine, or name a folder on another disk.")
+    }
+
+    /// Reports a list of erasures that `serve` could not read.
+    private mutating func reportErasures(
+        of file: ConfigurationFile, _ settings: ProcessSettings, _ place: ConfigurationFolder
+    ) {
+        let backups = file.backup.map { place.path($0.folder) }
+        let list = ErasureFile(for: settings.database, in: settings.erasures, backups: backups)
+        do { try list?.requireReadable() } catch { fail("\(error)") }
     }
 
     private mutating func checkRoots(of file: ConfigurationFile) throws {

@@ -15,13 +15,26 @@ struct RehearsalReport {
     private static let header = CSVText.text([RehearsalDifference.columns])
     /// The maximum size of a signed summary that is read, in bytes.
     private static let summaryBytesMax = 65_536
+    private static let folderRemedy =
+        "Name another with --report, in a folder where this user may write."
 
     let csv: URL
     var summary: URL { URL(fileURLWithPath: csv.path + Self.summarySuffix) }
 
-    /// - Throws: ``StartFailure`` if the file exists and is not the report of a rehearsal.
+    /// - Throws: ``StartFailure`` if the file exists and is not the report of a rehearsal, or if
+    ///   its folder cannot be written to.
     init(at path: String) throws(StartFailure) {
         csv = URL(fileURLWithPath: path)
+        let folder = csv.deletingLastPathComponent().path
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder),
+            isFolder.boolValue, FileManager.default.isWritableFile(atPath: folder)
+        else {
+            throw StartFailure(
+                "The report \(path) cannot be written: \(folder) is no folder where this user may "
+                    + "write.",
+                remedy: Self.folderRemedy)
+        }
         guard let file = try? FileHandle(forReadingFrom: csv) else { return }
         defer { try? file.close() }
         let first = try? file.read(upToCount: Self.header.utf8.count)
@@ -51,7 +64,7 @@ struct RehearsalReport {
             let reason = (error as? StartFailure)?.message ?? error.localizedDescription
             throw StartFailure(
                 "The report \(csv.path) cannot be written: \(reason)",
-                remedy: "Name another with --report, in a folder where this user may write.")
+                remedy: Self.folderRemedy)
         }
     }
 

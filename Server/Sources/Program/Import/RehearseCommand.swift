@@ -70,8 +70,25 @@ struct RehearseCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             try await HTTPClient.withHTTPClient(configuration: .revenueCat) { http in
                 let client = RevenueCatClient(
-                    project: project, key: key, send: RevenueCatClient.sender(http, base: base))
+                    project: project, key: key, send: Self.sender(http, base: base),
+                    report: { Outcome.printError($0) })
                 try await rehearse(assembly, client, project, ids, report)
+            }
+        }
+    }
+
+    /// Sends requests over HTTP, and says in plain words why there is no response.
+    private static func sender(
+        _ http: HTTPClient, base: String
+    ) -> @Sendable (RevenueCatRequest) async throws -> RevenueCatResponse {
+        let send = RevenueCatClient.sender(http, base: base)
+        return { request in
+            do { return try await send(request) } catch let failure as RevenueCatClientFailure {
+                throw failure
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                throw RevenueCatClientFailure.unavailable(NetworkTrouble.text(of: error))
             }
         }
     }
@@ -164,7 +181,9 @@ struct RehearseCommand: AsyncParsableCommand {
         else {
             throw StartFailure(
                 "“\(text)” is not an address of RevenueCat: see --from.",
-                remedy: "Leave it out, or write https, a host, and perhaps a port.")
+                remedy:
+                    "Leave it out, or write https, a host, and perhaps a port. http is accepted "
+                    + "only for this machine.")
         }
         let shown = host.contains(":") ? "[\(host)]" : host
         return "\(url.scheme ?? "https")://\(shown)" + (url.port.map { ":\($0)" } ?? "")
@@ -202,6 +221,7 @@ private final class RehearsalProgress: Sendable {
         }
         guard isDue else { return }
         Outcome.printError(
-            "\(customers.counted("customer")), \(differences.counted("difference"))")
+            "compared so far: \(customers.counted("customer")), "
+                + "\(differences.counted("difference"))")
     }
 }

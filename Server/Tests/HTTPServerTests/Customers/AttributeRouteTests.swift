@@ -41,7 +41,9 @@ import Testing
             let list: AttributeList = try answer.decoded()
             #expect(list.items.map(\.name) == ["$email", "plan_color"])
             #expect(list.items.allSatisfy { $0.author == "server" })
-            for deleted in [#"{"name": "plan_color"}"#, #"{"name": "$email", "value": ""}"#] {
+            for deleted in [
+                #"{"name": "plan_color", "value": null}"#, #"{"name": "$email", "value": ""}"#,
+            ] {
                 try await Self.set(server, "anna", deleted)
             }
             #expect(try await Self.values(server, "anna").isEmpty)
@@ -98,9 +100,22 @@ import Testing
             #expect(
                 try await Self.set(server, "anna", many.dropLast().joined(separator: ", ")).status
                     == 200)
-            let more = (0...100).map { #"{"name": "b\#($0)"}"# }
+            let more = (0...100).map { #"{"name": "b\#($0)", "value": null}"# }
             #expect(
                 try await Self.set(server, "anna", more.joined(separator: ", ")).status == 413)
+        }
+    }
+
+    @Test func `a change without the member value is refused`() async throws {
+        try await TestServer.run { server in
+            try await Self.set(server, Self.anonymous, #"{"name": "bird", "value": "owl"}"#)
+            for key in [TestServer.secret, TestServer.key] {
+                let answer = try await Self.set(
+                    server, Self.anonymous, #"{"name": "bird"}"#, key: key)
+                #expect(answer.status == 400)
+                #expect(try answer.problem.detail == "attributes[0].value is missing.")
+            }
+            #expect(try await Self.values(server, Self.anonymous) == ["bird": "owl"])
         }
     }
 
@@ -119,7 +134,7 @@ import Testing
             let list: AttributeList = try answer.decoded()
             #expect(list.items.map(\.name) == ["bird"] && list.items[0].author == "app")
             // Neither does a change without an effect show what another has set.
-            for old in ["", #", "value": "calm""#] {
+            for old in [#", "value": null"#, #", "value": "calm""#] {
                 let answer = try await Self.set(
                     server, Self.anonymous,
                     #"{"name": "note", "at": "\#(Timestamp(milliseconds: 1))"\#(old)}"#,

@@ -101,6 +101,39 @@ import Testing
         }
     }
 
+    @Test func `a misspelt or missing member of a backend's body is refused and named`()
+        async throws
+    {
+        let customer = "\(Self.project)/customers/anna"
+        let table: [(String, String, String)] = [
+            ("\(Self.id)/entitlements/pro/promotional", #"{"end_time": 1}"#, "`end_time` is"),
+            ("\(Self.id)/attributes", #"{"attributes": {"bird": {}}}"#, "attributes.bird.value is"),
+            (
+                "\(customer)/actions/grant_entitlement",
+                #"{"entitlement_id": "pro", "expire_at": 1}"#, "`expire_at` is"
+            ),
+            ("\(customer)/actions/grant_entitlement", "{}", "entitlement_id is missing"),
+            (
+                "\(customer)/attributes", #"{"attributes": [{"name": "bird"}]}"#,
+                "attributes[0].value is missing"
+            ),
+            (
+                "\(customer)/attributes",
+                #"{"attributes": [{"name": "bird", "valeu": "owl"}]}"#, "valeu` is unknown"
+            ),
+        ]
+        try await TestServer.run(Self.serve) { server in
+            for (path, body, named) in table {
+                let answer = try await server.send(.post, path, key: Self.secret, body: body)
+                #expect(answer.status == 400, "\(path)")
+                let message = try #require(try Self.object(answer)["message"] as? String)
+                #expect(message.contains(named), "\(message)")
+            }
+            let byApp = try await server.send(.get, Self.id, key: TestServer.key)
+            #expect(byApp.status == 401 && byApp.text.contains("not an app key (pk_…)"))
+        }
+    }
+
     @Test func `a key for another purpose gets 403, and an unknown key gets 401`() async throws {
         try await TestServer.run(Self.serve) { server in
             try await server.engine.keys.add(
@@ -123,15 +156,17 @@ import Testing
         }
     }
 
-    @Test func `only an Apple platform may post a receipt`() async throws {
+    @Test func `a backend must post a document, and only an Apple platform may`() async throws {
         try await TestServer.run(Self.serve) { server in
             let platform = try #require(HTTPField.Name("X-Platform"))
-            for (name, status) in [("ios", 200), ("macos", 200), ("android", 400), ("stripe", 400)]
-            {
+            for (name, isApple) in [
+                ("ios", true), ("macos", true), ("android", false), ("stripe", false),
+            ] {
                 let answer = try await server.send(
                     .post, "/v1/receipts", key: Self.secret, body: #"{"app_user_id": "anna"}"#,
                     headers: [platform: name])
-                #expect(answer.status == status, "\(name)")
+                #expect(answer.status == 400, "\(name)")
+                #expect(answer.text.contains("fetch_token") == isApple, "\(answer.text)")
             }
         }
     }

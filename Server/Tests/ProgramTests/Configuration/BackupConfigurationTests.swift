@@ -85,6 +85,18 @@ import Testing
         }
     }
 
+    @Test func `perennial check names a list of erasures that cannot be read`() async throws {
+        try await TemporaryFolder.with { folder in
+            let list = folder + "/p.sqlite" + ErasureFile.suffix
+            // A folder in its place cannot be read.
+            try FileManager.default.createDirectory(
+                atPath: list, withIntermediateDirectories: false)
+            let lines = try await Self.findings(in: folder)
+            let start = "DO    The list of erasures \(list) cannot be read."
+            #expect(lines.contains { $0.hasPrefix(start) }, "\(lines)")
+        }
+    }
+
     @Test
     func `perennial check says how new the backups are, and that they share the database's disk`()
         async throws
@@ -94,6 +106,9 @@ import Testing
             let backup = "\(folder)/backups/\(BackupFolder.name(at: moment))"
             try FileManager.default.createDirectory(
                 atPath: folder + "/backups", withIntermediateDirectories: true)
+            let none = try await Self.findings(in: folder)
+            #expect(
+                none.contains("ok    backups every 24 hours in \(folder)/backups: no backup yet"))
             try Data().write(to: URL(filePath: backup))
             let lines = try await Self.findings(in: folder)
             let line =

@@ -1,5 +1,6 @@
 import Foundation
 import Ledger
+import Logging
 import Storage
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
                     .intent(Self.intent("c")),
                 ], to: file)
             let contents = try await file.read(.quiet)
-            #expect(contents.damaged == 0 && contents.lines.count == 6)
+            #expect(contents.damaged.isEmpty && contents.lines.count == 6)
             #expect(
                 contents.erasures == [
                     ListedErasure(intent: Self.intent("a", ids: 2), ends: [Self.position]),
@@ -71,11 +72,29 @@ import Testing
             let whole = try Data(contentsOf: URL(filePath: file.path))
             for length in 1..<whole.count - 1 {
                 try whole.prefix(length).write(to: URL(filePath: file.path))
+                #expect(try ErasureFile.contents(of: file.path).damaged.isEmpty, "\(length)")
                 try await Self.write([.intent(Self.intent("b"))], to: file)
                 let contents = try await file.read(.quiet)
-                #expect(contents.damaged == 1, "\(length)")
+                #expect(contents.damaged.isEmpty, "\(length)")
                 #expect(contents.erasures.map(\.intent.name) == ["b"], "\(length)")
             }
+        }
+    }
+
+    @Test func `a damaged line that no crash has cut is reported with its number`() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = ErasureFile(path: folder + "/list")
+            try await Self.write(
+                ["a", "b", "c"].map { .intent(Self.intent($0)) }, to: file)
+            var bytes = try Data(contentsOf: URL(filePath: file.path))
+            let line = bytes.count / 3
+            for place in [3, line + line - 2] { bytes[place] = UInt8(ascii: "\r") }
+            try bytes.write(to: URL(filePath: file.path))
+            let log = LineCollector()
+            let contents = try await file.read(Logger(label: "test") { _ in log.handler })
+            #expect(contents.damaged == [1, 2])
+            #expect(contents.erasures.map(\.intent.name) == ["c"])
+            #expect(log.text.contains("is damaged") && log.text.contains("line=2"), "\(log.text)")
         }
     }
 
@@ -124,7 +143,7 @@ import Testing
                 }
             }
             let contents = try ErasureFile.contents(of: folder + "/list")
-            #expect(contents.erasures.count == 160 && contents.damaged == 0)
+            #expect(contents.erasures.count == 160 && contents.damaged.isEmpty)
         }
     }
 

@@ -277,6 +277,7 @@ import Testing
                 }
             }
             #expect("\(failure as Any)".contains("Nobody is erased"))
+            #expect(failure?.row.detail?.contains("nobody was erased") == true)
             try FileManager.default.removeItem(atPath: desk.list)
             #expect(try await desk.isKnown(Self.anna))
         }

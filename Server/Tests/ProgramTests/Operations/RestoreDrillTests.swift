@@ -88,6 +88,27 @@ import Testing
         }
     }
 
+    @Test func `a damaged index fails the drill, although the rows can be restored`() async throws {
+        try await Self.withBackup { _, backup in
+            let store = try DatabaseAddress.open(backup.path)
+            try await store.write { connection in
+                _ = try connection.run("CREATE TABLE birds (name TEXT, song TEXT)", [])
+                _ = try connection.run("INSERT INTO birds VALUES ('wren', 'loud')", [])
+                _ = try connection.run("CREATE INDEX songs ON birds (song)", [])
+            }
+            store.close()
+            var bytes = try Data(contentsOf: URL(filePath: backup.path))
+            // The latest page is that of the index.
+            let place = try #require(bytes.range(of: Data("loud".utf8), options: .backwards))
+            bytes.replaceSubrange(place, with: Data("mute".utf8))
+            try bytes.write(to: URL(filePath: backup.path))
+            let failure = await #expect(throws: StartFailure.self) {
+                _ = try await Self.drill(backup).run()
+            }
+            #expect(failure?.message.contains("is damaged") == true, "\(failure as Any)")
+        }
+    }
+
     @Test func `a drill takes the newest backup that is not from the future`() throws {
         let newest = RestoreDrill.newest
         let none = try #require(throws: StartFailure.self) {

@@ -205,6 +205,7 @@ import Testing
         #expect(try await verify(token ?? "none") == nil)
         try Data("a,b\n".utf8).write(to: report.csv)
         #expect(throws: StartFailure.self) { try RehearsalReport(at: report.csv.path) }
+        #expect(throws: StartFailure.self) { try RehearsalReport(at: folder.path + "/no/b.csv") }
     }
 
     @Test func `a rehearsal writes nothing, and a key that expires ends it`() async throws {
