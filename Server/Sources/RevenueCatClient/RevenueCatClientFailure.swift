@@ -28,7 +28,8 @@ extension RevenueCatClientFailure: CustomStringConvertible {
         case .unavailable(let reason): "RevenueCat is not available: \(reason)."
         case .refused(let customer, let answer):
             "RevenueCat refuses a request about "
-                + (customer.map { "customer “\($0.rawValue)”" } ?? "the project") + ": \(answer)."
+                + (customer.map { "customer “\($0.rawValue)”" } ?? "the project")
+                + ": \(answer)."
         case .unreadable(let what): "This is not a valid response of RevenueCat: \(what)."
         case .limitExceeded(let what, let limit):
             "RevenueCat lists more than \(limit) \(what), which is the limit."

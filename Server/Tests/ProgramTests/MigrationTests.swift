@@ -27,8 +27,11 @@ import Testing
                 from: folder + "/first.sqlite", to: folder + "/second.sqlite"
             ).run()
             #expect(
-                count == 6,
-                "a key, a customer, two ids, an event, and the position of the last event")
+                count == 7,
+                """
+                two keys (of the API and of erasures), a customer, two ids, an event, and the \
+                position of the last event
+                """)
             let second = try await assembly(folder + "/second.sqlite")
             #expect(try await second.engine.keys.holder(key)?.kind == .secret)
             let anna = try await second.engine.customers.find(

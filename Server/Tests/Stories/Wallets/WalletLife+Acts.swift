@@ -226,8 +226,12 @@ extension WalletLife {
             (self.copy, isRestored) = (nil, true)
             note("restore")
         } else if !isRestored {
+            // An engine writes its keys when it starts, so the copy is made before it has one.
+            let target = Database(try DatabaseAddress.open(place.copyAddress))
+            try await target.migrate(at: 0)
+            try await target.copy(from: Database(assembly.database))
+            target.driver.close()
             let fresh = try await place.assembly(of: app, at: place.copyAddress)
-            try await Database(fresh.database).copy(from: Database(assembly.database))
             copy = Copy(assembly: fresh, books: books)
             note("copy")
         }
