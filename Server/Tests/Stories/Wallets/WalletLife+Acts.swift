@@ -3,6 +3,8 @@ import Engine
 import Ledger
 import Storage
 
+@testable import Program
+
 extension WalletLife {
     /// Performs an act. The engine may refuse it, but must not fail otherwise.
     mutating func act() async throws {
