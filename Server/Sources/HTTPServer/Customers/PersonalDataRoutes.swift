@@ -162,7 +162,7 @@ struct PersonalDataRoutes: RouteGroup {
         production/ and sandbox/ have, for one environment of the App Store each:
           customer.json       what the customer has access to, and why; purchases, wallets, ids
           history.json        what happened, in sentences, with facts, grants, transfers,
-                              debits and credits
+                              debits and credits, and the last 500 events
           consumption.json    consent, and what Apple asked about purchases
           seats-….json        the members of a subscription that the customer pays for
           documents/          what Apple signed about the customer's own purchases, byte for byte;

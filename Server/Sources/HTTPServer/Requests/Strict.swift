@@ -29,10 +29,11 @@ struct Strict<Value: Decodable>: Decodable {
 struct MemberNames: Decodable {
     var names: [String]
 
-    struct Name: CodingKey {
+    struct Name: CodingKey, ExpressibleByStringLiteral {
         var stringValue: String
         var intValue: Int? { nil }
         init(stringValue: String) { self.stringValue = stringValue }
+        init(stringLiteral value: String) { stringValue = value }
         init?(intValue: Int) { return nil }
     }
 
@@ -44,6 +45,18 @@ struct MemberNames: Decodable {
         let unknown = ProblemError.unknownName(among: names, known: known, below: path)
         guard let unknown else { return }
         throw ProblemError(.bodyNotUnderstood, detail: unknown)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Returns the value of a member that may be null, but must exist: a misspelt name of the
+    /// member must not count as null.
+    func decodeNullable<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard contains(key) else {
+            throw DecodingError.keyNotFound(
+                key, .init(codingPath: codingPath, debugDescription: "The member is missing."))
+        }
+        return try decodeIfPresent(type, forKey: key)
     }
 }
 

@@ -24,15 +24,11 @@ struct RevenueCatAttributes: Decodable {
         /// Whether the JSON has the member `value`.
         fileprivate var hasValue: Bool
 
-        private enum CodingKeys: CodingKey {
-            case value, updatedAtMs
-        }
-
         init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: CodingKeys.self)
-            hasValue = members.contains(.value)
-            value = try members.decodeIfPresent(String.self, forKey: .value)
-            updatedAtMs = try members.decodeIfPresent(Int64.self, forKey: .updatedAtMs)
+            let members = try decoder.container(keyedBy: MemberNames.Name.self)
+            hasValue = members.contains("value")
+            value = try members.decodeIfPresent(String.self, forKey: "value")
+            updatedAtMs = try members.decodeIfPresent(Int64.self, forKey: "updatedAtMs")
         }
     }
 

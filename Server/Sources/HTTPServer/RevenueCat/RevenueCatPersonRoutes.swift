@@ -179,19 +179,10 @@ struct RevenueCatPersonRoutes: RouteGroup {
             var name: String
             var value: String?
 
-            enum CodingKeys: CodingKey {
-                case name, value
-            }
-
             init(from decoder: any Decoder) throws {
-                let members = try decoder.container(keyedBy: CodingKeys.self)
-                name = try members.decode(String.self, forKey: .name)
-                guard members.contains(.value) else {
-                    throw DecodingError.keyNotFound(
-                        CodingKeys.value,
-                        .init(codingPath: members.codingPath, debugDescription: "value is missing"))
-                }
-                value = try members.decodeIfPresent(String.self, forKey: .value)
+                let members = try decoder.container(keyedBy: MemberNames.Name.self)
+                name = try members.decode(String.self, forKey: "name")
+                value = try members.decodeNullable(String.self, forKey: "value")
             }
         }
     }
@@ -275,6 +266,11 @@ struct RevenueCatPersonRoutes: RouteGroup {
         let target = CustomerID(rawValue: asked.targetCustomerId)
         let environment = try Gate.environment(of: request)
         let source = try await person(request, context, holder.app).state
+        guard target != source.id, !source.aliases.contains(target) else {
+            throw ProblemError(
+                .bodyNotUnderstood,
+                detail: "target_customer_id is the same customer. Name another one.")
+        }
         for purchase in source.purchases where purchase.isOwn {
             let change = OwnershipChange(
                 purchase: purchase.timeline.purchase, reason: Self.transferReason)

@@ -4,7 +4,8 @@ import UnixSignals
 enum Interruption {
     /// Runs a command that may be interrupted.
     ///
-    /// - Throws: ``StartFailure`` if it was, after the command has ended; or the command's error.
+    /// - Throws: ``StartFailure`` if it was, after the command has ended; or the command's error,
+    ///   also if a signal arrived meanwhile and the error says more than that.
     static func cancelling(
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -23,7 +24,11 @@ enum Interruption {
             guard !hasEnded else { return }
             // Waits for the command. It fails because it was cancelled, or has just ended.
             while let outcome = await tasks.nextResult() {
-                if case .success(true) = outcome { return }
+                switch outcome {
+                case .success(true): return
+                case .failure(let failure) where failure is StartFailure: throw failure
+                case .success(false), .failure: continue
+                }
             }
             throw StartFailure(
                 "Interrupted. What was unfinished was deleted.", remedy: "Run it again.")

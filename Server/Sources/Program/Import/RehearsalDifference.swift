@@ -117,6 +117,8 @@ struct RehearsalResult: Sendable {
     var end: Instant
     var rules: RehearsalRules
     var summary: RehearsalSummary
+    /// Whether all customers were compared. False if there are too many differences.
+    var isComplete: Bool
     /// Sorted by cause, unexplained ones first.
     var findings: [RehearsalDifference]
 }

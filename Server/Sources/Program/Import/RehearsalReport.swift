@@ -15,6 +15,7 @@ struct RehearsalReport {
     private static let header = CSVText.text([RehearsalDifference.columns])
     /// The maximum size of a signed summary that is read, in bytes.
     private static let summaryBytesMax = 65_536
+    private static let partBytes = 1 << 20
     private static let folderRemedy =
         "Name another with --report, in a folder where this user may write."
 
@@ -70,14 +71,26 @@ struct RehearsalReport {
 
     // MARK: - Verification
 
+    /// The SHA-256 of a file of any size, which is read in parts.
+    private static func digest(of path: String) throws -> String {
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        defer { try? file.close() }
+        var hash = SHA256()
+        while let part = try file.read(upToCount: partBytes), !part.isEmpty {
+            hash.update(data: part)
+        }
+        return Hexadecimal.text(Array(hash.finalize()))
+    }
+
     /// Reads a signed summary, and checks that the report beside it is the one that was signed.
     ///
     /// - Parameter verify: returns the claims if the signature is valid.
-    /// - Returns: the lines to print.
+    /// - Returns: the lines to print, and whether all customers were compared and no difference is
+    ///   unexplained.
     /// - Throws: ``StartFailure`` if the signature is not valid, or if the report was changed.
     static func verify(
         _ path: String, verify: (String) async throws -> JSON?
-    ) async throws -> (lines: [String], unexplained: Int64) {
+    ) async throws -> (lines: [String], isClean: Bool) {
         guard let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)),
             let data = try? file.read(upToCount: summaryBytesMax)
         else {
@@ -94,24 +107,23 @@ struct RehearsalReport {
                     + "database of the server that wrote it.")
         }
         let lines = RehearsalText.lines(of: claims)
-        let unexplained = claims["unexplained"]?.integer ?? 0
+        let isClean = claims["unexplained"]?.integer == 0 && claims["complete"] == .bool(true)
         guard path.hasSuffix(summarySuffix) else {
             let line =
                 "The signature is valid. The report was not checked, because the name \(path) "
                 + "does not end with \(summarySuffix)."
-            return (lines + [line], unexplained)
+            return (lines + [line], isClean)
         }
         let csv = String(path.dropLast(summarySuffix.count))
-        guard let report = FileManager.default.contents(atPath: csv) else {
-            return (lines + ["\(csv) is not here, so it was not checked."], unexplained)
+        guard let digest = try? Self.digest(of: csv) else {
+            return (lines + ["\(csv) is not here, so it was not checked."], isClean)
         }
-        let digest = Hexadecimal.text(Array(SHA256.hash(data: report)))
         guard digest == claims["report_sha256"]?.string else {
             throw StartFailure(
                 "The summary is genuine, but \(csv) was changed after it was signed.",
                 remedy: "Use the report as it was written, or rehearse again.")
         }
-        return (lines + ["The signature is valid, and \(csv) is unchanged."], unexplained)
+        return (lines + ["The signature is valid, and \(csv) is unchanged."], isClean)
     }
 }
 
@@ -131,6 +143,7 @@ extension RehearsalResult {
             "entitlements": .integer(Int64(summary.entitlements)),
             "differences": .integer(Int64(summary.differences)),
             "unexplained": .integer(Int64(summary.unexplained)),
+            "complete": .bool(isComplete),
             "causes": .object(counts),
             "loses": .integer(Int64(summary.effects[.loses] ?? 0)),
             "gains": .integer(Int64(summary.effects[.gains] ?? 0)),

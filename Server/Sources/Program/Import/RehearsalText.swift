@@ -30,6 +30,12 @@ enum RehearsalText {
         lines.append(
             "The switch would end access in \(loses.counted("case")), and open it in "
                 + "\(gains.counted("case")).")
+        if claims["complete"] != .bool(true) {
+            lines.append(
+                "Incomplete: the other customers were not compared, because so many differences "
+                    + "have one cause. Compare `products` in perennial.yaml with RevenueCat's, "
+                    + "import RevenueCat's export, and rehearse again.")
+        }
         lines.append("\(unexplained) unexplained of \(customers.counted("customer"))")
         return lines
     }

@@ -123,7 +123,7 @@ struct RehearseCommand: AsyncParsableCommand {
             print(line)
         }
         print("report: \(report.csv.path), signed summary: \(report.summary.path)")
-        if result.summary.unexplained > 0 { throw ExitCode(1) }
+        if result.summary.unexplained > 0 || !result.isComplete { throw ExitCode(1) }
     }
 
     private static func signed(
@@ -142,18 +142,18 @@ struct RehearseCommand: AsyncParsableCommand {
         let assembly = try await options.assembly(for: .inspecting)
         defer { assembly.database.close() }
         let app = try assembly.app(named: app)
-        let (lines, unexplained) = try await RehearsalReport.verify(path) {
+        let (lines, isClean) = try await RehearsalReport.verify(path) {
             try await assembly.engine.rehearsals.verify($0, of: app)
         }
         for line in lines { print(line) }
-        if unexplained > 0 { throw ExitCode(1) }
+        guard isClean else { throw ExitCode(1) }
     }
 
     // MARK: - Input
 
     private func secretKey() throws(StartFailure) -> String {
         let text =
-            if let keyFile { try? String(contentsOfFile: keyFile, encoding: .utf8) } else {
+            if let keyFile { Self.text(of: keyFile, max: Self.keyBytesMax) } else {
                 ProcessInfo.processInfo.environment[Self.keyVariable]
             }
         guard let text else {
@@ -189,13 +189,19 @@ struct RehearseCommand: AsyncParsableCommand {
         return "\(url.scheme ?? "https")://\(shown)" + (url.port.map { ":\($0)" } ?? "")
     }
 
+    /// Returns nil if the file cannot be read, is larger than allowed, or is not UTF-8.
+    private static func text(of path: String, max bytesMax: Int) -> String? {
+        let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        defer { try? file?.close() }
+        guard let data = try? file?.read(upToCount: bytesMax + 1), data.count <= bytesMax else {
+            return nil
+        }
+        return String(validating: data, as: UTF8.self)
+    }
+
     private func moreIDs() throws(StartFailure) -> [CustomerID] {
         guard let customers else { return [] }
-        let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: customers))
-        defer { try? file?.close() }
-        guard let data = try? file?.read(upToCount: Self.idsBytesMax + 1),
-            data.count <= Self.idsBytesMax, let text = String(validating: data, as: UTF8.self)
-        else {
+        guard let text = Self.text(of: customers, max: Self.idsBytesMax) else {
             throw StartFailure(
                 "\(customers) cannot be read.",
                 remedy: "Use a file of UTF-8 with at most \(Self.idsBytesMax) bytes, and one id "

@@ -228,7 +228,7 @@ import Testing
             let items = try await found("anna@example.com")
             #expect(items.map(\.customerID) == ["anna"] && items.map(\.by) == ["mail_address"])
             #expect(try await found("anna@example.co").isEmpty)
-            try await Self.set(server, "anna", #"{"name": "$email"}"#)
+            try await Self.set(server, "anna", #"{"name": "$email", "value": null}"#)
             #expect(try await found("anna@example.com").isEmpty)
         }
     }

@@ -301,6 +301,9 @@ import Testing
             .post, project + "/customers/anna/actions/transfer",
             #"{"target_customer_id": "ben"}"#, 200),
         Row(
+            .post, project + "/customers/anna/actions/transfer",
+            #"{"target_customer_id": "anna"}"#, 400),
+        Row(
             .post, project + "/customers/anna/actions/revoke_granted_entitlement",
             #"{"entitlement_id": "pro"}"#, 200),
         Row(.delete, project + "/customers/anna", nil, 200),

@@ -78,7 +78,8 @@ import Testing
         Row(
             "rehearse --project proj1 --key-file secret.key --from http://rc.example.com",
             "error: “http://rc.example.com” is not an address of RevenueCat: see --from.",
-            "  Leave it out, or write https, a host, and perhaps a port."),
+            "  Leave it out, or write https, a host, and perhaps a port. http is accepted only "
+                + "for this machine."),
         Row(
             "rehearse --project proj1 --key-file secret.key --report birds.yaml",
             "error: birds.yaml exists already and is not the report of a rehearsal.",
@@ -119,7 +120,8 @@ import Testing
         Row(
             "backup copy.sqlite --database no.sqlite",
             "error: no.sqlite cannot be used: \(noDatabase)",
-            "  Name a database of Perennial that this user may read."),
+            "  Name a database of Perennial that this user may read. If it is one, the file may "
+                + "be damaged: use another backup."),
         Row(
             "serve --port 0 --config birds.yaml --database postgres://x@127.0.0.1:1/p",
             "warning: birds.yaml:1: App birds has no app_store. Add `app_store:` with an In-App "

@@ -84,6 +84,20 @@ import Testing
             "seed \(seed)")
     }
 
+    @Test func `after too many differences, a rehearsal says that it is incomplete`() async throws {
+        let seed = Dice.seed(announcedBy: "RehearsalStories", usual: 3)
+        let town = try await RehearsalTown.played(40, months: 2, seed: seed)
+        #expect(town.double.plant([.wrongGrant: 6], seed: seed).count == 6)
+        let whole = try await town.rehearse()
+        #expect(whole.isComplete && whole.summary.differences >= 6)
+        let stopped = try await town.rehearse { $0.differencesMax = 2 }
+        #expect(!stopped.isComplete)
+        #expect((2..<whole.summary.differences).contains(stopped.summary.differences))
+        #expect(stopped.summary.customers < whole.summary.customers)
+        let lines = RehearsalText.lines(of: stopped.claims(project: "proj1", report: ""))
+        #expect(lines.contains { $0.hasPrefix("Incomplete: ") })
+    }
+
     private static func check(
         _ result: RehearsalResult, against planted: [PlantedFault], seed: UInt64
     ) {
