@@ -84,7 +84,7 @@ import Testing
         try check([[1, 2], [], [Int.min, .max]])
         try check(["b": ["x": [Self.cat]], "a": [:]])
         try check([UInt64.max])
-        try check([0.1, -0.0, 1e300, 5e-324, 1e21, 50])
+        try check([0.1, -0.0, 1e300, .leastNonzeroMagnitude, 1e21, 50])
         try check([Float(0.5)])
         try check([Bool?.none, true])
     }

@@ -23,6 +23,8 @@ struct RehearseCommand: AsyncParsableCommand {
     static let keyVariable = "REVENUECAT_SECRET_KEY"
     /// The maximum size of a file with ids, in bytes.
     private static let idsBytesMax = 268_435_456
+    /// The maximum size of the file with RevenueCat's key, in bytes.
+    private static let keyBytesMax = 4_096
 
     @Option(help: "RevenueCat's id of the project, such as proj1ab2c3d4.") var project: String?
     @Option(help: "A file with RevenueCat's secret key of version 2 (REVENUECAT_SECRET_KEY).")
