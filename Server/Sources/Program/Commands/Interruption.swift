@@ -4,8 +4,7 @@ import UnixSignals
 enum Interruption {
     /// Runs a command that may be interrupted.
     ///
-    /// - Throws: ``StartFailure`` if it was, after the command has ended; or the command's error,
-    ///   also if a signal arrived meanwhile and the error says more than that.
+    /// - Throws: ``StartFailure`` if it was, after the command has ended; or the command's error.
     static func cancelling(
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -24,11 +23,7 @@ enum Interruption {
             guard !hasEnded else { return }
             // Waits for the command. It fails because it was cancelled, or has just ended.
             while let outcome = await tasks.nextResult() {
-                switch outcome {
-                case .success(true): return
-                case .failure(let failure) where failure is StartFailure: throw failure
-                case .success(false), .failure: continue
-                }
+                if case .success(true) = outcome { return }
             }
             throw StartFailure(
                 "Interrupted. What was unfinished was deleted.", remedy: "Run it again.")
