@@ -201,7 +201,7 @@ extension ServerEvidence.Right {
 }
 
 extension StoreTransaction {
-    /// Whether this transaction is another payment for the period of a refunded transaction, and is
+    /// Whether this transaction pays for the same period as a refunded transaction, and is itself
     /// not refunded.
     func isLeft(ofPeriodOf refund: StoreTransaction) -> Bool {
         id != refund.id && isPart(ofPeriodOf: refund) && revokedAt == nil && !isUpgraded

@@ -9,8 +9,8 @@ import Testing
 
     private func at(_ hours: Int64) -> Timestamp { Timestamp(milliseconds: hours * Self.hour) }
 
-    /// Whether access is open at a time, by a stored answer of the time 0: a month that ends in ten
-    /// hours and does not renew.
+    /// Whether a stored answer opens access at a time. The answer is from the time 0: a month
+    /// that ends in ten hours and does not renew.
     private func isOpen(at now: Timestamp) -> Bool {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,

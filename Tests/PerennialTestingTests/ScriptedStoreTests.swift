@@ -68,7 +68,7 @@ struct ScriptedStoreTests {
     @Test(arguments: [
         Perennial.Purchase.Outcome.cancelled, .alreadyHad, .belongsToAnother, .pending,
     ])
-    func `a purchase with another outcome than bought gives no access`(
+    func `a purchase with an outcome other than bought gives no access`(
         outcome: Perennial.Purchase.Outcome
     ) async throws {
         let perennial = store.perennial()

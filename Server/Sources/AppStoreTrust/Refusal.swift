@@ -22,7 +22,7 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         case fieldMissing
         case wrongBundle
         case wrongAppAppleID
-        /// The receipt is for another device than the one that claims to have sent it.
+        /// The receipt is for a different device from the one that claims to have sent it.
         case wrongDevice
         /// A version 1 notification does not contain the app's shared secret.
         case wrongSecret

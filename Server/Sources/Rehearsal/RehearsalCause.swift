@@ -19,7 +19,7 @@ package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
     case grantedThere = "granted_there"
     /// Perennial counts a grant that RevenueCat does not have, or that ends later here.
     case grantedHere = "granted_here"
-    /// The access at RevenueCat comes from another store than Apple's.
+    /// The access at RevenueCat comes from a store other than Apple's.
     case otherStore = "other_store"
     /// The access comes from family sharing, which only one of the systems has seen.
     case familySharing = "family_sharing"

@@ -27,8 +27,8 @@ package struct RehearsalComparison: Hashable, Sendable {
         return theirs.isOpen ? .loses : .gains
     }
 
-    /// The documents of ours that RevenueCat does not count, if its opinion is the one that follows
-    /// without them. Nil if it follows from no part of our documents.
+    /// The documents of ours that RevenueCat does not count, if we would have the same opinion
+    /// without them. Nil if no part of our documents leads to RevenueCat's opinion.
     package var missingThere: [RehearsalDocument]? {
         evidence.alternatives.first { isTheirs($0.opinion) }?.missing
     }

@@ -21,7 +21,7 @@ package struct RehearsalDocument: Hashable, Sendable {
 /// What our opinion would be if some of the documents had never arrived.
 package struct RehearsalAlternative: Hashable, Sendable {
     package var opinion: RehearsalOpinion
-    /// The documents that it is without.
+    /// The documents that this opinion leaves out.
     package var missing: [RehearsalDocument]
 
     package init(_ opinion: RehearsalOpinion, missing: [RehearsalDocument]) {
@@ -34,22 +34,22 @@ package struct RehearsalAlternative: Hashable, Sendable {
 package struct RehearsalEvidence: Hashable, Sendable {
     /// Our documents about purchases that give or gave the entitlement, the newest first.
     package var documents: [RehearsalDocument]
-    /// Those with the fewest missing documents come first.
+    /// Sorted by the number of missing documents, the smallest first.
     package var alternatives: [RehearsalAlternative]
     /// Another id that RevenueCat counts to the customer, which has the access here.
     package var idWithAccessHere: CustomerID?
     /// Another id that Perennial counts to the customer, which has the access there.
     package var idWithAccessThere: CustomerID?
-    /// Whether the purchase belongs to another customer, or to nobody, in the system that does not
-    /// give the access.
+    /// Whether the purchase belongs to another customer, or to nobody, in the system that refuses
+    /// the access.
     package var isOwnedByAnother: Bool
     /// Whether the configuration lists their product.
     package var isTheirProductListed: Bool
-    /// Whether their purchase is one of the customer's here, open, and gives other entitlements.
+    /// Whether their purchase belongs to the customer here, is open, and gives other entitlements.
     package var isTheirPurchaseOpenHere: Bool
-    /// Whether their purchase is one of the customer's here, whatever it gives.
+    /// Whether their purchase belongs to the customer here, whatever it gives.
     package var isTheirPurchaseKnownHere: Bool
-    /// Whether our purchase is one of the customer's there, open, and gives other entitlements.
+    /// Whether our purchase belongs to the customer there, is open, and gives other entitlements.
     package var isOurPurchaseOpenThere: Bool
 
     package init(

@@ -1,6 +1,6 @@
 import RevenueCatWebhooks
 
-/// Why a request of RevenueCat's SDK failed, by the number that the SDK knows.
+/// Why a request of RevenueCat's SDK failed. The raw value is the number that the SDK knows.
 package enum RevenueCatError: Int, Sendable, CaseIterable {
     /// The call is about a store that this server does not serve.
     case invalidPlatform = 7000

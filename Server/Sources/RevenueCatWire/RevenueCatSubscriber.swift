@@ -58,8 +58,8 @@ package struct RevenueCatSubscriber {
         ])
     }
 
-    /// What makes two answers different: everything but the time of the request, and what is open
-    /// at that time.
+    /// The part that two equal answers have in common: every member except the times, and also what
+    /// is open at the time of the request.
     package var content: RevenueCatValue {
         let times: Set = ["first_seen", "last_seen"]
         let open = subscriptions.filter { $0.value.isOpen(at: now) }.keys.sorted()
@@ -213,7 +213,7 @@ extension RevenueCatSubscriber {
         return members
     }
 
-    /// What gives an open entitlement through a product that no payment names yet: the customer has
+    /// The subscription for an entitlement whose product no payment names yet: the customer has
     /// chosen it, and Apple's document about its payment has not arrived.
     private func unnamedSubscription(_ status: EntitlementStatus) -> RevenueCatSubscription? {
         guard let purchase = purchases.first(where: { $0.timeline.purchase == status.purchase }),

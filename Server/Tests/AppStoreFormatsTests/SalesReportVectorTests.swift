@@ -64,7 +64,7 @@ struct SalesReportVectorTests {
     ]
 
     @Test(arguments: headers)
-    func `the header that we write equals Apple's`(
+    func `the header that we write equals the header in Apple's files`(
         name: String, layouts: [SalesReportLayout]
     ) throws {
         let line = String(decoding: try Vectors.bytes("reports/headers/\(name).tsv"), as: UTF8.self)

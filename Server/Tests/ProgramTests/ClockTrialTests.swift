@@ -11,7 +11,7 @@ import Testing
         #expect(trial.text.contains("timedatectl") == !isOK)
     }
 
-    @Test func `a clock is accepted if it agrees or nearly agrees with the App Store's`() {
+    @Test func `a clock is accepted if it agrees or nearly agrees with the App Store's clock`() {
         check(.zero, isOK: true, says: "agrees")
         check(.seconds(30), isOK: true, says: "30 seconds ahead")
         check(.seconds(-60), isOK: true, says: "60 seconds behind")

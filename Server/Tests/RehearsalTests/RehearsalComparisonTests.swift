@@ -248,7 +248,7 @@ import Testing
         for aspect in aspects { #expect(comparison.cause(of: aspect) == row.finds[aspect]) }
     }
 
-    @Test func `every cause has a row`() {
+    @Test func `the tables of this test contain every cause`() {
         let all = Self.agreements + Self.documents + Self.outside + Self.readings
         #expect(Set(all.flatMap(\.finds.values)) == Set(RehearsalCause.allCases))
     }

@@ -215,7 +215,7 @@ private struct RandomHistory {
         (self.facts, self.purchase) = (facts, purchase)
     }
 
-    /// The amounts that were active or free at a moment, by all movements until then.
+    /// The sum of all movements until a moment: the amounts that are active or free then.
     func standing(at moment: Instant, _ movements: [Movement]) -> Totals {
         var sum = movements.filter { $0.at <= moment }.reduce(Totals()) {
             $0 + Totals($1.amounts.ofStock, $1.counts)

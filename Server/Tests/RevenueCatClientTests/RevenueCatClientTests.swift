@@ -118,7 +118,7 @@ import Testing
         #expect(script.paths[2] == "customers?limit=100&starting_after=c%2Bd")
     }
 
-    @Test func `a page that cannot be made in time is halved, and the size stays`() async throws {
+    @Test func `after a page times out, pages of half the size are requested`() async throws {
         let failure = RevenueCatResponse(status: 504)
         let script = Script([
             failure, failure, Self.list([["id": "a"]], next: "more"), Self.list([["id": "b"]]),
@@ -134,7 +134,7 @@ import Testing
             ])
     }
 
-    @Test func `a list that does not go on ends with a failure`() async throws {
+    @Test func `a list whose next page repeats the last one is an error`() async throws {
         let page = Self.list([["id": "a"]], next: "more")
         let script = Script([page, page])
         await #expect(throws: RevenueCatClientFailure.unreadable("a list that does not go on")) {
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `the owner is that of a subscription, or else of a one-time purchase`() async throws
+    @Test func `the owner is looked up in subscriptions, then in one-time purchases`() async throws
     {
         let script = Script([
             Self.list([]), Self.list([["id": "purc1", "customer_id": "anna"]]), Self.missing,
@@ -154,7 +154,7 @@ import Testing
         #expect(script.paths[1] == "purchases?store_purchase_identifier=7")
     }
 
-    @Test func `an id never changes the path`() async throws {
+    @Test func `an id of dots cannot lead to another path`() async throws {
         let script = Script([Self.missing, Self.missing])
         for id in ["", ".", ".."] as [CustomerID] {
             #expect(try await script.client.customer(id, Self.catalogue) == nil)
@@ -172,7 +172,7 @@ import Testing
         #expect(script.slept == [7, RevenueCatClient.pauseSecondsMax, 10])
     }
 
-    @Test func `without a response, the attempts end`() async throws {
+    @Test func `a request without a response is repeated up to the limit`() async throws {
         let script = Script([])
         await #expect(throws: RevenueCatClientFailure.self) {
             try await script.client.customer("anna", Self.catalogue)
@@ -262,13 +262,13 @@ import Testing
     ]
 
     @Test(arguments: badLists)
-    func `a list never ends too early, and loses no entry`(refusal: Refusal) async throws {
+    func `a malformed list is an error, not a shorter list`(refusal: Refusal) async throws {
         await #expect(throws: refusal.failure) {
             try await Script([refusal.response]).client.eachPageOfCustomers { _ in }
         }
     }
 
-    @Test func `a key that is refused at first, and an unknown project`() async throws {
+    @Test func `a key that is refused at once and an unknown project are errors`() async throws {
         await #expect(throws: RevenueCatClientFailure.keyRefused(wasAccepted: false)) {
             try await Script([.init(status: 401)]).client.catalogue()
         }
@@ -292,7 +292,7 @@ import Testing
         #expect(opinion("pro") == .none)
     }
 
-    @Test func `what gives an entitlement is the holding that ends with it`() throws {
+    @Test func `an entitlement is attributed to the holding that ends at the same time`() throws {
         var customer = RevenueCatCustomer(id: "anna")
         let end = Instant(milliseconds: 1_790_000_000_000)
         customer.active = ["pro": end]

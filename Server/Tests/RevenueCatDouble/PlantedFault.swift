@@ -55,7 +55,7 @@ package struct PlantedFault: Hashable, Sendable, CustomStringConvertible {
         return ([kind.rawValue, customer] + more).joined(separator: " ")
     }
 
-    /// Whether a notification is not applied at a moment.
+    /// Whether this fault holds back a notification at a moment.
     func holds(_ notice: AppleFacts, at now: AppStoreDate) -> Bool {
         guard let from, notice.signed >= from else { return false }
         return until.map { now < $0 } ?? true

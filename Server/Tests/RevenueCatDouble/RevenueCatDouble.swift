@@ -42,7 +42,7 @@ package final class RevenueCatDouble: Sendable {
     /// Changes what goes wrong on the way.
     package func set(faults: TransportFaults) { state.withLock { $0.faults = faults } }
 
-    /// Receives the body that the App Store posts. Ignores what is not about a purchase.
+    /// Receives the body that the App Store posts. Ignores a body that is not about a purchase.
     ///
     /// - Returns: the original transaction id of the purchase. Nil if the body was ignored.
     @discardableResult
@@ -51,7 +51,7 @@ package final class RevenueCatDouble: Sendable {
         return receive(signedPayload: text)
     }
 
-    /// Receives a signed notification. Ignores what is not about a purchase.
+    /// Receives a signed notification. Ignores it if it is not about a purchase.
     ///
     /// - Returns: the original transaction id of the purchase. Nil if the notification was ignored.
     @discardableResult

@@ -11,7 +11,7 @@ import Testing
         try await Town.played(count, months: months, seed: Self.seed)
     }
 
-    /// What is open by the simulator's own books, with its end in milliseconds; nil for no end.
+    /// What is open according to the simulator, with its end in milliseconds; nil for no end.
     private func truth(
         _ customer: RevenueCatPopulation.Customer, in town: Town
     ) async throws -> [String: Int64?] {
@@ -27,7 +27,7 @@ import Testing
         return open
     }
 
-    @Test func `without faults, the double opens what the App Store's own books say`() async throws
+    @Test func `without faults, the double's answers equal the App Store's own books`() async throws
     {
         var openCount = 0
         let town = try await Town.played(300, months: 8, seed: Self.seed) { town in
@@ -109,7 +109,7 @@ import Testing
         .sandboxMistaken: 1, .wrongProduct: 2, .graceIgnored: 1,
     ]
 
-    @Test func `exactly the planted faults are visible`() async throws {
+    @Test func `only the customers with planted faults get another answer`() async throws {
         let town = try await town(1_500)
         var before: [String: [String]] = [:]
         for id in town.customers.flatMap(\.ids) { before[id] = try await town.shown(id) }
@@ -122,7 +122,7 @@ import Testing
         #expect(changed == Set(planted.map(\.customer)), "seed \(Self.seed)")
     }
 
-    /// The first ids of the customers of whom any id shows something else now.
+    /// The first id of each customer for whom the answer about any of the ids has changed.
     private func changedCustomers(
         _ town: Town, since before: [String: [String]]
     ) async throws -> Set<String> {
@@ -135,7 +135,7 @@ import Testing
         return changed
     }
 
-    @Test func `a late notification is applied in the end, and a lost one never`() async throws {
+    @Test func `a late notification is applied later, and a lost one never is`() async throws {
         let (town, honest) = (try await town(), try await town())
         let planted = town.double.plant([.late: 3, .lost: 3], seed: Self.seed)
         #expect(planted.count == 6)

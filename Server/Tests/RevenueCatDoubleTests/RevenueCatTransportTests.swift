@@ -19,7 +19,7 @@ import Testing
         return Town(simulators: [], double: double, customers: [])
     }
 
-    @Test func `version 1 creates an unknown customer, and version 2 does not know it`()
+    @Test func `version 1 creates an unknown customer, and version 2 answers 404`()
         async throws
     {
         let town = try Self.town()
@@ -87,7 +87,7 @@ import Testing
         #expect(try await Set(town.listedCustomers(limit: 25)).count == 60)
     }
 
-    @Test func `the same request fails at most twice in a row, and in every way`() async throws {
+    @Test func `requests fail in every way, but at most twice in a row`() async throws {
         var faults = RevenueCatDouble.TransportFaults()
         (faults.tooManyRequests, faults.unavailable, faults.htmlPages) = (0.2, 0.2, 0.2)
         (faults.cutBodies, faults.hugeBodies) = (0.2, 0.2)
@@ -112,7 +112,7 @@ import Testing
             ])
     }
 
-    @Test func `more requests than a minute allows are refused until it is over`() async throws {
+    @Test func `requests beyond a minute's limit are refused until the minute ends`() async throws {
         let clock = Mutex<Int64>(5_000)
         let limits = RevenueCatDouble.RateLimits { clock.withLock { $0 } }
         let town = try Self.town(limits: limits)

@@ -45,7 +45,7 @@ struct Town: Sendable {
         return Town(simulators: simulators, double: double, customers: population.customers)
     }
 
-    /// What a customer has bought by the App Store's own books.
+    /// What a customer has bought, according to the App Store's own books.
     func books(of customer: RevenueCatPopulation.Customer) async throws -> [TruePurchase] {
         try await simulators[customer.world].groundTruth(of: customer.account).purchases
     }

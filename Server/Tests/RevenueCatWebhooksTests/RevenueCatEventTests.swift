@@ -121,7 +121,7 @@ import Testing
         #expect(types.count == 15)
     }
 
-    @Test func `the webhook of a renewal equals RevenueCat's`() throws {
+    @Test func `the webhook of a renewal equals the webhook that RevenueCat sends`() throws {
         let event = Self.event(.renewed) {
             ($0.transactionID, $0.originalTransactionID) = ("3", "2000000100000001")
             ($0.productID, $0.purchaseID) = ("pro.month", Self.purchase.description)

@@ -63,7 +63,7 @@ package struct Authority: Sendable {
             usage: KeyUsage(digitalSignature: true), constraints: .notCertificateAuthority)
     }
 
-    /// A leaf for a key of another curve than P-256.
+    /// A leaf for a key of a curve other than P-256.
     package func leaf(for key: P384.Signing.PublicKey) throws -> Certificate {
         try Self.certificate(
             named: "Leaf", by: "Intermediate", key: .init(key),

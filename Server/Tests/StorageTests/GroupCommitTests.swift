@@ -125,7 +125,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `each writer of a group learns which of the writer's documents are new`(
+    func `each writer of a group learns which of its own documents are new`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -146,7 +146,7 @@ private struct Poisoned: Error {}
 
     /// The database refuses the fourth of seven documents. The last document repeats the first.
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `a writer's documents are each stored or refused separately`(driver: Driver) async throws {
+    func `each document of a writer is stored or refused separately`(driver: Driver) async throws {
         try await driver.withStore { store in
             var documents = (0..<6).map { DocumentWithFacts(Self.document($0), [Self.fact($0)]) }
             documents[3].document.id.removeLast()

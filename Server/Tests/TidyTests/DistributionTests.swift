@@ -3,7 +3,7 @@ import Testing
 /// Each rule finds a bad sample and accepts a good one.
 @Suite struct DistributionTests {
     @Test
-    func `statements about one app are accepted, and statements about several apps are found`() {
+    func `statements about one app are accepted, and statements about several are violations`() {
         let rows: [(sql: String, isGood: Bool)] = [
             ("SELECT a FROM purchases WHERE app = $1 AND purchase = $2", true),
             ("SELECT a FROM purchases WHERE purchase = $1", false),
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test
-    func `keys, references and locks of one app are accepted, and those of several apps are found`()
+    func `keys, references and locks of one app are accepted, and those of several are violations`()
     {
         let rows: [(sql: String, isGood: Bool)] = [
             (
@@ -107,7 +107,7 @@ import Testing
             ])
     }
 
-    @Test func `a table whose key lacks the app is found in the schema file`() {
+    @Test func `a table whose key lacks the app is reported with its line`() {
         let file = SourceFile(
             path: "Server/Sources/Storage/Schema/postgres.sql",
             text: """
@@ -123,7 +123,7 @@ import Testing
         #expect(found.map(\.line) == [4])
     }
 
-    @Test func `a statement without an app is found in its file`() {
+    @Test func `a statement that names no app is reported with its line`() {
         let file = SourceFile(
             path: "Server/Sources/Storage/A.swift",
             text: "let a = \"SELECT b FROM links WHERE purchase = $1\"\n")

@@ -170,7 +170,7 @@ actor Outbox {
         ])
     }
 
-    /// Makes every waiting entry due at once, for example when the app comes to the foreground.
+    /// Marks every waiting entry as due now, for example when the app comes to the foreground.
     /// Entries that were set apart are not affected. The change is not written: after a launch, the
     /// times in the file count again.
     func hurry() {

@@ -60,7 +60,7 @@ extension Perennial {
             public static let customerIDNotValid = Self(rawValue: "customer_id_not_valid")
             /// Another customer has signed in since the call began.
             public static let customerChanged = Self(rawValue: "customer_changed")
-            /// The restore would now have another result than the preview showed.
+            /// The restore would now have a different result from the one in the preview.
             public static let previewOutdated = Self(rawValue: "preview_outdated")
             public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
             public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")

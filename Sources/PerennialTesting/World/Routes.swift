@@ -7,7 +7,7 @@ struct Routes: Sendable {
     static let answerSecondsMax = 90.0
 
     let base: URL
-    /// The key for the server's routes. Nil for the simulator's.
+    /// The key for the server's routes. Nil for the simulator's routes.
     var key: String?
 
     private struct Anything: Decodable {}

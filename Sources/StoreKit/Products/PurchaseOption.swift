@@ -41,7 +41,7 @@ extension Product {
             Self(.custom(key: key, value: value.base64EncodedString()))
         }
 
-        /// Calls the closure if the product is from another storefront than the present one. If the
+        /// Calls the closure if the product is from a storefront other than the present one. If the
         /// closure returns false, the purchase fails.
         @preconcurrency public static func onStorefrontChange(
             shouldContinuePurchase: @escaping @Sendable (Storefront) -> Bool

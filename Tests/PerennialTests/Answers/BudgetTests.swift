@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: Fault.allCases, [false, true])
-    func `the SDK's loops never send more requests in a minute than the budget`(
+    func `the SDK's loops never send more requests in a minute than the budget allows`(
         fault: Fault, isRestless: Bool
     ) async throws {
         let clock = VirtualClock()

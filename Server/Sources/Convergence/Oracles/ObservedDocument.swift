@@ -255,7 +255,7 @@ struct Evidence: Sendable {
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
 
-    /// Whether neither an accepted document nor one that may have arrived reports a refund or
+    /// False if an accepted document, or one that may have arrived, reports a refund or
     /// revocation of a period.
     func isUnrevoked(_ told: TransactionPayload) -> Bool {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
@@ -268,7 +268,7 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether no accepted document, and none that may have arrived, reports that a purchase does
+    /// False if an accepted document, or one that may have arrived, reports that a purchase does
     /// not renew after a period.
     func isRenewing(after last: TransactionPayload) -> Bool {
         guard let original = last.originalTransactionId, !ambiguousRenewals.contains(original)

@@ -181,7 +181,7 @@ extension Trial {
         }
     }
 
-    /// Whether the state of a purchase cannot be told from older documents: they do not contain
+    /// Whether older documents leave the state of a purchase unknown: they do not contain
     /// commitments, whose payments the App Store tries to collect for longer. Access is closed in
     /// both the answer and the ground truth, but they report different states.
     func isNotExpressible(_ booked: TruePurchase) -> Bool {

@@ -59,7 +59,7 @@ struct EventWords {
         return parts.joined(by: ", ")
     }
 
-    /// Whether the state of the purchase does not apply to the customer, who no longer has a seat.
+    /// Whether the customer lost the seat, so that the state of the purchase concerns only others.
     var isOfOthers: Bool { event.type == .seatReleased }
 
     private var otherWord: Markup {

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// What came of the erasures in the list that the database does not have.
+/// The result of repeating the listed erasures that the database does not have.
 package struct RepeatedErasures: Hashable, Sendable {
     /// The number of erasures that the database did not have: it is older, or a server was killed
     /// before the end of the erasure was listed.
@@ -22,7 +22,7 @@ extension CustomerService {
         for app in context.appIDs { _ = try await erasureKey(of: app) }
     }
 
-    /// Erases again whom the database contains although the list says that they were erased.
+    /// Erases again the people whom the list names as erased and whom the database still contains.
     /// Idempotent. Call it before anybody can read the database.
     ///
     /// - Parameter listed: all erasures of the list.
@@ -101,7 +101,7 @@ private struct LostErasures {
         do { return try await context.db.readingLog(body) } catch { throw context.counted(error) }
     }
 
-    /// Erases the customers of these erasures who are there. Returns how many there were.
+    /// Erases the customers of these erasures whom the database contains. Returns their number.
     private func erase(
         _ intents: [ErasureIntent], of app: AppID, by key: ErasureKey
     ) async throws(EngineFailure) -> Int {
@@ -168,8 +168,8 @@ private struct LostErasures {
         }
     }
 
-    /// The tombstones that would also be those of present customers, whose account tokens must keep
-    /// identifying them.
+    /// The tombstones that match account tokens of present customers: such a token must keep
+    /// identifying its customer.
     private func tombstones(
         ofCustomersIn app: AppID, among sought: SoughtErasures, by key: ErasureKey
     ) async throws(EngineFailure) -> Set<[UInt8]> {

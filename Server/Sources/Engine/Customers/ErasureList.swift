@@ -26,7 +26,7 @@ package enum ErasureLine: Hashable, Sendable {
     case abandoned(name: String, app: AppID)
 }
 
-/// Whom an erasure was about to erase.
+/// The person whom an erasure is about to erase.
 package struct ErasureIntent: Hashable, Sendable {
     /// An id, as the list has it.
     package struct Code: Hashable, Sendable {

@@ -16,7 +16,7 @@ package struct RehearsedCustomer: Hashable, Sendable {
     /// What each purchase gives by itself, for entitlements that several purchases give.
     package var parts: [EntitlementID: [RehearsalOpinion]]
 
-    /// Whether a transaction is one of the customer's. False for nil.
+    /// Whether a transaction belongs to the customer. False for nil.
     package func has(_ transaction: TransactionID?) -> Bool {
         transaction.map { allTransactions.contains($0) } ?? false
     }

@@ -77,7 +77,7 @@ extension Fact {
         if case .payment(let payment) = statement { payment.revocation != nil } else { false }
     }
 
-    /// The fact as if nothing had been refunded or revoked.
+    /// The fact without its refund or revocation.
     fileprivate var withoutRevocation: Fact {
         guard case .payment(var payment) = statement else { return self }
         payment.revocation = nil

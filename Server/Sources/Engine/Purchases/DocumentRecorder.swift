@@ -69,7 +69,7 @@ package struct DocumentRecorder {
         walletCache.checkIn(wallet, in: projection.app)
     }
 
-    /// Makes open inquiries about a purchase due. The customer whom its account token identifies
+    /// Marks open inquiries about a purchase as due. The customer whom its account token identifies
     /// now may have consented, although the former customer had not.
     private func rescheduleConsumptionInquiries(about projection: PurchaseProjection)
         throws(StorageFailure)
@@ -79,7 +79,7 @@ package struct DocumentRecorder {
             about: [projection.after.purchase], in: projection.app, at: receivedAt)
     }
 
-    /// Makes reports about the seats of a purchase due. The App Store may accept them again, or may
+    /// Marks the seat reports of a purchase as due. The App Store may accept them again, or may
     /// have ended claims.
     private func resumeSeatReports(about projection: PurchaseProjection) throws(StorageFailure) {
         guard let receivedAt = projection.attested.last?.document.receivedAt else { return }

@@ -36,7 +36,7 @@ extension ReconciliationService {
     /// For a purchase that was never checked, the account's whole history is read, because the
     /// purchase may have begun long before it became known. Later, the status of the subscription
     /// is enough, because it contains the latest transaction. Purchases that are not subscriptions,
-    /// or that have ended, are checked by the changes of the history since the last check.
+    /// or that have ended, are checked by reading the changes of the history since the last check.
     func runCheck(_ lease: CheckLease) async throws(EngineFailure) -> CheckOutcome {
         guard let client = context.reconciliationSettings.appStore(lease.app) else {
             return try await runCheckByReceipt(lease)
@@ -96,7 +96,7 @@ extension ReconciliationService {
     /// Only the signed parts of the response are recorded and count. The unsigned status next to
     /// them does not count, except for a grace period whose end the signed part does not name (see
     /// ``GraceResponse``). If no end can be determined, the signed renewal info is skipped. In that
-    /// case, the stored information stays valid for as long as if the App Store had not responded,
+    /// case, the stored information stays valid for as long as after a missing response,
     /// and the App Store is queried again just as soon.
     func fetchStatuses(
         of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,

@@ -59,7 +59,7 @@ extension CustomerState {
 }
 
 extension PurchaseState {
-    /// Whether this purchase paid for the term of a line, which does not renew.
+    /// Whether this purchase paid for the non-renewing term of a line.
     fileprivate func has(_ term: PurchaseLine) -> Bool {
         timeline.payments { $0 == .nonRenewing }.contains {
             $0.product.rawValue == term.productID && Timestamp($0.from) == term.from

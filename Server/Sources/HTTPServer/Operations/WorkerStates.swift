@@ -27,7 +27,7 @@ package final class WorkerStates: Sendable {
         states.withLock { $0[work, default: State()].failures += 1 }
     }
 
-    /// The states by the names of the work, in a fixed order.
+    /// The name and the state of each kind of work, in a fixed order.
     package var all: [(work: String, state: State)] {
         states.withLock { $0 }.sorted { $0.key < $1.key }.map { (work: $0.key, state: $0.value) }
     }

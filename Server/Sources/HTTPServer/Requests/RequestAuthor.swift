@@ -32,8 +32,8 @@ final class RequestAuthor: Sendable {
 }
 
 extension Request {
-    /// The person for whom a server sends the request (`Perennial-Actor`), by the name that the
-    /// server has for the person. Returns nil if there is no name.
+    /// The name of the person for whom a server sends the request (`Perennial-Actor`), as the
+    /// server writes it. Returns nil if there is no name.
     ///
     /// - Throws: ``ProblemError`` if the name is too long, or contains characters other than
     ///   printable ASCII.

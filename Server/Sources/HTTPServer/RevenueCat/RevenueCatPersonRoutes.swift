@@ -256,7 +256,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
         }
     }
 
-    /// Moves every purchase that a customer owns to another one, by the authority of support. Each
+    /// Moves every purchase that a customer owns to another customer, as support may do. Each
     /// is moved by itself, so a request that fails can be repeated.
     @Sendable func transfer(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey,

@@ -49,7 +49,7 @@ struct RevenueCatProblem: Error {
         self.init(status, error, message)
     }
 
-    /// The status and number of problems that have another than ``RevenueCatError/badRequest``.
+    /// The status and number of each problem that is not answered as an ordinary bad request.
     private static let final: [ProblemCode: (HTTPResponse.Status, RevenueCatError)] = [
         .keyMissing: (.unauthorized, .keyMissing), .keyUnknown: (.unauthorized, .keyUnknown),
         .keyExpired: (.unauthorized, .keyUnknown), .keyScopeMissing: (.forbidden, .keyUnknown),

@@ -49,7 +49,7 @@ struct RevenueCatReceipt: Decodable {
         attributes?.known.map(RevenueCatAttributes.changes) ?? []
     }
 
-    /// What a backend means. It has no device with a queue of transactions, so it posts what
+    /// The intent of a backend. A backend has no queue of transactions, so it posts what
     /// somebody has bought, unless it says otherwise.
     var intentOfServer: OwnershipClaim.Intent {
         initiationSource?.text == nil ? .purchase : intent

@@ -76,7 +76,7 @@ struct RevenueCatReceiptRoutes: RouteGroup {
         "ios", "macos", "uikitformac", "tvos", "watchos", "visionos",
     ]
 
-    /// A backend names the store of a receipt by a header.
+    /// Throws if the header X-Platform names a platform that is not Apple's.
     private static func requireApple(_ request: Request) throws {
         guard let platform = request.headers[.platform]?.lowercased() else { return }
         guard applePlatforms.contains(platform) else {
@@ -86,7 +86,7 @@ struct RevenueCatReceiptRoutes: RouteGroup {
         }
     }
 
-    /// A device without any purchase, of which the SDK has no app transaction either.
+    /// Responds to a device that has neither a purchase nor an app transaction.
     private func respond(
         to id: CustomerID, _ request: Request, _ holder: StoredKey
     ) async throws -> Response {
@@ -139,8 +139,8 @@ struct RevenueCatReceiptRoutes: RouteGroup {
             state.id, app: app, environment: state.environment)
     }
 
-    /// Asks the App Store about purchases. Returns whether it may soon say what it has not said in
-    /// time about one of them.
+    /// Asks the App Store about purchases. Returns whether a response about one of them is still
+    /// missing and may arrive soon.
     private func mayRespondSoon(
         about purchases: [PurchaseID], of app: AppID
     ) async throws -> Bool {

@@ -128,7 +128,7 @@ struct RevenueCatRoutes: RouteGroup {
         return response
     }
 
-    /// A device on which nobody had signed in brings its purchases along, by the rules of our own
+    /// Links the purchases of a device on which nobody had signed in, under the rules of our own
     /// route for aliases. From one person to another, and where those rules refuse, the device only
     /// becomes the other customer: the purchases of the anonymous id stay with it, and a restore
     /// still finds them, as at RevenueCat.

@@ -235,7 +235,7 @@ extension Timeline {
         guard let access = access(through: products, at: now, rules: rules), access.isOpen,
             let period = period(at: now)
         else { return nil }
-        // A refunded period does not count, nor does the period of another product before a change.
+        // A refunded period, or one of another product before a change, does not count.
         // Then the range begins at the end of that period.
         let counts = products.contains(period.product) && !period.payment.isFullyRefunded
         let from = counts ? period.from : period.payment.until ?? now
@@ -244,7 +244,7 @@ extension Timeline {
 }
 
 extension Payment {
-    /// Whether the payment was fully refunded for another reason than an upgrade.
+    /// Whether the payment was fully refunded for a reason other than an upgrade.
     fileprivate var isFullyRefunded: Bool {
         guard let revocation, revocation.kind == .refund, !isUpgraded else { return false }
         return (revocation.percentage ?? Percentage.whole) >= Percentage.whole

@@ -25,8 +25,8 @@ extension Timeline {
         }
     }
 
-    /// Whether the same product was bought again between the period that a renewal follows and the
-    /// renewal, and lasts beyond the renewal's start. A payment begins when the latest period ends,
+    /// Whether the same product was bought again after a renewal's previous period began, and lasts
+    /// beyond the renewal's start. A payment begins when the latest period ends,
     /// so the renewal must have been charged before the product was bought again. This happens if a
     /// renewal is charged ahead and refunded, and the refund is reversed after the customer has
     /// bought again.

@@ -9,7 +9,7 @@ extension Timeline.Period {
     /// The maximum time between the signatures of documents that describe the same state.
     private static let describedTogetherMax = Duration.seconds(60)
 
-    /// Whether a statement is about this payment, by the identifiers that both have.
+    /// Whether the identifiers that both have show that a statement is about this payment.
     ///
     /// - Parameter otherID: the id of the statement: see ``Payment/id(_:)``.
     func isTold(by other: Payment, _ otherID: String, _ grade: Grade) -> Bool {

@@ -114,7 +114,7 @@ package struct SeatRoster: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// Whether a claim on a seat of this purchase has not ended.
+    /// Whether a claim on a seat of this purchase is still open.
     package func isOpen(_ claim: SeatClaim) -> Bool {
         claim.end == nil && seatsBegin.map { $0 <= claim.claimedAt } ?? true
     }
@@ -161,7 +161,7 @@ extension Timeline {
             ?? .other
     }
 
-    /// The number of people for whom the subscription is paid, by the payment that decides about
+    /// The number of people who are paid for by the payment that decides about
     /// access. That payment also counts in a grace period, and while it is unknown whether the
     /// subscription was renewed.
     package func seatsInForce(at now: Instant) -> Int {

@@ -26,7 +26,7 @@ final class BackupWorker: Service {
     private let latest = Mutex(Latest())
     private let line = KeyedLock()
 
-    /// What is known since the last look at the folder.
+    /// The backups and the state as of the last look at the folder.
     private struct Latest {
         var backups: [BackupFolder.Backup] = []
         var state = BackupState()
@@ -85,7 +85,7 @@ final class BackupWorker: Service {
             latest.withLock { $0.state.problem = nil }
             return true
         } catch {
-            // The server stops. What is unfinished was deleted.
+            // The server stops. The unfinished backup was deleted.
             guard !Task.isCancelled else { return true }
             report(error)
             return false

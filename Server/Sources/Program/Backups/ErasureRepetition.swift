@@ -2,7 +2,7 @@ import Engine
 import Ledger
 import Logging
 
-/// Erases again, on a restored database, whom the list of erasures names.
+/// Erases the people on the list of erasures again after a database was restored.
 struct ErasureRepetition {
     var file: ErasureFile
     var logger: Logger

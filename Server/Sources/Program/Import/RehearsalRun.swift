@@ -248,7 +248,7 @@ struct RehearsalRun {
         return nil
     }
 
-    /// If RevenueCat does not know our purchase as one of the customer's, asks it whose it is.
+    /// If RevenueCat does not list our purchase for the customer, asks RevenueCat for its owner.
     private func addOwner(
         to evidence: inout RehearsalEvidence, _ pair: Pair, _ ours: RehearsalOpinion,
         _ theirs: RehearsalOpinion
@@ -266,7 +266,7 @@ struct RehearsalRun {
 
     // MARK: - After all customers
 
-    /// Compares customers again whose differences may be over by now.
+    /// Compares the customers again for whom the differences may be over by now.
     private mutating func repeatComparisons() async throws {
         let open = findings.filter(\.cause.deservesSecondLook)
         guard let secondLookAfter, !open.isEmpty else { return }
@@ -290,8 +290,8 @@ struct RehearsalRun {
         findings = findings.filter { second[$0.customer] == nil } + second.values.joined()
     }
 
-    /// Finds out which purchases that RevenueCat counts are known here all the same: in the
-    /// sandbox, or with another owner, or with none.
+    /// Finds purchases that RevenueCat counts and that this server has in the sandbox, or with
+    /// another owner or none.
     private mutating func findOwners() async throws {
         let sought = Set(findings.compactMap(\.transactionWithoutOwner))
         for (place, cause) in [

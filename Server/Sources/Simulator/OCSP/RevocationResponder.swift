@@ -39,8 +39,8 @@ package struct RevocationResponder: Sendable {
             certificates: try certificates.map { try $0.derBytes })
     }
 
-    /// Makes the responders from the keys and certificates of the root's and of the intermediate's
-    /// responder, in this order.
+    /// Makes two responders, first for the root, then for the intermediate. Keys and certificates
+    /// are in this order.
     private init(
         url: String, chain: [Certificate], keys: [P256.Signing.PrivateKey],
         certificates: [[UInt8]]

@@ -23,7 +23,7 @@ struct OfferSignature: Sendable {
 
     /// How long a signature is valid: a day.
     static let validMilliseconds: Int64 = 86_400_000
-    /// How far a server's clock may be ahead of the store's: five minutes.
+    /// How far a server's clock may be ahead of the store's clock: five minutes.
     static let aheadMilliseconds: Int64 = 300_000
     /// Maximum number of characters of a signature.
     static let signatureLengthMax = 16_384

@@ -63,7 +63,7 @@ struct BearerToken: Sendable {
     }
 
     /// Throws if the token is not valid at any of these times. A server that follows the virtual
-    /// clock signs by that clock, all others by the machine's. Apple's Python and Java clients send
+    /// clock signs by it, all others by the machine's clock. Apple's Python and Java clients send
     /// no `iat`.
     func requireCurrent(
         at clocks: [AppStoreDate], secondsMax: Int64 = lifetimeSecondsMax

@@ -139,7 +139,7 @@ package struct ConsumptionInquiryRows: RowGroup {
         return isClosed && isRecorded
     }
 
-    /// Makes pending requests about purchases due now, because relevant information has changed.
+    /// Marks the pending requests about purchases as due, because relevant information has changed.
     /// Ends the leases of these requests, so that a request being processed is processed again.
     package func reschedule(
         about purchases: [PurchaseID], in app: AppID, at now: Instant
@@ -151,7 +151,7 @@ package struct ConsumptionInquiryRows: RowGroup {
             purchases.map { [.integer(now.milliseconds)] + PurchaseRows.key(of: $0, in: app) })
     }
 
-    /// Makes pending requests due now if their purchase has the id as its account token.
+    /// Marks pending requests as due if their purchase has the id as its account token.
     package func reschedule(
         named id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

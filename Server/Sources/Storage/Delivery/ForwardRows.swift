@@ -190,7 +190,7 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Manual retries
 
-    /// Makes the forwards of a document to the given addresses that were given up due again, and
+    /// Retries the forwards of a document to these addresses that the server had given up, and
     /// counts their attempts from the beginning. Accepted and waiting forwards are unchanged.
     /// Returns how many forwards are retried.
     @discardableResult

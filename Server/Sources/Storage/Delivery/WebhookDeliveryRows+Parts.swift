@@ -4,7 +4,7 @@ import Ledger
 extension WebhookDeliveryRows {
     /// Updates the deliveries of an event, and stores their bodies. Deletes waiting deliveries that
     /// are no longer parts, and adds the parts after the leased one. Restarts parts that had ended,
-    /// because they were posted in another format. The work is limited by the number of parts of
+    /// because they were posted in another format. The work grows only with the number of parts of
     /// one event.
     ///
     /// - Parameter parts: all parts of the event, in order, with their bodies.

@@ -129,7 +129,7 @@ package struct WebhookDeliveryRows: RowGroup {
             })
     }
 
-    /// Makes the first waiting delivery of each stream due, unless a delivery of the stream is due
+    /// Marks the first waiting delivery of each stream as due, unless a delivery of it is due
     /// already.
     func startNext(
         in streams: [String], to webhook: WebhookID, of app: AppID, at now: Instant
@@ -206,8 +206,8 @@ package struct WebhookDeliveryRows: RowGroup {
 
     // MARK: - Results
 
-    /// Records a delivery that was accepted, even if the lease was lost, and makes the next
-    /// delivery of its stream due.
+    /// Records a delivery that was accepted, even if the lease was lost, and marks the next
+    /// delivery of its stream as due.
     package func complete(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt
     ) throws(StorageFailure) {

@@ -2,8 +2,8 @@ import Ledger
 
 // The numbers of transfers: a time in milliseconds, so that they are ordered, and some bits of a
 // digest of the purchase and the log's epoch. So two servers rarely choose the same number, and a
-// number that a restore has undone is not chosen again. A number follows all earlier ones of both
-// customers, even if the clocks of two servers differ.
+// number that a restore has undone is not chosen again. A number is greater than those of all
+// earlier transfers of its two customers, even if the clocks of two servers differ.
 
 extension StoredTransfer {
     /// How many low bits of a number distinguish the transfers of one millisecond.

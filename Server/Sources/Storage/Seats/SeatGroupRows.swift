@@ -70,7 +70,7 @@ package struct SeatGroupRows: RowGroup {
         }
     }
 
-    /// Makes a group's comparison due at a time, unless it is due earlier.
+    /// Schedules the comparison of a group for a time, unless it is due earlier.
     func compare(
         of purchase: PurchaseID, in app: AppID, by due: Instant
     ) throws(StorageFailure) {

@@ -146,7 +146,7 @@ package struct SeatReportRows: RowGroup {
 
     // MARK: - Becoming due
 
-    /// Makes due the claims that wait until a subscription runs, and the comparison of its seats.
+    /// Marks as due the claims that wait for an active subscription, and its seat comparison.
     /// Call this function when a document has changed the purchase. Also ends a lease of the
     /// comparison, because an earlier answer may be wrong now.
     package func resumeSeatReports(

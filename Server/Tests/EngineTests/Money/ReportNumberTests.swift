@@ -18,8 +18,8 @@ import Testing
     /// January of Apple's fiscal calendar.
     private static let days = day.daysSince1970 - 18...day.daysSince1970 + 16
     private static let countMax: Int64 = 999_999_999_999
-    /// The product of the count and the price is just below the limit. The sum of `rowsCount` such
-    /// products does not fit into 64 bits; the sum of `rowsCount` such counts can still be read.
+    /// Count times price is just below the limit. For `rowsCount` rows, the sum of these amounts
+    /// does not fit into 64 bits, but the sum of the counts does.
     private static let (count, unitPrice) = (Int64(9_000_000_000), Int64(10_000_000))
     private static let rowsCount = 110
 

@@ -89,7 +89,7 @@ import Testing
     @Test func `in a proposal, an app may name only variables that the same app names now`()
         throws
     {
-        // The values of two variables of this process are short enough for a secret. The file
+        // Two environment variables of this process whose values can be used as secrets. The file
         // contains both names, but the second one only as a part of a longer name.
         let names = ProcessInfo.processInfo.environment.filter { name, value in
             let text = value.trimmingCharacters(in: .whitespacesAndNewlines)

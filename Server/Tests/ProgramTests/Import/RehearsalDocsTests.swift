@@ -52,7 +52,7 @@ import Testing
             ("http://rc.example.com", nil), ("https://rc.example.com/v2", nil),
             ("https://user@rc.example.com", nil), ("https://rc.example.com?x=1", nil), ("rc", nil),
         ] as [(String, String?)])
-    func `the address is a host with TLS, or this machine`(text: String, address: String?) {
+    func `the address must have https, unless it is this machine`(text: String, address: String?) {
         #expect((try? RehearseCommand.address(text)) == address)
     }
 }

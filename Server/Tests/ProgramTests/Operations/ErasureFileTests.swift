@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a list without lines needs its copy, and a list with lines does not`()
+    @Test func `if the copy cannot be read, an empty list is refused, and any other list is read`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a line that a crash has cut is left out, and the next line is whole`()
+    @Test func `an incomplete last line is ignored, and the next line is written in full`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a changed character is noticed`() async throws {
+    @Test func `a line with a changed character cannot be read`() async throws {
         let text = ErasureText.text(of: [
             .intent(Self.intent("a")), .end(name: "a", app: "rage", position: Self.position),
             .abandoned(name: "b", app: "rage"),
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `the file and its copy get from each other what they lack`() async throws {
+    @Test func `the file and its copy each get the lines that only the other has`() async throws {
         try await TemporaryFolder.with { folder in
             let both = ErasureFile(path: folder + "/list", copy: folder + "/copy")
             try await Self.write([.intent(Self.intent("a"))], to: ErasureFile(path: both.path))
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `many writers lose no line`() async throws {
+    @Test func `concurrent writers lose no line`() async throws {
         try await TemporaryFolder.with { folder in
             await withTaskGroup(of: Void.self) { tasks in
                 for writer in 0..<8 {

@@ -121,7 +121,7 @@ import Testing
             CustomerID(rawValue: id.rawValue + "-2"), to: id, app: app, environment: .production)
     }
 
-    @Test func `whoever was erased after a backup is in no file after it is restored and served`()
+    @Test func `a person erased after a backup is in no file once the backup is served again`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `whoever comes back after the erasure stays, through starts and restores`()
+    @Test func `a person who returns after an erasure stays through restarts and restores`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `a restore of the wrong backup does not erase who is in the right one`()
+    @Test func `restoring the wrong backup first does not erase people from the right backup`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `a server killed before the transaction erases at its next start`() async throws {
+    @Test func `an erasure that a kill prevented is completed at the next start`() async throws {
         try await Self.withDesk { desk in
             try await desk.served { try await Self.come(Self.anna, to: $0) }
             await #expect(throws: EngineFailure.self) {
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `a server killed after the transaction erases nobody who has come back since`()
+    @Test func `if a server was killed after the transaction, a person who returned is not erased`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `the list of another database erases nobody, and a start says so`() async throws {
+    @Test func `the list of another database erases nobody, and the log says so`() async throws {
         try await Self.withDesk { desk in
             try await desk.served {
                 try await Self.come(Self.anna, to: $0)

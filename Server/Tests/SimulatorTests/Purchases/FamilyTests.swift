@@ -70,7 +70,7 @@ import Testing
     ]
 
     @Test(arguments: chapters)
-    func `the purchases of family members follow the purchaser's`(chapter: Chapter) async throws {
+    func `family members share each change of the purchase`(chapter: Chapter) async throws {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         #expect(
@@ -162,7 +162,7 @@ import Testing
         #expect(again.start == again.transaction.purchaseDate)
     }
 
-    @Test func `the books of a family member follow the purchaser's, without the money`()
+    @Test func `the books of a family member equal the purchaser's books, without the money`()
         async throws
     {
         let stage = try await household()
@@ -272,7 +272,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == names.count)
     }
 
-    @Test func `a shared subscription can only be changed through the purchaser's`() async throws {
+    @Test func `a shared subscription can be changed only by the purchaser's id`() async throws {
         let stage = try await household(["anna", "ben"])
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         let bens = try await stage.simulator.groundTruth(of: "ben").purchases[0]

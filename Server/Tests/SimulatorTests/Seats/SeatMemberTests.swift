@@ -41,7 +41,7 @@ import Testing
         #expect(try await stage.truth().seats?.members == ["ben"])
     }
 
-    @Test func `a member's periods renew and end with the purchaser's`() async throws {
+    @Test func `a member's periods renew and end with the purchaser's periods`() async throws {
         let (stage, id) = try await group()
         try await stage.simulator.change(id, .joinGroup("ben"))
         try await stage.advance("P1M")

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `production is at the root of the address, the sandbox below its folder`()
+    @Test func `production is at the root of the address, and the sandbox is below /sandbox`()
         async throws
     {
         let stage = try Stage()

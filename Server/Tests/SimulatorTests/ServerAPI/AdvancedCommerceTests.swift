@@ -6,7 +6,7 @@ import Testing
 @Suite struct AdvancedCommerceTests {
     private static let reference = "758883e8-151b-47b7-abd0-60c4d804c2f"
 
-    /// A request identifier for each number from 0 to 9.
+    /// Makes a request whose identifier ends with a digit from 0 to 9.
     private func ask(_ path: String, _ number: Int, _ members: [JSON.Member] = []) -> Ask {
         let about: JSON = ["requestReferenceId": .string(Self.reference + String(number))]
         var ask = Ask("POST v1/\(path)", body: .object([.init("requestInfo", about)] + members))

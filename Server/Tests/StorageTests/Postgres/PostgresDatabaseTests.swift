@@ -258,7 +258,7 @@ import Testing
         return (runs, seconds)
     }
 
-    @Test func `each kind of database failure has a number of runs and a time limit`() {
+    @Test func `each kind of database failure limits how often and how long a transaction runs`() {
         #expect(runs(of: .other) == (1, 0))
         #expect(runs(of: .busy) == (1, 0))
         #expect(runs(of: .constraint).0 == Retry.constraintRunsMax)

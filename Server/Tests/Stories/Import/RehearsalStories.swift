@@ -55,7 +55,7 @@ import Testing
         #expect(result.summary.unexplained == 0)
     }
 
-    @Test func `each planted fault is found and named, and nothing else`() async throws {
+    @Test func `every planted fault is found and named, and no other fault`() async throws {
         let seed = Dice.seed(announcedBy: "RehearsalStories", usual: 2)
         let town = try await RehearsalTown.played(
             Self.customers, months: 4, seed: seed)
@@ -222,7 +222,7 @@ import Testing
         #expect(throws: StartFailure.self) { try RehearsalReport(at: folder.path + "/no/b.csv") }
     }
 
-    @Test func `a rehearsal writes nothing, and a key that expires ends it`() async throws {
+    @Test func `a rehearsal writes nothing, and ends if its key expires`() async throws {
         let town = try await RehearsalTown.played(12, months: 1, seed: 4)
         var faults = RevenueCatDouble.TransportFaults()
         faults.keyExpiresAfter = 9

@@ -122,9 +122,9 @@ struct RehearsalTown: Sendable {
         }
     }
 
-    /// A rehearsal against the double.
+    /// Rehearses against the double.
     ///
-    /// - Parameter secondLook: whether there is one. Before it, the double gets what is late.
+    /// - Parameter secondLook: whether to compare twice: late documents arrive in between.
     func rehearse(
         secondLook: Bool = true, _ change: (inout RehearsalRun) -> Void = { _ in }
     ) async throws -> RehearsalResult {

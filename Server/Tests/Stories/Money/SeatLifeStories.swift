@@ -42,7 +42,7 @@ import Testing
 
     @Test(
         arguments: StoryDatabase.allCases, Self.habits)
-    func `a purchaser has access while any seat is paid for, and seats cost the tiers' prices`(
+    func `a purchaser has access while any seat is paid for, and each seat has its tier price`(
         database: StoryDatabase, habits: JSON
     ) async throws {
         try await Self.withGroups(on: database, habits: habits) { stage in

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test
-    func `the payment sheet on the phone shows the tiers' price of the seats before the purchase`()
+    func `before the purchase, the payment sheet on the phone shows what seats cost in each tier`()
         async throws
     {
         try await PhoneTable.play { phone in

@@ -188,7 +188,7 @@ private struct Leases {
         var neverAsked = 0
         /// Whether no server requests missed notifications any more, because all were delivered.
         var isBackfilled = false
-        /// The purchases by the server that leases them.
+        /// The purchases that each server has leased, keyed by the name of the server.
         var taken: [String: Set<String>] = [:]
 
         var holders: Set<String> { Set(taken.keys) }

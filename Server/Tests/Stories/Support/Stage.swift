@@ -13,7 +13,7 @@ struct Stage: Sendable {
     let server: Wire
     /// The chain of renewals that the acts change.
     private(set) var original: String?
-    /// Whether the app has posted the purchase, which has no owner before that.
+    /// Whether the app has posted the purchase. Until then, the purchase has no owner.
     private(set) var isPosted = false
     /// In which form the app posts its purchases.
     var posting = Posting.signed

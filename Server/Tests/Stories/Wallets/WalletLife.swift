@@ -127,7 +127,7 @@ extension WalletLife.Place {
     }
 }
 
-/// A clock that a test moves together with the simulator's.
+/// A clock that a test moves together with the simulator's clock.
 final class StoryClock: Sendable {
     private let moment = Mutex(Instant(milliseconds: 1_767_268_800_000))
 

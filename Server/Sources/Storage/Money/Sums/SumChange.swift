@@ -40,8 +40,8 @@ struct SumChange: Hashable, Sendable {
         }
     }
 
-    /// The change as if the movement were added. Equal for a movement that is added and one that is
-    /// removed.
+    /// The change with the sign of an added movement. Adding and removing a movement have the same
+    /// magnitude.
     private var magnitude: SumChange {
         movements < 0 ? SumChange(day, category, segment, -totals, -movements) : self
     }
