@@ -53,7 +53,7 @@ struct BackupCommand: AsyncParsableCommand {
         guard !DatabaseAddress.isServer(address) else {
             throw StartFailure(
                 "\(shown) is a PostgreSQL database, which has its own backup tools.",
-                remedy: "Run pg_dump --format=custom --file=\(file) with that address, or "
+                remedy: "Run (umask 077; pg_dump --format=custom --file=\(file) ADDRESS), or "
                     + "pg_basebackup for the whole server. After pg_restore, run `perennial "
                     + "restore --mark`.")
         }
