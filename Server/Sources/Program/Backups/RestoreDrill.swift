@@ -30,8 +30,9 @@ struct RestoreDrill {
         progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
     ) async throws -> Outcome {
         let began = ContinuousClock.now
-        let folder = try Self.makeFolder()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let place = try TemporaryPlace(named: "drill")
+        defer { place.remove() }
+        let folder = place.folder
         try Self.requireRoom(for: backup, in: folder)
         let restored = folder + "/perennial.sqlite"
         let outcome = try await DatabaseRestore(
@@ -72,18 +73,6 @@ struct RestoreDrill {
                     + "\(damage.joined(separator: "; ")).",
                 remedy: "Check the disk of the backups, and make a new backup.")
         }
-    }
-
-    /// Only this user can read the folder.
-    private static func makeFolder() throws(StartFailure) -> String {
-        let place = FileManager.default.temporaryDirectory.path
-        var name = Array((place + "/perennial-drill-XXXXXX").utf8CString)
-        guard mkdtemp(&name) != nil else {
-            throw StartFailure(
-                "No folder can be made in \(place): \(String(cString: strerror(errno))).",
-                remedy: "Name a folder that this user may write with the variable TMPDIR.")
-        }
-        return String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     private static func requireRoom(

@@ -15,7 +15,6 @@ struct RehearsalReport {
     private static let header = CSVText.text([RehearsalDifference.columns])
     /// The maximum size of a signed summary that is read, in bytes.
     private static let summaryBytesMax = 65_536
-    private static let partBytes = 1 << 20
     private static let folderRemedy =
         "Name another with --report, in a folder where this user may write."
 
@@ -71,17 +70,6 @@ struct RehearsalReport {
 
     // MARK: - Verification
 
-    /// The SHA-256 of a file of any size, which is read in parts.
-    private static func digest(of path: String) throws -> String {
-        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        defer { try? file.close() }
-        var hash = SHA256()
-        while let part = try file.read(upToCount: partBytes), !part.isEmpty {
-            hash.update(data: part)
-        }
-        return Hexadecimal.text(Array(hash.finalize()))
-    }
-
     /// Reads a signed summary, and checks that the report beside it is the one that was signed.
     ///
     /// - Parameter verify: returns the claims if the signature is valid.
@@ -115,7 +103,7 @@ struct RehearsalReport {
             return (lines + [line], isClean)
         }
         let csv = String(path.dropLast(summarySuffix.count))
-        guard let digest = try? Self.digest(of: csv) else {
+        guard let digest = try? FileDigest.sha256(of: csv) else {
             return (lines + ["\(csv) is not here, so it was not checked."], isClean)
         }
         guard digest == claims["report_sha256"]?.string else {

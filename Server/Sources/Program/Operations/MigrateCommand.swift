@@ -7,23 +7,42 @@ struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
         abstract: "Copy a database into an empty one and compare the two row by row.",
-        discussion: "Stop all servers of both databases first.")
+        discussion: """
+            Stop all servers of both databases first. A folder that `perennial export package` has \
+            written can be read while its server runs.
+            """)
 
-    @Option(help: "The database to copy: a file or postgres://….") var from: String
+    @Option(help: "What to copy: a file, postgres://…, or the folder of a package.")
+    var from: String
     @Option(help: "The empty database to copy into: a file or postgres://….") var to: String
 
     func run() async throws {
         try await Outcome.reportingFailures {
-            let count = try await Migration(from: from, to: to).run { progress in
-                let verb = progress.isComparing ? "compared" : "copied"
-                Outcome.printError("\(progress.table): \(progress.rows.counted("row")) \(verb)")
+            let place = DatabaseAddress.withoutPassword(to)
+            guard DataPackage.isFolder(from) else {
+                let count = try await Migration(from: from, to: to).run { $0.printProgress() }
+                return print(
+                    "\(count.counted("row")) copied and compared; serve with --database \(place)")
             }
+            let package = DataPackage(folder: from)
+            let count = try await package.copy(to: to, at: .machine) { $0.printProgress() }
             print(
-                "\(count.counted("row")) copied and compared; serve with --database \(shownTarget)")
+                "\(count.counted("row")) copied and compared; serve with --database \(place) "
+                    + "--config \(package.configuration)")
+            if DatabaseAddress.isServer(to), Disk.exists(package.erasures) {
+                print(
+                    "Copy \(package.erasures) into the folder of the setting `erasures`, as "
+                        + "\(ErasureFile.name).")
+            }
         }
     }
+}
 
-    private var shownTarget: String { DatabaseAddress.withoutPassword(to) }
+extension CopyProgress {
+    func printProgress() {
+        let verb = isComparing ? "compared" : "copied"
+        Outcome.printError("\(table): \(rows.counted("row")) \(verb)")
+    }
 }
 
 /// Copies a database, and compares the copy with it.

@@ -7,10 +7,10 @@ import PerennialContract
 import Storage
 
 /// Writes a table of purchases to standard output.
-struct ExportCommand: AsyncParsableCommand {
+struct ExportTableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export",
-        abstract: "Write a table as CSV or JSON lines.",
+        commandName: "table",
+        abstract: "Write a table as CSV or JSON lines. The word “table” may be left out.",
         discussion: "docs/sql.md describes the columns.")
 
     enum Format: String, ExpressibleByArgument, CaseIterable {

@@ -1,0 +1,45 @@
+import ArgumentParser
+import Foundation
+
+/// The commands that write what a server stores.
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write a table for spreadsheets and SQL, or everything.",
+        subcommands: [ExportTableCommand.self, ExportPackageCommand.self],
+        defaultSubcommand: ExportTableCommand.self)
+}
+
+/// Writes a folder with everything that a server stores, for another server or for an archive.
+struct ExportPackageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "package",
+        abstract: "Write a folder with everything: documents, decisions, configuration, checksums.",
+        discussion: """
+            Safe while the server runs, if its database is a SQLite file. `perennial migrate --from \
+            FOLDER` reads the folder into a new database.
+            """)
+
+    @Argument(help: "The folder to create. Existing files are never overwritten.")
+    var folder: String
+    @OptionGroup var process: ProcessOptions
+
+    func run() async throws {
+        try await Outcome.reportingFailures {
+            let path = process.configPath
+            let file = try Outcome.configuration(at: path)
+            let settings = try process.settings(file)
+            let place = ConfigurationFolder(of: path)
+            let list = ErasureFile(
+                for: settings.database, in: settings.erasures,
+                backups: file.backup.map { place.path($0.folder) })
+            let source = DataPackage.Source(
+                database: settings.database, configuration: path, erasures: list?.path)
+            let package = DataPackage(folder: folder)
+            try await Interruption.cancelling {
+                let contents = try await package.write(source) { $0.printProgress() }
+                print("\(package.folder): \(contents.sentence)")
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// A folder for files that a command needs only while it runs. Only this user can read it.
+struct TemporaryPlace {
+    let folder: String
+
+    /// - Parameter name: a word in the folder's name, so that an operator knows what left it.
+    /// - Throws: ``StartFailure`` if the folder cannot be made.
+    init(named name: String) throws(StartFailure) {
+        let place = FileManager.default.temporaryDirectory.path
+        var path = Array("\(place)/perennial-\(name)-XXXXXX".utf8CString)
+        guard mkdtemp(&path) != nil else {
+            throw StartFailure(
+                "No folder can be made in \(place): \(String(cString: strerror(errno))).",
+                remedy: "Name a folder that this user may write with the variable TMPDIR.")
+        }
+        folder = String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: folder) }
+}
