@@ -188,7 +188,7 @@ extension BackupCopy.Progress {
 }
 
 extension DatabaseContents {
-    fileprivate var sentence: String {
+    var sentence: String {
         "\(documents.counted("document")), \(customers.counted("customer")), "
             + "\(events.counted("event")), schema version \(version)"
     }
