@@ -1,5 +1,5 @@
-import AppStoreFormats
 import Crypto
+import Engine
 import Foundation
 
 /// The SHA-256 of files of any size.
