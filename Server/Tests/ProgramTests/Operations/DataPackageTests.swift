@@ -1,4 +1,6 @@
+import Engine
 import Foundation
+import Ledger
 import Testing
 
 @testable import Program
