@@ -156,7 +156,8 @@ import Testing
         let failure = try #require(throws: StartFailure.self) {
             try BackupCommand.requireFile("postgres://anna:secret@db/p", for: "b.dump")
         }
-        #expect(failure.remedy.contains("(umask 077; pg_dump --format=custom --file=b.dump ADDRESS)"))
+        #expect(
+            failure.remedy.contains("(umask 077; pg_dump --format=custom --file=b.dump ADDRESS)"))
         #expect(failure.remedy.contains("pg_basebackup"))
         #expect(failure.remedy.contains("restore --mark"))
         #expect(!"\(failure)".contains("secret"))

@@ -118,13 +118,16 @@ struct DataPackage {
     private static let readme = """
         Everything that a Perennial server stores.
 
-          \(databaseName)           the database as one SQLite file: signed documents, customers, ids,
-                                     grants, wallets, events, keys, and all rows derived from them.
-                                     docs/sql.md describes its views
-          \(configurationName)             the configuration. The files that it names, such as keys of the App
-                                     Store, and environment variables are not in this folder
-          \(erasuresName)  the people who were erased, as keyed hashes, if there is a list
-          \(checksumsName)                 the SHA-256 of each file: sha256sum -c \(checksumsName)
+        \(databaseName)
+            The database as one SQLite file: signed documents, customers, ids, grants, wallets,
+            events, keys, and all rows derived from them. docs/sql.md describes its views.
+        \(configurationName)
+            The configuration. The files that it names, such as keys of the App Store, and
+            environment variables are not in this folder.
+        \(erasuresName)
+            The people who were erased, as keyed hashes, if there is a list.
+        \(checksumsName)
+            The SHA-256 of each file: sha256sum -c \(checksumsName)
 
         Read it into a new database:
 

@@ -14,7 +14,7 @@ struct ExportCommand: AsyncParsableCommand {
 struct ExportPackageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "package",
-        abstract: "Write a folder with everything: documents, decisions, configuration, checksums.",
+        abstract: "Write a folder with the database, the configuration, and checksums.",
         discussion: """
             Safe while the server runs, if its database is a SQLite file. `perennial migrate --from \
             FOLDER` reads the folder into a new database.

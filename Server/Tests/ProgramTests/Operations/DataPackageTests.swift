@@ -125,13 +125,14 @@ import Testing
             let commands = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
                 .filter { $0.hasPrefix("    perennial ") && !$0.contains(" serve ") }
             #expect(commands.count == 2)
+            let program = try BuiltProgram.path()
             for command in commands {
+                let words = command.dropFirst("    perennial ".count)
                 let output = try await Shell.output(
                     of: """
                         cd '\(folder)'; export PERENNIAL_CONFIG=birds.yaml
                         export PERENNIAL_DATABASE=perennial.sqlite
-                        '\(try BuiltProgram.path())' \(command.dropFirst("    perennial ".count)) 2>&1 \
-                            || echo "exit code $?"
+                        '\(program)' \(words) 2>&1 || echo "exit code $?"
                         """)
                 #expect(!output.contains("exit code"), "\(command)\n\(output)")
             }
