@@ -16,8 +16,8 @@ struct ExportPackageCommand: AsyncParsableCommand {
         commandName: "package",
         abstract: "Write a folder with the database, the configuration, and checksums.",
         discussion: """
-            Safe while the server runs, if its database is a SQLite file. `perennial migrate --from \
-            FOLDER` reads the folder into a new database.
+            Safe while the server runs, if its database is a SQLite file. `perennial migrate \
+            --from FOLDER` reads the folder into a new database.
             """)
 
     @Argument(help: "The folder to create. Existing files are never overwritten.")

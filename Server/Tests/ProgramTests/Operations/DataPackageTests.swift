@@ -109,7 +109,9 @@ import Testing
             await #expect(throws: StartFailure.self) {
                 try await DataPackage(folder: folder).write(source)
             }
-            #expect(FileManager.default.fileExists(atPath: folder + "/birds.yaml"))
+            for file in ["/birds.yaml", "/perennial.sqlite"] {
+                #expect(FileManager.default.fileExists(atPath: folder + file))
+            }
             source.configuration = folder + "/missing.yaml"
             let package = DataPackage(folder: folder + "/package")
             await #expect(throws: StartFailure.self) { try await package.write(source) }
