@@ -190,7 +190,7 @@ extension OperatorPages {
 }
 
 extension PerennialContract.AuditEntry {
-    init(_ entry: RecordedAct) {
+    package init(_ entry: RecordedAct) {
         self.init(
             auditID: "aud_\(entry.id)", at: Timestamp(entry.at), author: entry.author,
             act: entry.act, environment: entry.environment.map { StoreEnvironment($0) },

@@ -5,8 +5,10 @@ import Foundation
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a table for spreadsheets and SQL, or everything.",
-        subcommands: [ExportTableCommand.self, ExportPackageCommand.self],
+        abstract: "Write a table for spreadsheets and SQL, the audit, or everything.",
+        subcommands: [
+            ExportTableCommand.self, ExportAuditCommand.self, ExportPackageCommand.self,
+        ],
         defaultSubcommand: ExportTableCommand.self)
 }
 

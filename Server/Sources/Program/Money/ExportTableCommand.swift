@@ -92,7 +92,7 @@ struct ExportTableCommand: AsyncParsableCommand {
 
     /// Writes a part of the table. The reader may close the pipe early, as `head` does, or the disk
     /// may be full.
-    private static func write(_ text: String) throws {
+    static func write(_ text: String) throws {
         do { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) } catch {
             throw StartFailure(
                 "The rows could not be written to the end.",

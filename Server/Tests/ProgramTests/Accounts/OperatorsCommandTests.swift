@@ -46,6 +46,12 @@ import Testing
                 status -d csrf=$(csrf) -d entitlement=pro -d reason=x $base/customers/anna/grants
                 curl -s -H "Authorization: Bearer $key" $base/v1/audit \\
                     | grep -o '"author":"mira","act":"customers.grants"'
+                "$perennial" export audit > audit.jsonl 2> /dev/null
+                "$perennial" export audit --verify audit.jsonl --against audit.jsonl 2> /dev/null
+                sed 1d audit.jsonl > cut.jsonl
+                "$perennial" export audit --verify cut.jsonl 2>&1 | grep -o '^error: cut.jsonl:1'
+                "$perennial" export audit --accounts --verify audit.jsonl 2>&1 \
+                    | grep -c 'not signed by'
                 status -d csrf=$(csrf) $base/logout
                 status $base/customers
                 "$perennial" operators list 2> /dev/null | cut -d ' ' -f 1-3
@@ -55,6 +61,8 @@ import Testing
             lines == [
                 "303 http://s/login?next=%2Fcustomers", "303 http://s/", "404 ", "200 ", "403 ",
                 "303 http://s/customers/anna", "\"author\":\"mira\",\"act\":\"customers.grants\"",
+                "audit.jsonl: 1 entry, no line is missing, and the signature is valid.",
+                "error: cut.jsonl:1", "1",
                 "303 http://s/login", "303 http://s/login?next=%2Fcustomers", "mira  *=admin",
             ], "\(output)")
     }

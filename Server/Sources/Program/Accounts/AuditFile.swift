@@ -1,0 +1,132 @@
+import AppStoreFormats
+import Crypto
+import Engine
+import Foundation
+import HTTPServer
+import PerennialContract
+import Storage
+
+/// The audit as a file of JSON lines. Each line has the SHA-256 of the line before it, and the last
+/// line is signed with the app's key for tokens: a line that was removed, changed or added shows.
+///
+///     {"entry":{"act":"customers.grants",…},"number":1,"previous":"0000…"}
+///     {"number":2,"previous":"5f2a…","signature":"eyJ…"}
+///
+/// The signature is a compact JWS. Its claims are the app, the time, the number of entries, and the
+/// SHA-256 of the last entry's line.
+struct AuditFile {
+    static let type = "audit+jwt"
+    /// The `previous` of the first line.
+    static let start = String(repeating: "0", count: 64)
+    /// The maximum size of a file that is read, in bytes: about a million entries.
+    static let bytesMax = 536_870_912
+
+    private struct Line: Codable {
+        var number: Int
+        var previous: String
+        var entry: AuditEntry?
+        /// Only in the last line. Empty if the app has no key for tokens.
+        var signature: String?
+    }
+
+    // MARK: - Writing
+
+    /// Makes the lines, one after the other.
+    struct Writer {
+        private(set) var count = 0
+        private(set) var previous = AuditFile.start
+        private let encoder: JSONEncoder = {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return encoder
+        }()
+
+        /// - Returns: the line with its line feed.
+        mutating func line(of act: RecordedAct) throws -> String {
+            count += 1
+            let line = Line(number: count, previous: previous, entry: AuditEntry(act))
+            let text = try text(of: line)
+            previous = AuditFile.digest(of: text)
+            return text + "\n"
+        }
+
+        func lastLine(signature: String?) throws -> String {
+            let line = Line(number: count + 1, previous: previous, signature: signature ?? "")
+            return try text(of: line) + "\n"
+        }
+
+        private func text(of line: Line) throws -> String {
+            String(decoding: try encoder.encode(line), as: UTF8.self)
+        }
+
+        /// What the last line signs.
+        ///
+        /// - Parameter subject: the app, or the whole server.
+        func claims(about subject: String, at now: Timestamp) -> JSON {
+            [
+                "aud": .string("\(subject)/audit"), "iat": .integer(now.milliseconds / 1000),
+                "entries": .integer(Int64(count)), "sha256": .string(previous),
+            ]
+        }
+    }
+
+    private static func digest(of line: some StringProtocol) -> String {
+        Hexadecimal.text(Array(SHA256.hash(data: Data(line.utf8))))
+    }
+
+    // MARK: - Reading
+
+    /// The entries, in the order of the file.
+    var entries: [AuditEntry] = []
+    /// The SHA-256 of the last entry's line.
+    var digest = start
+    /// The signature of the last line. Nil if the app had no key for tokens.
+    var signature: String?
+
+    /// Reads a file, and checks that each line follows from the one before it.
+    ///
+    /// - Throws: ``StartFailure`` that names the first line that is wrong.
+    init(at path: String) throws(StartFailure) {
+        let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        defer { try? file?.close() }
+        guard let data = try? file?.read(upToCount: Self.bytesMax + 1), data.count <= Self.bytesMax,
+            let text = String(validating: data, as: UTF8.self)
+        else {
+            throw StartFailure(
+                "\(path) cannot be read.",
+                remedy: "Name a file of at most \(Self.bytesMax >> 20) MiB that `perennial export "
+                    + "audit` has written.")
+        }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        // The file ends with a line feed.
+        guard lines.last == "" else { throw Self.wrong(lines.count, in: path) }
+        for (index, line) in lines.dropLast().enumerated() {
+            let isLast = index == lines.count - 2
+            guard let found = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)),
+                found.number == index + 1, found.previous == digest,
+                isLast == (found.signature != nil), isLast == (found.entry == nil)
+            else { throw Self.wrong(index + 1, in: path) }
+            guard let entry = found.entry else {
+                signature = found.signature.flatMap { $0.isEmpty ? nil : $0 }
+                return
+            }
+            entries.append(entry)
+            digest = Self.digest(of: line)
+        }
+        throw Self.wrong(1, in: path)
+    }
+
+    private static func wrong(_ number: Int, in path: String) -> StartFailure {
+        StartFailure(
+            "\(path):\(number): this line does not follow from the line before it, or the last "
+                + "line is missing.",
+            remedy: "A line was changed, removed or added, or the file was cut. Use another copy, "
+                + "or export again.")
+    }
+
+    /// Whether claims are those of this file.
+    func agrees(with claims: JSON, about subject: String) -> Bool {
+        claims["aud"]?.string == "\(subject)/audit" && claims["sha256"]?.string == digest
+            && claims["entries"]?.integer == Int64(entries.count)
+    }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import Engine
+import Foundation
+import Ledger
+import PerennialContract
+
+/// Writes the audit to standard output, or checks a file with it.
+struct ExportAuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Write what operators did as signed JSON lines, or check such a file.",
+        discussion: "docs/dashboard.md says what the lines are, and lists the acts.")
+
+    @Flag(help: "Acts about accounts, which belong to no app.") var accounts = false
+    @Option(help: "Check this file instead of writing one.") var verify: String?
+    @Option(help: "With --verify: an earlier file, whose entries the file must have, too.")
+    var against: String?
+    @Option(help: "The app, if there are several.") var app: String?
+    @OptionGroup var options: DatabaseOptions
+
+    func validate() throws {
+        guard against == nil || verify != nil else {
+            throw ValidationError("--against needs --verify.")
+        }
+    }
+
+    func run() async throws {
+        try await Outcome.reportingFailures {
+            let assembly = try await options.assembly(for: .inspecting)
+            defer { assembly.database.close() }
+            // Acts about accounts are signed with the key of an app, too.
+            let app = try assembly.app(named: app)
+            if let verify {
+                try await check(verify, assembly.engine, app)
+            } else {
+                try await write(assembly.engine, app)
+            }
+        }
+    }
+
+    private func subject(_ app: AppID) -> String { accounts ? "accounts" : app.rawValue }
+
+    private func write(_ engine: Engine, _ app: AppID) async throws {
+        var writer = AuditFile.Writer()
+        var position: RecordedAct.Position?
+        repeat {
+            let page = try await engine.audit.page(
+                of: accounts ? nil : app, before: position, limit: AuditService.auditEntriesMax)
+            for act in page.entries {
+                try ExportTableCommand.write(try writer.line(of: act))
+            }
+            position = page.next
+        } while position != nil
+        let claims = writer.claims(
+            about: subject(app),
+            at: Timestamp(milliseconds: engine.context.serverTime.milliseconds))
+        let signature = try await engine.tokens.statement(
+            claims, type: AuditFile.type, of: app)
+        try ExportTableCommand.write(try writer.lastLine(signature: signature))
+    }
+
+    private func check(_ path: String, _ engine: Engine, _ app: AppID) async throws {
+        let file = try AuditFile(at: path)
+        let count = file.entries.count.counted("entry", "entries")
+        if let against {
+            try requireEntries(of: try AuditFile(at: against), at: against, in: file, path)
+        }
+        guard let signature = file.signature else {
+            return print("\(path): \(count), no line is missing. The file is not signed.")
+        }
+        guard
+            let claims = try await engine.tokens.verifiedStatement(
+                signature, type: AuditFile.type, of: app),
+            file.agrees(with: claims, about: subject(app))
+        else {
+            throw StartFailure(
+                "\(path) was not signed by this server for \(subject(app)), or was changed since.",
+                remedy: "Name the database of the server that wrote it, and its --app. Add "
+                    + "--accounts for a file about accounts.")
+        }
+        print("\(path): \(count), no line is missing, and the signature is valid.")
+    }
+
+    private func requireEntries(
+        of earlier: AuditFile, at earlierPath: String, in file: AuditFile, _ path: String
+    ) throws(StartFailure) {
+        let known = Set(file.entries.map(\.auditID))
+        guard let missing = earlier.entries.first(where: { !known.contains($0.auditID) }) else {
+            return
+        }
+        throw StartFailure(
+            "\(path) lacks the entry \(missing.auditID) of \(earlierPath): \(missing.act) by "
+                + "\(missing.author) at \(missing.at).",
+            remedy: "Entries are never deleted, so somebody has removed it from the database or "
+                + "the file, or the database was restored from an earlier backup.")
+    }
+}

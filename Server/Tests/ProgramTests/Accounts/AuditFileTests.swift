@@ -1,0 +1,75 @@
+import Engine
+import Foundation
+import Ledger
+import Storage
+import Testing
+
+@testable import Program
+
+@Suite struct AuditFileTests {
+    private static let acts = (1...4).map { number in
+        RecordedAct(
+            app: "birds", at: Instant(milliseconds: Int64(number) * 1000),
+            id: String(repeating: "\(number)", count: 32), author: "mira", act: "customers.grants",
+            customer: "anna", subject: "grant_\(number)", after: #"{"until":"2027"}"#)
+    }
+
+    private static func lines(of acts: [RecordedAct] = acts) throws -> [String] {
+        var writer = AuditFile.Writer()
+        let lines = try acts.map { try writer.line(of: $0) }
+        return lines + [try writer.lastLine(signature: "a.b.c")]
+    }
+
+    private static func read(_ lines: [String]) throws -> AuditFile {
+        let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: path) }
+        try Data(lines.joined().utf8).write(to: path)
+        return try AuditFile(at: path.path)
+    }
+
+    @Test func `a file that was written is read with all its entries`() throws {
+        let file = try Self.read(try Self.lines())
+        #expect(file.entries.map(\.subject) == Self.acts.map(\.subject))
+        #expect(file.signature == "a.b.c")
+        let empty = try Self.read(try Self.lines(of: []))
+        #expect(empty.entries.isEmpty && empty.digest == AuditFile.start)
+    }
+
+    @Test func `a file in which any line is removed, doubled or swapped is refused`() throws {
+        let lines = try Self.lines()
+        for index in lines.indices {
+            var removed = lines
+            removed.remove(at: index)
+            #expect(throws: StartFailure.self, "line \(index)") { try Self.read(removed) }
+            var doubled = lines
+            doubled.insert(lines[index], at: index)
+            #expect(throws: StartFailure.self, "line \(index)") { try Self.read(doubled) }
+            guard index > 0 else { continue }
+            var swapped = lines
+            swapped.swapAt(index, index - 1)
+            #expect(throws: StartFailure.self, "line \(index)") { try Self.read(swapped) }
+        }
+        #expect(throws: StartFailure.self) { try Self.read([]) }
+        #expect(throws: StartFailure.self) { try Self.read([lines.joined() + "x"]) }
+    }
+
+    /// A change of the last entry shows only in the signature's claims.
+    @Test func `a changed value is refused, or its file does not agree with the signed claims`()
+        throws
+    {
+        var writer = AuditFile.Writer()
+        for act in Self.acts { _ = try writer.line(of: act) }
+        let claims = writer.claims(about: "birds", at: .init(milliseconds: 0))
+        #expect(try Self.read(try Self.lines()).agrees(with: claims, about: "birds"))
+        #expect(try !Self.read(try Self.lines()).agrees(with: claims, about: "bees"))
+        for index in Self.acts.indices {
+            var lines = try Self.lines()
+            lines[index] = lines[index].replacing("mira", with: "eve")
+            guard let file = try? Self.read(lines) else { continue }
+            #expect(!file.agrees(with: claims, about: "birds"), "line \(index)")
+        }
+        // All lines may be written again, but the claims stay those that were signed.
+        let fewer = try Self.read(try Self.lines(of: Self.acts.dropLast()))
+        #expect(!fewer.agrees(with: claims, about: "birds"))
+    }
+}
