@@ -1,8 +1,10 @@
 import ArgumentParser
 import Engine
 import Foundation
+import HTTPServer
 import Ledger
 import PerennialContract
+import Storage
 
 /// Writes the audit to standard output, or checks a file with it.
 struct ExportAuditCommand: AsyncParsableCommand {
