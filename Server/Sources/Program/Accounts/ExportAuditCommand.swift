@@ -58,6 +58,12 @@ struct ExportAuditCommand: AsyncParsableCommand {
             at: Timestamp(milliseconds: engine.context.serverTime.milliseconds))
         let signature = try await engine.tokens.statement(
             claims, type: AuditFile.type, of: app)
+        if signature == nil {
+            Outcome.printError(
+                "warning: The file is not signed, because app \(app) has no key yet. Start the "
+                    + "server and open /.well-known/jwks.json once, which creates it, unless the "
+                    + "app has `tokens: false`.")
+        }
         try ExportTableCommand.write(try writer.lastLine(signature: signature))
     }
 

@@ -46,6 +46,7 @@ import Testing
                 status -d csrf=$(csrf) -d entitlement=pro -d reason=x $base/customers/anna/grants
                 curl -s -H "Authorization: Bearer $key" $base/v1/audit \\
                     | grep -o '"author":"mira","act":"customers.grants"'
+                curl -sf -o /dev/null $base/.well-known/jwks.json
                 "$perennial" export audit > audit.jsonl 2> /dev/null
                 "$perennial" export audit --verify audit.jsonl --against audit.jsonl 2> /dev/null
                 sed 1d audit.jsonl > cut.jsonl
