@@ -173,7 +173,8 @@ struct CheckReport {
         default:
             lines.append(
                 "ok    database \(shown): the next start migrates its tables from version "
-                    + "\(version) to \(Schema.version)")
+                    + "\(version) to \(Schema.version) ("
+                    + Schema.names(ofStepsAfter: version).joined(separator: ", ") + ")")
             lines.append("note  keys are checked after that")
         }
     }

@@ -58,6 +58,11 @@ package enum Schema {
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }
 
+    /// The names of the steps that migrate a database of a version to the present one, in order.
+    package static func names(ofStepsAfter version: Int) -> [String] {
+        steps.dropFirst(max(0, version - baseline)).map(\.name)
+    }
+
     /// The facts that a rebuild derives from the documents, until they are compared with `facts` or
     /// replace them.
     static let rebuiltFacts = "facts_rebuilt"

@@ -61,6 +61,13 @@ import Testing
         }
     }
 
+    @Test func `the steps that a start will run are named in their order`() {
+        let all = Schema.steps.map(\.name)
+        #expect(Schema.names(ofStepsAfter: Schema.baseline) == all)
+        #expect(Schema.names(ofStepsAfter: Schema.baseline + 1) == Array(all.dropFirst()))
+        #expect(Schema.names(ofStepsAfter: Schema.version).isEmpty)
+    }
+
     @Test(arguments: Driver.allCases)
     func `a migration step is applied once; a step that fails is named and changes nothing`(
         driver: Driver
