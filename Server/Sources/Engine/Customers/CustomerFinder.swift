@@ -29,7 +29,15 @@ struct CustomerFinder {
     /// devices whose data was merged into the customer's while there was no room for the id. An
     /// older backup may have such a device as a customer of its own.
     func ids(ofErased person: StoredCustomer, in app: AppID) throws -> [CustomerID] {
-        person.ids + (try tx.customers.separatedDevices(of: person.customer, in: app))
+        // A device may have been separated from an id before that id was merged into the person.
+        var ids = person.ids
+        for id in Set(person.ids).union([person.customer]).sorted() {
+            for device in try tx.customers.separatedDevices(of: id, in: app)
+            where !ids.contains(device) {
+                ids.append(device)
+            }
+        }
+        return ids
     }
 
     /// The customer that a searched id identifies. An id that is not stored may be the account

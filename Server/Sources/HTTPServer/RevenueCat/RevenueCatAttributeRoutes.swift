@@ -22,7 +22,7 @@ struct RevenueCatAttributes: Decodable {
         fileprivate var value: String?
         fileprivate var updatedAtMs: Int64?
         /// Whether the JSON has the member `value`.
-        fileprivate var hasValue: Bool
+        fileprivate(set) var hasValue: Bool
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: MemberNames.Name.self)
@@ -34,6 +34,14 @@ struct RevenueCatAttributes: Decodable {
 
     /// The first attribute whose JSON has no member `value`, perhaps because it is misspelt.
     var nameWithoutValue: String? { attributes.filter { !$0.value.hasValue }.keys.min() }
+
+    /// - Throws: ``ProblemError`` that names the attribute, if there is one.
+    static func requireValue(for name: String?) throws {
+        guard let name else { return }
+        throw ProblemError(
+            .bodyNotUnderstood,
+            detail: "attributes.\(EngineFailure.shortened(name)).value is missing.")
+    }
 
     var changes: [AttributeChange] { Self.changes(attributes) }
 
@@ -70,10 +78,8 @@ struct RevenueCatAttributeRoutes: RouteGroup {
         try await server.authorization.requireProof(of: id, request.headers, holder)
         let posted = try await RevenueCatGate.value(
             RevenueCatAttributes.self, of: request, max: BodyLimit.attributes)
-        if holder.kind == .secret, let name = posted.nameWithoutValue {
-            throw ProblemError(
-                .bodyNotUnderstood,
-                detail: "attributes.\(EngineFailure.shortened(name)).value is missing.")
+        if holder.kind == .secret {
+            try RevenueCatAttributes.requireValue(for: posted.nameWithoutValue)
         }
         let changes = posted.changes
         let isAllowed = try await mayWrite(about: id, holder)

@@ -44,6 +44,11 @@ struct RevenueCatReceipt: Decodable {
         }
     }
 
+    /// The first attribute whose JSON has no member `value`, perhaps because it is misspelt.
+    var nameWithoutValue: String? {
+        attributes?.known?.filter { !$0.value.hasValue }.keys.min()
+    }
+
     /// What the SDK has not sent yet about the customer.
     var changes: [AttributeChange] {
         attributes?.known.map(RevenueCatAttributes.changes) ?? []

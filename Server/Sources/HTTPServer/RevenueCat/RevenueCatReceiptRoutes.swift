@@ -51,6 +51,7 @@ struct RevenueCatReceiptRoutes: RouteGroup {
         if isServer {
             try Self.requireApple(request)
             try posted.requireToken()
+            try RevenueCatAttributes.requireValue(for: posted.nameWithoutValue)
         }
         let evidence = try posted.evidence
         let attributes = RevenueCatAttributeRoutes(server: server)

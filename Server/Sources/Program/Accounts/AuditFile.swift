@@ -7,7 +7,8 @@ import PerennialContract
 import Storage
 
 /// The audit as a file of JSON lines. Each line has the SHA-256 of the line before it, and the last
-/// line is signed with the app's key for tokens: a line that was removed, changed or added shows.
+/// line is signed with the app's key for tokens. The hashes show a mistake, such as a file that was
+/// cut. Only the signature shows what somebody changed who has also computed the hashes again.
 ///
 ///     {"entry":{"act":"customers.grants",…},"number":1,"previous":"0000…"}
 ///     {"number":2,"previous":"5f2a…","signature":"eyJ…"}
@@ -16,6 +17,8 @@ import Storage
 /// SHA-256 of the last entry's line.
 struct AuditFile {
     static let type = "audit+jwt"
+    /// The subject of a file about accounts. No app has such an id.
+    static let accounts = "*"
     /// The `previous` of the first line.
     static let start = String(repeating: "0", count: 64)
     /// The maximum size of a file that is read, in bytes: about a million entries.
@@ -61,7 +64,7 @@ struct AuditFile {
 
         /// What the last line signs.
         ///
-        /// - Parameter subject: the app, or the whole server.
+        /// - Parameter subject: the app, or ``AuditFile/accounts``.
         func claims(about subject: String, at now: Timestamp) -> JSON {
             [
                 "aud": .string("\(subject)/audit"), "iat": .integer(now.milliseconds / 1000),
@@ -128,5 +131,33 @@ struct AuditFile {
     func agrees(with claims: JSON, about subject: String) -> Bool {
         claims["aud"]?.string == "\(subject)/audit" && claims["sha256"]?.string == digest
             && claims["entries"]?.integer == Int64(entries.count)
+    }
+
+    /// The first entry of an earlier file that this file lacks, or has with other values.
+    func difference(from earlier: AuditFile) -> AuditEntry? {
+        let known = Dictionary(
+            entries.map { ($0.auditID, $0) }, uniquingKeysWith: { first, _ in first })
+        return earlier.entries.first { entry in
+            known[entry.auditID].map { !$0.mayFollow(entry) } ?? true
+        }
+    }
+}
+
+extension AuditEntry {
+    /// Whether this entry may be a later form of the same entry: its result is added when the
+    /// action ends, and an erasure replaces ids of customers.
+    fileprivate func mayFollow(_ earlier: AuditEntry) -> Bool {
+        func keeps(_ former: [String: String]?, _ present: [String: String]?) -> Bool {
+            guard let former else { return true }
+            return Set(former.keys) == present.map { Set($0.keys) }
+                && former.allSatisfy { name, value in
+                    RecordedAct.customerMembers.contains(name) || present?[name] == value
+                }
+        }
+        return at == earlier.at && author == earlier.author && act == earlier.act
+            && environment == earlier.environment
+            && (customerID == nil) == (earlier.customerID == nil)
+            && (earlier.subject == nil || subject == earlier.subject)
+            && keeps(earlier.before, before) && keeps(earlier.after, after)
     }
 }

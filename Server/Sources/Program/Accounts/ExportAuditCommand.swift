@@ -15,7 +15,7 @@ struct ExportAuditCommand: AsyncParsableCommand {
 
     @Flag(help: "Acts about accounts, which belong to no app.") var accounts = false
     @Option(help: "Check this file instead of writing one.") var verify: String?
-    @Option(help: "With --verify: an earlier file, whose entries the file must have, too.")
+    @Option(help: "With --verify: an earlier file, whose entries the file must have unchanged.")
     var against: String?
     @Option(help: "The app, if there are several.") var app: String?
     @OptionGroup var options: DatabaseOptions
@@ -40,7 +40,7 @@ struct ExportAuditCommand: AsyncParsableCommand {
         }
     }
 
-    private func subject(_ app: AppID) -> String { accounts ? "accounts" : app.rawValue }
+    private func subject(_ app: AppID) -> String { accounts ? AuditFile.accounts : app.rawValue }
 
     private func write(_ engine: Engine, _ app: AppID) async throws {
         var writer = AuditFile.Writer()
@@ -69,37 +69,50 @@ struct ExportAuditCommand: AsyncParsableCommand {
 
     private func check(_ path: String, _ engine: Engine, _ app: AppID) async throws {
         let file = try AuditFile(at: path)
-        let count = file.entries.count.counted("entry", "entries")
+        let signedAt = try await signingTime(of: file, at: path, engine, app)
         if let against {
-            try requireEntries(of: try AuditFile(at: against), at: against, in: file, path)
+            let earlier = try AuditFile(at: against)
+            let earlierAt = try await signingTime(of: earlier, at: against, engine, app)
+            guard earlierAt <= signedAt else {
+                throw StartFailure(
+                    "\(against) was signed after \(path).",
+                    remedy: "Name the later file with --verify.")
+            }
+            if let entry = file.difference(from: earlier) {
+                throw StartFailure(
+                    "\(path) does not have the entry \(entry.auditID) as \(against) has it: "
+                        + "\(entry.act) by \(entry.author) at \(entry.at).",
+                    remedy: "Entries are never changed or deleted. So somebody has changed the "
+                        + "database, or it was restored from an earlier backup.")
+            }
         }
+        print(
+            "\(path): \(file.entries.count.counted("entry", "entries")), signed "
+                + "\(Instant(milliseconds: signedAt * 1000).minute); nothing was changed since.")
+    }
+
+    /// When this server signed a file, in seconds.
+    ///
+    /// - Throws: ``StartFailure`` if it has not signed the file as it is.
+    private func signingTime(
+        of file: AuditFile, at path: String, _ engine: Engine, _ app: AppID
+    ) async throws -> Int64 {
         guard let signature = file.signature else {
-            return print("\(path): \(count), no line is missing. The file is not signed.")
+            throw StartFailure(
+                "\(path) is not signed, so nothing shows whether it was changed.",
+                remedy: "Create the app's key with /.well-known/jwks.json of the running server, "
+                    + "and export again.")
         }
         guard
             let claims = try await engine.tokens.verifiedStatement(
                 signature, type: AuditFile.type, of: app),
-            file.agrees(with: claims, about: subject(app))
+            file.agrees(with: claims, about: subject(app)), let time = claims["iat"]?.integer
         else {
             throw StartFailure(
-                "\(path) was not signed by this server for \(subject(app)), or was changed since.",
+                "\(path) was not signed by this server for this audit, or was changed since.",
                 remedy: "Name the database of the server that wrote it, and its --app. Add "
                     + "--accounts for a file about accounts.")
         }
-        print("\(path): \(count), no line is missing, and the signature is valid.")
-    }
-
-    private func requireEntries(
-        of earlier: AuditFile, at earlierPath: String, in file: AuditFile, _ path: String
-    ) throws(StartFailure) {
-        let known = Set(file.entries.map(\.auditID))
-        guard let missing = earlier.entries.first(where: { !known.contains($0.auditID) }) else {
-            return
-        }
-        throw StartFailure(
-            "\(path) lacks the entry \(missing.auditID) of \(earlierPath): \(missing.act) by "
-                + "\(missing.author) at \(missing.at).",
-            remedy: "Entries are never deleted, so somebody has removed it from the database or "
-                + "the file, or the database was restored from an earlier backup.")
+        return time
     }
 }

@@ -36,7 +36,14 @@ struct DataPackage {
         /// The file with the configuration.
         var configuration: String
         /// The list of erasures. Nil if there is none.
-        var erasures: String?
+        var erasures: ErasureFile?
+    }
+
+    /// What a package contains.
+    struct Contents {
+        var database: DatabaseContents
+        /// The number of lines of the list of erasures. Nil if there is no list.
+        var erasureLines: Int?
     }
 
     // MARK: - Writing
@@ -47,34 +54,45 @@ struct DataPackage {
     /// - Throws: ``StartFailure``. Then none of the package's files is left behind.
     func write(
         _ source: Source, progress: @escaping @Sendable (CopyProgress) -> Void = { _ in }
-    ) async throws -> DatabaseContents {
-        try makeFolder()
+    ) async throws -> Contents {
+        // A package without its list would bring erased people back.
+        let lines = try source.erasures?.examine().lines
+        let isNew = try makeFolder()
         do {
             let contents = try await copyDatabase(source.database, progress)
             try Disk.replace(configuration, with: try Self.bytes(of: source.configuration))
-            if let list = source.erasures, Disk.exists(list) {
-                try Disk.replace(erasures, with: try Self.bytes(of: list))
+            if let lines {
+                try Disk.replace(erasures, with: Data(ErasureFile.text(lines).utf8))
             }
             try Disk.replace(path(of: Self.readmeName), with: Data(Self.readme.utf8))
             try Disk.replace(path(of: Self.checksumsName), with: Data(try checksums().utf8))
-            return contents
+            try Disk.syncFolder(of: folder)
+            return Contents(database: contents, erasureLines: lines?.count)
         } catch {
             remove()
+            if isNew { rmdir(folder) }
             throw error
         }
     }
 
-    private func makeFolder() throws(StartFailure) {
-        let files = FileManager.default
-        if Disk.exists(folder) {
-            guard let names = try? files.contentsOfDirectory(atPath: folder), names.isEmpty else {
-                throw StartFailure(
-                    "\(folder) exists already, and is no empty folder.",
-                    remedy: "Name a folder that does not exist yet.")
-            }
-            return
+    /// - Returns: whether the folder is new.
+    private func makeFolder() throws(StartFailure) -> Bool {
+        guard Disk.exists(folder) else {
+            guard mkdir(folder, 0o700) == 0 else { throw Disk.failure(folder) }
+            return true
         }
-        guard mkdir(folder, 0o700) == 0 else { throw Disk.failure(folder) }
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+        if let names, names.isEmpty { return false }
+        let isOurs =
+            names?.contains(Self.checksumsName) == false
+            && names?.allSatisfy { $0.hasPrefix(Self.databaseName) } == true
+        throw StartFailure(
+            isOurs
+                ? "\(folder) has an incomplete package: an export was killed."
+                : "\(folder) exists already, and is no empty folder.",
+            remedy: isOurs
+                ? "Delete the folder, which contains personal data, and export again."
+                : "Name a folder that does not exist yet.")
     }
 
     private func copyDatabase(
@@ -112,7 +130,6 @@ struct DataPackage {
             unlink(path(of: name))
             unlink(path(of: name) + ".new")
         }
-        rmdir(folder)
     }
 
     private static let readme = """
@@ -146,8 +163,9 @@ struct DataPackage {
             && isDirectory.boolValue
     }
 
-    /// Copies the package's database into an empty database, which gets a new epoch: the package's
-    /// server may have gone on since, so its cursors are not valid in the copy.
+    /// Copies the package's database into an empty database. The package's server may have gone on
+    /// since. So the copy has a new epoch of the log, in which the server's cursors are not valid,
+    /// and its webhooks are paused.
     ///
     /// - Returns: the total number of rows.
     /// - Throws: ``StartFailure`` if a file was changed or is missing.
@@ -155,42 +173,65 @@ struct DataPackage {
         to address: String, at now: Instant,
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws -> Int {
-        try requireUnchanged()
+        try requireOutside(address)
+        let digests = try checkedDigests()
         let place = try TemporaryPlace(named: "package")
         defer { place.remove() }
+        try requireRoom(in: place)
         // Opening a database changes its file, so a copy is opened.
         let copied = "\(place.folder)/\(Self.databaseName)"
-        do { try FileManager.default.copyItem(atPath: database, toPath: copied) } catch {
-            throw StartFailure(
-                "\(database) cannot be copied to \(place.folder): \(error.localizedDescription).",
-                remedy: "Name a folder on a disk with more space with the variable TMPDIR.")
+        guard try FileDigest.copy(database, to: copied) == digests[Self.databaseName] else {
+            throw changed(Self.databaseName)
         }
-        let source = Database(try DatabaseAddress.open(copied))
+        // Before the database is complete: no server may answer on it without the list.
+        if DatabaseAddress.isFile(address), digests[Self.erasuresName] != nil {
+            let list = ErasureFile(path: Disk.resolvedName(address) + ErasureFile.suffix)
+            try list.add(try ErasureFile.contents(of: erasures).lines)
+        }
+        try await prepare(copied, at: now)
+        try Task.checkCancellation()
+        return try await Migration(from: copied, to: address).run(progress: progress)
+    }
+
+    private func prepare(_ copied: String, at now: Instant) async throws {
+        let store = Database(try DatabaseAddress.open(copied, mayCreate: false))
+        defer { store.driver.close() }
         do {
-            try await source.migrate(at: now.milliseconds)
-            _ = try await source.beginEpoch(at: now)
+            try await store.migrate(at: now.milliseconds)
+            try await store.transaction { tx in try tx.webhooks.pauseAll(since: now) }
+            _ = try await store.beginEpoch(at: now)
         } catch {
-            source.driver.close()
             throw StartFailure(
                 "\(database) cannot be used: \(error).",
                 remedy: "Use this or a later version of Perennial than the one that wrote it.")
         }
-        source.driver.close()
-        let count = try await Migration(from: copied, to: address).run(progress: progress)
-        try copyErasures(to: address)
-        return count
     }
 
-    /// Puts the list of erasures beside the new database, where its server looks for it.
-    private func copyErasures(to address: String) throws {
-        guard Disk.exists(erasures), DatabaseAddress.isFile(address) else { return }
-        let list = Disk.resolvedName(address) + ErasureFile.suffix
-        guard !Disk.exists(list) else { return }
-        try Disk.replace(list, with: try Self.bytes(of: erasures))
+    /// Opening a database in the package would change the package.
+    private func requireOutside(_ address: String) throws(StartFailure) {
+        guard DatabaseAddress.isFile(address) else { return }
+        let target = FileStatus(path: Disk.folder(of: Disk.resolvedName(address)))
+        guard let own = FileStatus(path: folder), target?.isSameFile(as: own) == true else {
+            return
+        }
+        throw StartFailure(
+            "\(address) is in the package itself.",
+            remedy: "Name a new file outside of \(folder) with --to.")
     }
 
+    private func requireRoom(in place: TemporaryPlace) throws(StartFailure) {
+        let needed = BackupCopy.size(database)
+        guard let free = Disk.freeBytes(at: place.folder), free < needed else { return }
+        throw StartFailure(
+            "The disk of \(place.folder) has \(free >> 20) MiB free, and a copy of the database "
+                + "needs \(needed >> 20) MiB.",
+            remedy: "Name a folder on a larger disk with the variable TMPDIR.")
+    }
+
+    /// The SHA-256 of each file, by its name.
+    ///
     /// - Throws: ``StartFailure`` if the checksums are missing, or do not fit the files.
-    func requireUnchanged() throws(StartFailure) {
+    func checkedDigests() throws -> [String: String] {
         let sums = path(of: Self.checksumsName)
         let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: sums))
         defer { try? file?.close() }
@@ -201,15 +242,27 @@ struct DataPackage {
                 "\(folder) has no \(Self.checksumsName), so it is no complete package.",
                 remedy: "Name a folder that `perennial export package` has written to its end.")
         }
-        let lines = text.split(whereSeparator: \.isNewline).map { $0.split(separator: " ") }
-        var missing: Set = [Self.databaseName, Self.configurationName]
-        for line in lines {
-            guard line.count == 2, Self.contentNames.contains(String(line[1])),
-                let found = try? FileDigest.sha256(of: path(of: String(line[1]))), found == line[0]
-            else { throw changed(line.last.map(String.init) ?? Self.checksumsName) }
-            missing.remove(String(line[1]))
+        var digests: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            let words = line.split(separator: " ").map(String.init)
+            guard words.count == 2, Self.contentNames.contains(words[1]),
+                try isIntact(words[1], words[0])
+            else { throw changed(words.last ?? Self.checksumsName) }
+            digests[words[1]] = words[0]
         }
-        if let name = missing.sorted().first { throw changed(name) }
+        let needed = [Self.databaseName, Self.configurationName]
+        let unlisted = Self.contentNames.first { name in
+            digests[name] == nil && (needed.contains(name) || Disk.exists(path(of: name)))
+        }
+        if let unlisted { throw changed(unlisted) }
+        return digests
+    }
+
+    private func isIntact(_ name: String, _ digest: String) throws -> Bool {
+        do { return try FileDigest.sha256(of: path(of: name)) == digest } catch is CancellationError
+        {
+            throw CancellationError()
+        } catch { return false }
     }
 
     private func changed(_ name: String) -> StartFailure {

@@ -70,6 +70,8 @@ struct ErasureFile: Sendable {
         var lines: [String] = []
         /// The numbers of the lines that cannot be read, without those that a crash has cut.
         var damaged: [Int] = []
+        /// All lines except those that a crash has cut.
+        var all: [String] = []
 
         var erasures: [ListedErasure] {
             ListedErasure.all(in: lines.compactMap { ErasureText.line(of: $0) })
@@ -83,13 +85,7 @@ struct ErasureFile: Sendable {
     ///   returned.
     func read(_ logger: Logger) async throws -> Contents {
         try await onQueue {
-            let folder = Disk.folder(of: path)
-            guard access(folder, R_OK | W_OK | X_OK) == 0 else {
-                throw StartFailure(
-                    "The folder of the list of erasures, \(folder), does not exist or cannot be "
-                        + "written.",
-                    remedy: "Make it for the server's user, or correct the setting `erasures`.")
-            }
+            try requireFolder()
             var own = try Self.contents(of: path)
             Self.reportDamage(of: own, in: path, logger)
             guard let copy else { return own }
@@ -130,12 +126,45 @@ struct ErasureFile: Sendable {
         }
     }
 
-    /// Checks that a server could read the list, and changes nothing.
+    private func requireFolder() throws(StartFailure) {
+        let folder = Disk.folder(of: path)
+        guard access(folder, R_OK | W_OK | X_OK) == 0 else {
+            throw StartFailure(
+                "The folder of the list of erasures, \(folder), does not exist or cannot be "
+                    + "written.",
+                remedy: "Make it for the server's user, or correct the setting `erasures`.")
+        }
+    }
+
+    /// The list and its copy, as a server would read them.
+    struct Examination {
+        /// The lines of the file, and then those that only the copy has.
+        var lines: [String]
+        /// The numbers of the lines that cannot be read, for each file.
+        var damaged: [(file: String, numbers: [Int])]
+    }
+
+    /// Reads the list and its copy, and changes nothing.
     ///
-    /// - Throws: ``StartFailure`` in the same cases as ``read(_:)``, except for its folder.
-    func requireReadable() throws {
+    /// - Throws: ``StartFailure`` in the same cases as ``read(_:)``.
+    func examine() throws -> Examination {
+        try requireFolder()
         let own = try Self.contents(of: path)
-        if own.lines.isEmpty, let copy { _ = try Self.contents(of: copy) }
+        var found = Examination(lines: own.lines, damaged: [(path, own.damaged)])
+        guard let copy else { return found }
+        do {
+            let other = try Self.contents(of: copy)
+            let ours = Set(own.lines)
+            found.lines += other.lines.filter { !ours.contains($0) }
+            found.damaged.append((copy, other.damaged))
+        } catch  where !own.lines.isEmpty {}
+        return found
+    }
+
+    /// Appends the lines that the file lacks.
+    func add(_ lines: [String]) throws {
+        let known = Set(try Self.contents(of: path).lines)
+        try Self.append(Self.text(lines.filter { !known.contains($0) }), to: path)
     }
 
     /// Removes erasures that no backup can bring back: it keeps those of the last
@@ -167,7 +196,7 @@ extension ErasureFile {
     /// Follows a line that a crash has cut.
     private static let cutMark = "cut"
 
-    private static func text(_ lines: [String]) -> String {
+    static func text(_ lines: [String]) -> String {
         lines.map { $0 + "\n" }.joined()
     }
 
@@ -234,12 +263,16 @@ extension ErasureFile {
             .map { String(decoding: $0, as: UTF8.self) }
         for (number, line) in zip(1..., lines) where !line.isEmpty {
             if line == cutMark {
-                if contents.damaged.last == number - 1 { contents.damaged.removeLast() }
+                guard contents.damaged.last == number - 1 else { continue }
+                contents.damaged.removeLast()
+                contents.all.removeLast()
             } else if ErasureText.line(of: line) != nil {
                 contents.lines.append(line)
+                contents.all.append(line)
             } else if number < lines.count {
                 // A crash can only have cut the last line, which then has no line break.
                 contents.damaged.append(number)
+                contents.all.append(line)
             }
         }
         return contents
@@ -255,8 +288,9 @@ extension ErasureFile {
                 return intent.at < limit ? intent.name : nil
             })
         guard !expired.isEmpty else { return }
-        let kept = contents.lines.filter { line in
-            ErasureText.line(of: line).map { !expired.contains($0.name) } ?? false
+        // A damaged line stays: whoever is in it was not erased again.
+        let kept = contents.all.filter { line in
+            ErasureText.line(of: line).map { !expired.contains($0.name) } ?? true
         }
         try Disk.replace(path, with: Data(text(kept).utf8))
     }

@@ -19,13 +19,17 @@ struct ErasureRepetition {
 
     /// Erases the people again, reports it to the log, and returns what was done. Idempotent.
     ///
+    /// - Parameter apps: the apps whose erasures are repeated; nil for all. Nobody may read the data
+    ///   of these apps meanwhile.
     /// - Throws: ``StartFailure`` if the list or the database cannot be used. Then no server may
     ///   start on the database.
     @discardableResult
-    func run(on engine: Engine) async throws -> RepeatedErasures {
-        let contents = try await file.read(logger)
+    func run(on engine: Engine, of apps: Set<AppID>? = nil) async throws -> RepeatedErasures {
+        let listed = try await file.read(logger).erasures.filter { erasure in
+            apps?.contains(erasure.intent.app) ?? true
+        }
         let outcome: RepeatedErasures
-        do { outcome = try await engine.customers.repeatErasures(contents.erasures) } catch {
+        do { outcome = try await engine.customers.repeatErasures(listed) } catch {
             throw StartFailure(
                 "The erasures in \(file.path) could not be repeated: \(error).",
                 remedy: "Check the database and that file, then try again. Until then, people "

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Ledger
 
 /// The commands that write what a server stores.
 struct ExportCommand: AsyncParsableCommand {
@@ -36,11 +37,14 @@ struct ExportPackageCommand: AsyncParsableCommand {
                 for: settings.database, in: settings.erasures,
                 backups: file.backup.map { place.path($0.folder) })
             let source = DataPackage.Source(
-                database: settings.database, configuration: path, erasures: list?.path)
+                database: settings.database, configuration: path, erasures: list)
             let package = DataPackage(folder: folder)
             try await Interruption.cancelling {
                 let contents = try await package.write(source) { $0.printProgress() }
-                print("\(package.folder): \(contents.sentence)")
+                print("\(package.folder): \(contents.database.sentence)")
+                print(
+                    contents.erasureLines.map { "the list of erasures has \($0.counted("line"))" }
+                        ?? "there is no list of erasures")
             }
         }
     }

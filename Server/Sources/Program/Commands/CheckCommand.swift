@@ -23,6 +23,9 @@ struct CheckCommand: AsyncParsableCommand {
 
 /// The findings of `check`, line by line.
 struct CheckReport {
+    /// The maximum number of lines of a file that one line of the output names.
+    private static let linesShownMax = 20
+
     private(set) var lines: [String] = []
     private(set) var isOK = true
 
@@ -111,7 +114,16 @@ struct CheckReport {
     ) {
         let backups = file.backup.map { place.path($0.folder) }
         let list = ErasureFile(for: settings.database, in: settings.erasures, backups: backups)
-        do { try list?.requireReadable() } catch { fail("\(error)") }
+        // The folder of a new database is made by the first start.
+        guard let list, settings.erasures != nil || Disk.exists(settings.database) else { return }
+        do {
+            for (file, numbers) in try list.examine().damaged where !numbers.isEmpty {
+                lines.append(
+                    "note  \(file) has damaged lines: \(numbers.prefix(Self.linesShownMax)). The "
+                        + "people in them are not erased again after a restore. Send their "
+                        + "DELETE again.")
+            }
+        } catch { fail("\(error)") }
     }
 
     private mutating func checkRoots(of file: ConfigurationFile) throws {

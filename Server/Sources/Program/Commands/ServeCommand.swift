@@ -95,7 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
                 backup: file.backup, certificate: certificate, stores: stores, clockFrom: clockFrom,
                 roots: roots, logger: logger,
-                repeatErasures: { _ = try await erasures?.run(on: $0) }, read: readAgain)
+                repeatErasures: { _ = try await erasures?.run(on: $0, of: $1) }, read: readAgain)
             var services = services(of: live, logger)
             services.append(ReloadOnSignal(reload: reload, signals: signals))
             if let places {

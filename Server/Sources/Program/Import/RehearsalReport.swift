@@ -103,8 +103,11 @@ struct RehearsalReport {
             return (lines + [line], isClean)
         }
         let csv = String(path.dropLast(summarySuffix.count))
+        guard Disk.exists(csv) else {
+            return (lines + ["\(csv) is not here, so it was not checked."], false)
+        }
         guard let digest = try? FileDigest.sha256(of: csv) else {
-            return (lines + ["\(csv) is not here, so it was not checked."], isClean)
+            throw StartFailure("\(csv) cannot be read.", remedy: "Let this user read it.")
         }
         guard digest == claims["report_sha256"]?.string else {
             throw StartFailure(

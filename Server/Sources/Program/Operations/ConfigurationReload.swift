@@ -24,7 +24,7 @@ final class ConfigurationReload: Sendable {
     private let certificate: CertificateReload?
     private let clockFrom: String?
     private let roots: SimulatorRoots
-    private let repeatErasures: @Sendable (Engine) async throws -> Void
+    private let repeatErasures: @Sendable (Engine, Set<AppID>) async throws -> Void
     private let logger: Logger
     private let read: @Sendable () throws -> (ConfigurationFile, ProcessSettings)
     private let stores: Mutex<AppStores>
@@ -34,15 +34,15 @@ final class ConfigurationReload: Sendable {
     /// - Parameters:
     ///   - live: the server, whose current configuration is `apps`.
     ///   - roots: the roots that simulated apps trust in addition to the configured ones.
-    ///   - repeatErasures: erases again whom the list of erasures names. Called before an app is
-    ///     served that was not configured before.
+    ///   - repeatErasures: erases again whom the list of erasures names in these apps. Called
+    ///     before apps are served that were not configured before.
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(
         of live: LiveServer, apps: [AppConfiguration], settings: ProcessSettings,
         dashboard: DashboardConfiguration? = nil, backup: BackupSettings? = nil,
         certificate: CertificateReload? = nil, stores: AppStores, clockFrom: String? = nil,
         roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
-        repeatErasures: @escaping @Sendable (Engine) async throws -> Void = { _ in },
+        repeatErasures: @escaping @Sendable (Engine, Set<AppID>) async throws -> Void = { _, _ in },
         read: @escaping @Sendable () throws -> (ConfigurationFile, ProcessSettings)
     ) {
         self.live = live
@@ -98,8 +98,8 @@ final class ConfigurationReload: Sendable {
         try await ServeRules.checkKeys(of: apps.map(\.id), in: engine)
         try await engine.webhooks.prepare()
         try await engine.customers.prepare()
-        let former = Set(live.current.engine.context.appIDs)
-        if !former.isSuperset(of: engine.context.appIDs) { try await repeatErasures(engine) }
+        let added = Set(engine.context.appIDs).subtracting(live.current.engine.context.appIDs)
+        if !added.isEmpty { try await repeatErasures(engine, added) }
         live.replace(engine, refusedKeys: DevelopmentKeys.all(of: apps.map(\.id)))
         self.stores.withLock { $0 = stores }
         var waiting = settings.names(differingFrom: new)

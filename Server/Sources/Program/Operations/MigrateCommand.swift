@@ -25,14 +25,13 @@ struct MigrateCommand: AsyncParsableCommand {
                     "\(count.counted("row")) copied and compared; serve with --database \(place)")
             }
             let package = DataPackage(folder: from)
-            let count = try await package.copy(to: to, at: .machine) { $0.printProgress() }
-            print(
-                "\(count.counted("row")) copied and compared; serve with --database \(place) "
-                    + "--config \(package.configuration)")
-            if DatabaseAddress.isServer(to), Disk.exists(package.erasures) {
+            let to = to
+            try await Interruption.cancelling {
+                let count = try await package.copy(to: to, at: .machine) { $0.printProgress() }
+                print("\(count.counted("row")) copied and compared into \(place)")
                 print(
-                    "Copy \(package.erasures) into the folder of the setting `erasures`, as "
-                        + "\(ErasureFile.name).")
+                    "Webhooks are paused there. Before you serve it, read docs/package.md: which "
+                        + "settings of \(package.configuration) must change.")
             }
         }
     }

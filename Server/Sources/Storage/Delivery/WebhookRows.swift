@@ -249,6 +249,19 @@ package struct WebhookRows: RowGroup {
             [.integer(since?.milliseconds), .text(reason?.rawValue)])
     }
 
+    /// Pauses every webhook that is not paused yet, in a copy of a database: the server of the
+    /// original goes on with the deliveries.
+    package func pauseAll(since: Instant) throws(StorageFailure) {
+        let apps = try connection.rows("SELECT DISTINCT app FROM webhooks ORDER BY app", []) {
+            row throws(StorageFailure) in AppID(rawValue: try row.text())
+        }
+        for app in apps {
+            for webhook in try all(of: app) where webhook.pausedAt == nil {
+                try pause(webhook.id, of: app, since: since, .asked)
+            }
+        }
+    }
+
     package func hold(_ id: WebhookID, of app: AppID, until: Instant) throws(StorageFailure) {
         try update(id, of: app, "held_until_ms = $1", [.integer(until.milliseconds)])
     }

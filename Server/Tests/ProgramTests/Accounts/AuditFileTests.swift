@@ -72,4 +72,31 @@ import Testing
         let fewer = try Self.read(try Self.lines(of: Self.acts.dropLast()))
         #expect(!fewer.agrees(with: claims, about: "birds"))
     }
+
+    @Test func `a file must have the entries of an earlier one with the same values`() throws {
+        let earlier = try Self.read(try Self.lines())
+        #expect(earlier.difference(from: earlier) == nil)
+        func later(_ change: (inout RecordedAct) -> Void) throws -> AuditFile {
+            var acts = Self.acts
+            change(&acts[1])
+            return try Self.read(try Self.lines(of: acts))
+        }
+        // The customer was erased since.
+        #expect(try later { $0.customer = "erased_1" }.difference(from: earlier) == nil)
+        let changes: [(inout RecordedAct) -> Void] = [
+            { $0.author = "eve" }, { $0.act = "customers.blocks" }, { $0.subject = "grant_9" },
+            { $0.after = #"{"until":"2028"}"# }, { $0.after = nil }, { $0.customer = nil },
+            { $0.at = Instant(milliseconds: 1) },
+        ]
+        for (number, change) in changes.enumerated() {
+            let found = try later(change).difference(from: earlier)
+            #expect(found?.auditID == earlier.entries[1].auditID, "change \(number)")
+        }
+        let fewer = try Self.read(try Self.lines(of: Array(Self.acts.dropFirst())))
+        #expect(fewer.difference(from: earlier)?.auditID == earlier.entries[0].auditID)
+        #expect(earlier.difference(from: fewer) == nil)
+        // An act whose result was not known yet.
+        let begun = try later { $0.after = nil }
+        #expect(earlier.difference(from: begun) == nil)
+    }
 }

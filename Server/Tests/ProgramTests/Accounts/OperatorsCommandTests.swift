@@ -48,7 +48,10 @@ import Testing
                     | grep -o '"author":"mira","act":"customers.grants"'
                 curl -sf -o /dev/null $base/.well-known/jwks.json
                 "$perennial" export audit > audit.jsonl 2> /dev/null
-                "$perennial" export audit --verify audit.jsonl --against audit.jsonl 2> /dev/null
+                "$perennial" export audit --verify audit.jsonl --against audit.jsonl 2> /dev/null \
+                    | sed 's/signed .*;/signed;/'
+                sed 's/"signature":".*"/"signature":""/' audit.jsonl > unsigned.jsonl
+                "$perennial" export audit --verify unsigned.jsonl 2>&1 | grep -c 'is not signed'
                 sed 1d audit.jsonl > cut.jsonl
                 "$perennial" export audit --verify cut.jsonl 2>&1 | grep -o '^error: cut.jsonl:1'
                 "$perennial" export audit --accounts --verify audit.jsonl 2>&1 \
@@ -62,7 +65,7 @@ import Testing
             lines == [
                 "303 http://s/login?next=%2Fcustomers", "303 http://s/", "404 ", "200 ", "403 ",
                 "303 http://s/customers/anna", "\"author\":\"mira\",\"act\":\"customers.grants\"",
-                "audit.jsonl: 1 entry, no line is missing, and the signature is valid.",
+                "audit.jsonl: 1 entry, signed; nothing was changed since.", "1",
                 "error: cut.jsonl:1", "1",
                 "303 http://s/login", "303 http://s/login?next=%2Fcustomers", "mira  *=admin",
             ], "\(output)")

@@ -1,6 +1,7 @@
 import Engine
 import Foundation
 import Ledger
+import Storage
 import Testing
 
 @testable import Program
@@ -14,18 +15,28 @@ import Testing
         return package
     }
 
-    private static func source(in folder: String) async throws -> DataPackage.Source {
-        let source = DataPackage.Source(
-            database: folder + "/perennial.sqlite", configuration: folder + "/birds.yaml",
-            erasures: folder + "/perennial.sqlite.erasures")
-        let text = "apps: {birds: {bundle_id: com.example.birds, app_apple_id: 1}}\n"
-        try Data(text.utf8).write(to: URL(filePath: source.configuration))
-        try Data("a list\n".utf8).write(to: URL(filePath: source.erasures ?? ""))
+    private static func assembly(_ address: String) async throws -> Assembly {
         let app = AppConfiguration(
             settings: AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:]),
             extraRoots: [])
-        let assembly = try await Assembly(
-            apps: [app], databaseAddress: source.database, now: { .machine }, logger: .quiet)
+        return try await Assembly(
+            apps: [app], databaseAddress: address, now: { .machine }, logger: .quiet)
+    }
+
+    /// A line of a list of erasures.
+    private static func line(_ name: String) -> String {
+        ErasureText.text(of: [.abandoned(name: name, app: "birds")])
+            .trimmingCharacters(in: .newlines)
+    }
+
+    private static func source(in folder: String) async throws -> DataPackage.Source {
+        let source = DataPackage.Source(
+            database: folder + "/perennial.sqlite", configuration: folder + "/birds.yaml",
+            erasures: ErasureFile(path: folder + "/perennial.sqlite.erasures"))
+        let text = "apps: {birds: {bundle_id: com.example.birds, app_apple_id: 1}}\n"
+        try Data(text.utf8).write(to: URL(filePath: source.configuration))
+        try source.erasures?.add([line("a")])
+        let assembly = try await assembly(source.database)
         _ = try await assembly.engine.keys.create(app: "birds", kind: .secret, name: "")
         assembly.database.close()
         return source
@@ -47,7 +58,7 @@ import Testing
                     atPath: "\(package.folder)/\(name)")
                 #expect(file[.posixPermissions] as? Int == 0o600, "\(name)")
             }
-            try package.requireUnchanged()
+            _ = try package.checkedDigests()
             let checked = try await Shell.output(
                 of: "cd '\(package.folder)'; sha256sum --check --strict SHA256SUMS 2>&1")
             #expect(checked.split(separator: "\n").count { $0.hasSuffix(": OK") } == 4)
@@ -60,11 +71,13 @@ import Testing
         try await TemporaryFolder.with { folder in
             let package = try await Self.package(in: folder)
             let target = folder + "/second.sqlite"
+            // A list that is there already keeps its lines.
+            try ErasureFile(path: target + ".erasures").add([Self.line("b")])
             let count = try await package.copy(to: target, at: .machine)
             #expect(count > 0)
-            try package.requireUnchanged()
-            let list = try String(contentsOfFile: target + ".erasures", encoding: .utf8)
-            #expect(list == "a list\n")
+            _ = try package.checkedDigests()
+            let list = try ErasureFile.contents(of: target + ".erasures").lines
+            #expect(list == [Self.line("b"), Self.line("a")])
         }
     }
 
@@ -86,7 +99,7 @@ import Testing
             }
             #expect(!FileManager.default.fileExists(atPath: folder + "/second.sqlite"))
             try bytes.write(to: url)
-            try package.requireUnchanged()
+            _ = try package.checkedDigests()
         }
     }
 
@@ -97,7 +110,7 @@ import Testing
             let other = try FileDigest.sha256(of: folder + "/birds.yaml") + "  ../birds.yaml\n"
             let text = try String(contentsOf: sums, encoding: .utf8)
             try Data((text + other).utf8).write(to: sums)
-            #expect(throws: StartFailure.self) { try package.requireUnchanged() }
+            #expect(throws: StartFailure.self) { _ = try package.checkedDigests() }
         }
     }
 
@@ -139,6 +152,77 @@ import Testing
                 #expect(!output.contains("exit code"), "\(command)\n\(output)")
             }
             #expect(FileManager.default.fileExists(atPath: folder + "/second.sqlite"))
+        }
+    }
+
+    @Test func `a copy of a package has a new epoch, and its webhooks are paused`() async throws {
+        try await TemporaryFolder.with { folder in
+            let source = try await Self.source(in: folder)
+            let assembly = try await Self.assembly(source.database)
+            _ = try await assembly.engine.webhooks.add(
+                WebhookSettings(url: "https://example.com/hooks"), secret: nil, isPaused: false,
+                of: "birds")
+            let epoch = try await Self.epoch(of: assembly)
+            assembly.database.close()
+            let package = DataPackage(folder: folder + "/package")
+            _ = try await package.write(source)
+            _ = try await package.copy(to: folder + "/second.sqlite", at: .machine)
+            let second = try await Self.assembly(folder + "/second.sqlite")
+            defer { second.database.close() }
+            let webhooks = try await second.engine.webhooks.all(of: "birds")
+            #expect(webhooks.map(\.isPaused) == [true])
+            #expect(try await Self.epoch(of: second) != epoch)
+        }
+    }
+
+    private static func epoch(of assembly: Assembly) async throws -> String? {
+        try await Database(assembly.database).readingLog { tx in
+            try tx.events.nextPosition(of: "birds").epoch
+        }
+    }
+
+    @Test func `a database is not copied into the package itself`() async throws {
+        try await TemporaryFolder.with { folder in
+            let package = try await Self.package(in: folder)
+            for name in ["perennial.sqlite", "second.sqlite"] {
+                await #expect(throws: StartFailure.self) {
+                    try await package.copy(to: "\(package.folder)/\(name)", at: .machine)
+                }
+            }
+            _ = try package.checkedDigests()
+        }
+    }
+
+    @Test func `a package whose files are links or read-only is copied`() async throws {
+        try await TemporaryFolder.with { folder in
+            let package = try await Self.package(in: folder)
+            let files = FileManager.default
+            try files.moveItem(atPath: package.database, toPath: folder + "/real.sqlite")
+            try files.createSymbolicLink(
+                atPath: package.database, withDestinationPath: "../real.sqlite")
+            try files.setAttributes(
+                [.posixPermissions: 0o400], ofItemAtPath: folder + "/real.sqlite")
+            _ = try await package.copy(to: folder + "/second.sqlite", at: .machine)
+            let second = try await Self.assembly(folder + "/second.sqlite")
+            defer { second.database.close() }
+            #expect(try await second.engine.keys.hasKeys("birds"))
+            _ = try package.checkedDigests()
+        }
+    }
+
+    @Test func `a list of erasures that cannot be read, or is not in the checksums, is refused`()
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            var source = try await Self.source(in: folder)
+            source.erasures = ErasureFile(path: folder + "/missing/list")
+            let package = DataPackage(folder: folder + "/package")
+            await #expect(throws: StartFailure.self) { try await package.write(source) }
+            #expect(!FileManager.default.fileExists(atPath: package.folder))
+            source.erasures = nil
+            #expect(try await package.write(source).erasureLines == nil)
+            try ErasureFile(path: package.erasures).add([Self.line("a")])
+            #expect(throws: StartFailure.self) { _ = try package.checkedDigests() }
         }
     }
 }
