@@ -19,8 +19,8 @@ struct ErasureRepetition {
 
     /// Erases the people again, reports it to the log, and returns what was done. Idempotent.
     ///
-    /// - Parameter apps: the apps whose erasures are repeated; nil for all. Nobody may read the data
-    ///   of these apps meanwhile.
+    /// - Parameter apps: the apps whose erasures are repeated; nil for all. Nobody may read the
+    ///   data of these apps meanwhile.
     /// - Throws: ``StartFailure`` if the list or the database cannot be used. Then no server may
     ///   start on the database.
     @discardableResult

@@ -51,11 +51,13 @@ import Testing
                 "$perennial" export audit --verify audit.jsonl --against audit.jsonl 2> /dev/null \
                     | sed 's/signed .*;/signed;/'
                 sed 's/"signature":".*"/"signature":""/' audit.jsonl > unsigned.jsonl
-                "$perennial" export audit --verify unsigned.jsonl 2>&1 | grep -c 'is not signed'
+                "$perennial" export audit --verify unsigned.jsonl 2>&1 \
+                    | grep -c 'is not signed' || true
                 sed 1d audit.jsonl > cut.jsonl
-                "$perennial" export audit --verify cut.jsonl 2>&1 | grep -o '^error: cut.jsonl:1'
+                "$perennial" export audit --verify cut.jsonl 2>&1 \
+                    | grep -o '^error: cut.jsonl:1' || true
                 "$perennial" export audit --accounts --verify audit.jsonl 2>&1 \
-                    | grep -c 'not signed by'
+                    | grep -c 'not signed by' || true
                 status -d csrf=$(csrf) $base/logout
                 status $base/customers
                 "$perennial" operators list 2> /dev/null | cut -d ' ' -f 1-3
