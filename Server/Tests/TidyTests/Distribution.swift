@@ -55,6 +55,7 @@ enum Distribution {
         ("SELECT DISTINCT app FROM purchases UNION", "looks for all apps, for an audit"),
         ("SELECT app, last_sequence FROM logs ORDER BY app", "all apps, after a restore"),
         ("SELECT DISTINCT app FROM pending_events", "looks for apps with work"),
+        ("SELECT DISTINCT app FROM webhooks", "pauses all of them, in a copy on one machine"),
         ("SELECT app FROM \\(name)", "looks for the next app of a copy"),
         // An operator runs these statements for all apps. No other statement relies on the snapshot
         // of these statements.

@@ -152,12 +152,15 @@ struct ErasureFile: Sendable {
         let own = try Self.contents(of: path)
         var found = Examination(lines: own.lines, damaged: [(path, own.damaged)])
         guard let copy else { return found }
-        do {
-            let other = try Self.contents(of: copy)
-            let ours = Set(own.lines)
-            found.lines += other.lines.filter { !ours.contains($0) }
-            found.damaged.append((copy, other.damaged))
-        } catch  where !own.lines.isEmpty {}
+        let other: Contents
+        do { other = try Self.contents(of: copy) } catch {
+            // Without any list, people who were erased would be back.
+            if own.lines.isEmpty { throw error }
+            return found
+        }
+        let ours = Set(own.lines)
+        found.lines += other.lines.filter { !ours.contains($0) }
+        found.damaged.append((copy, other.damaged))
         return found
     }
 
