@@ -9,6 +9,8 @@ final class SQLiteConnection: @unchecked Sendable {
     /// The maximum number of prepared statements of a connection. If there are more, all are
     /// discarded.
     static let statementsMax = 500
+    /// The number of pages that are copied between two looks at whether the copy is cancelled.
+    private static let pagesCopiedAtOnce: Int32 = 1_000
 
     enum Purpose {
         case reading
@@ -62,6 +64,41 @@ final class SQLiteConnection: @unchecked Sendable {
         limit = StatementLimit(seconds: statementSecondsMax, cancellation, of: opened)
         sqlite3_extended_result_codes(connection, 1)
         try set(settings)
+        // Otherwise frames that were not shipped yet could be overwritten.
+        if SQLiteFile(path).isShipped {
+            perennial_sqlite_keep_log(opened)
+            try set(["wal_autocheckpoint = 0"])
+        }
+    }
+
+    /// Moves what is in the write-ahead log into the database file, as far as no reader needs it
+    /// in the log. Returns the number of frames in the log, and how many of them have been moved.
+    func checkpoint() throws(StorageFailure) -> (frames: Int64, moved: Int64) {
+        let numbers = try rows("PRAGMA wal_checkpoint(PASSIVE)", []).first?.values ?? []
+        guard numbers.count == 3, case .integer(let frames) = numbers[1],
+            case .integer(let moved) = numbers[2]
+        else { throw StorageFailure("SQLite: the write-ahead log could not be moved") }
+        return (frames, moved)
+    }
+
+    /// Copies all pages of the snapshot of the running transaction into an empty file, unchanged
+    /// and with the same numbers.
+    ///
+    /// - Parameter cancellation: ends the copy between two parts of it.
+    func copyPages(into path: String, cancellation: Cancellation) throws(StorageFailure) {
+        let target = try SQLiteConnection(path: path, settings: [])
+        guard let copy = sqlite3_backup_init(target.connection, "main", connection, "main") else {
+            throw target.failure(sqlite3_errcode(target.connection), path)
+        }
+        var code = SQLITE_OK
+        while code == SQLITE_OK, !cancellation.isRequested {
+            code = sqlite3_backup_step(copy, Self.pagesCopiedAtOnce)
+        }
+        let end = sqlite3_backup_finish(copy)
+        guard code == SQLITE_DONE, end == SQLITE_OK else {
+            throw StorageFailure(
+                "SQLite: \(path): \(String(cString: sqlite3_errstr(code)))", kind: .unavailable)
+        }
     }
 
     func set(_ settings: [String]) throws(StorageFailure) {

@@ -1,5 +1,6 @@
 import CSQLite
 import Dispatch
+import Foundation
 import Storage
 
 /// Operations on a whole database file: copy, check and close. The operations do not change rows.
@@ -11,7 +12,38 @@ package struct SQLiteFile: Sendable {
     private static let problemsMax = 5
     private static let settings = ["busy_timeout = \(SQLiteDriver.busyMilliseconds)"]
 
+    /// The end of the name of the file whose existence says that a server ships the changes of the
+    /// database: then only that server moves what is in the write-ahead log into the database file.
+    package static let shippedSuffix = ".shipped"
+
     package init(_ path: String) { self.path = path }
+
+    /// Whether a server ships the changes of this database.
+    package var isShipped: Bool {
+        guard let real = realpath(path, nil) else { return false }
+        defer { free(real) }
+        return access(String(cString: real) + Self.shippedSuffix, F_OK) == 0
+    }
+
+    /// Copies all pages of one snapshot into another file, unchanged and with the same numbers, so
+    /// that later changes of pages can be applied to the copy. Writers can continue in the
+    /// meantime, but the write-ahead log grows until the copy is complete.
+    ///
+    /// - Parameter target: an existing empty file, or a path that does not exist.
+    /// - Throws: ``StorageFailure``; the target may then contain an incomplete copy.
+    package func copyPages(into target: String) async throws {
+        let path = path
+        try await onDedicatedThread { cancellation in
+            let session = try SQLiteConnection(
+                path: path, settings: Self.settings, mayCreate: false, cancellation: cancellation)
+            try session.transaction(for: .reading) { _ in
+                // The first read begins the snapshot.
+                _ = try session.rows("SELECT count(*) FROM sqlite_master", [])
+                try session.copyPages(into: target, cancellation: cancellation)
+            }
+        }
+        try await SQLiteFile(target).close()
+    }
 
     /// Writes a consistent snapshot of all rows into another file, with SQLite's `VACUUM INTO`.
     /// Writers can continue in the meantime, and the copy never has to start again because of them.

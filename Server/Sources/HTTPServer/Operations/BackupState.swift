@@ -21,6 +21,8 @@ package struct BackupState: Hashable, Sendable {
     package var failed = 0
     /// Why the last attempt failed, and what to do. Nil if it did not fail.
     package var problem: Problem?
+    /// How long ago all changes of the database had been shipped. Nil if they are not shipped.
+    package var changesLag: Duration?
 
     package struct Problem: Hashable, Sendable {
         package var message: String
@@ -68,6 +70,10 @@ extension Metrics {
             "Seconds that the last backup took, with its verification."
         ) { $0.duration.map { Int($0.components.seconds) } },
         backup("perennial_backup_files", "Backups in the folder.") { $0.files },
+        backup(
+            "perennial_backup_changes_lag_seconds",
+            "How long ago all changes of the database had been shipped."
+        ) { $0.changesLag.map { Int($0.components.seconds) } },
     ]
 
     private static func backup(

@@ -77,12 +77,18 @@ struct RestoreCommand: AsyncParsableCommand {
             before a server starts on it: later events then have other ids than the events of the \
             lost log, and cursors of the lost log are rejected.
 
+            Use --at to restore any second since a backup, if the server ships changes. Name the \
+            folder of the backups, or use the one of the server's configuration.
+
             Use --drill to try a restore in a temporary folder, whether a server runs or not. It \
             needs the server's configuration.
             """)
 
-    @Argument(help: "A file made by `perennial backup`; none with --mark or --drill.")
+    @Argument(
+        help: "A file made by `perennial backup`; a folder with --at; none with --mark or --drill.")
     var file: String?
+    @Option(help: "The moment to restore, such as 2026-11-30T08:37:51Z, or latest.")
+    var at: String?
     @Flag(help: "The database is already restored: only begin a new epoch of its log.")
     var mark = false
     @Flag(help: "Restore into a temporary folder, verify, and change nothing else.")
@@ -95,7 +101,7 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseLocation
 
     func validate() throws {
-        guard [file != nil, mark, drill].count(where: { $0 }) == 1 else {
+        guard [file != nil || at != nil, mark, drill].count(where: { $0 }) == 1 else {
             throw ValidationError(
                 "Name the backup, or use --mark after a restore by other tools, or --drill to try.")
         }
@@ -109,7 +115,9 @@ struct RestoreCommand: AsyncParsableCommand {
             try await Interruption.cancelling {
                 if drill { return try await runDrill() }
                 let address = try options.address()
-                if let file {
+                if let at {
+                    try await restore(at: try PointInTime.moment(at), to: address)
+                } else if let file {
                     try await restore(file, to: address)
                 } else {
                     try await mark(address)
@@ -118,13 +126,32 @@ struct RestoreCommand: AsyncParsableCommand {
         }
     }
 
-    private func runDrill() async throws {
-        let path = ProcessSettings.configPath(
+    private var configPath: String {
+        ProcessSettings.configPath(
             flag: options.config, environment: ProcessInfo.processInfo.environment)
-        let configuration = try Outcome.configuration(at: path)
-        let folder = configuration.backup.map {
-            BackupFolder(path: ConfigurationFolder(of: path).path($0.folder))
+    }
+
+    private func restore(at moment: Instant, to address: String) async throws {
+        let folder =
+            try self.file.map { BackupFolder(path: $0) }
+            ?? Self.folder(of: Outcome.configuration(at: configPath), at: configPath)
+        guard let folder else {
+            throw StartFailure(
+                "The configuration has no `backup:`, so it names no folder of backups.",
+                remedy: "Name the folder before --at.")
         }
+        let changes = try PointInTime(at: moment, in: folder)
+        print("\(changes.backup.path), and the changes up to \(changes.shownMoment)")
+        try await restore(changes.backup.path, to: address, changes)
+    }
+
+    private static func folder(of file: ConfigurationFile, at path: String) -> BackupFolder? {
+        file.backup.map { BackupFolder(path: ConfigurationFolder(of: path).path($0.folder)) }
+    }
+
+    private func runDrill() async throws {
+        let configuration = try Outcome.configuration(at: configPath)
+        let folder = Self.folder(of: configuration, at: configPath)
         let drill = RestoreDrill(
             backup: try RestoreDrill.backup(
                 named: backup ?? RestoreDrill.newest, in: folder, at: .machine),
@@ -144,7 +171,9 @@ struct RestoreCommand: AsyncParsableCommand {
                 + "\(outcome.duration.components.seconds.counted("second")).")
     }
 
-    private func restore(_ file: String, to address: String) async throws {
+    private func restore(
+        _ file: String, to address: String, _ changes: PointInTime? = nil
+    ) async throws {
         guard DatabaseAddress.isFile(address) else {
             throw StartFailure(
                 "\(DatabaseAddress.withoutPassword(address)) is not a file. Restore it with its "
@@ -153,7 +182,7 @@ struct RestoreCommand: AsyncParsableCommand {
         }
         let erasures = RestoredErasures(of: address, config: options.config)
         let outcome = try await DatabaseRestore(
-            backup: file, path: address, now: .machine, identity: identity,
+            backup: file, path: address, now: .machine, identity: identity, changes: changes,
             prepare: { fresh in
                 if let line = try await erasures?.repeatAll(in: fresh) { print(line) }
             }, progress: { $0.printProgress() }

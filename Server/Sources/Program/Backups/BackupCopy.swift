@@ -5,8 +5,13 @@ import StorageSQLite
 /// A copy of a SQLite database in one file, which is verified after it is made.
 struct BackupCopy {
     let source: SQLiteFile
+    /// Whether pages keep their numbers, so that later changes can be applied to the copy.
+    private let keepsPages: Bool
 
-    init(of path: String) { source = SQLiteFile(path) }
+    init(of path: String, keepingPages keepsPages: Bool = false) {
+        source = SQLiteFile(path)
+        self.keepsPages = keepsPages
+    }
 
     /// The progress of a copy. The final size is about that of the source.
     struct Progress: Sendable {
@@ -117,7 +122,7 @@ struct BackupCopy {
     private func copy(
         into part: String, _ progress: @escaping @Sendable (Progress) -> Void
     ) async throws {
-        let source = source
+        let (source, keepsPages) = (source, keepsPages)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 let about = Self.size(source.path)
@@ -127,7 +132,13 @@ struct BackupCopy {
                 }
             }
             defer { tasks.cancelAll() }
-            do { try await source.copy(into: part) } catch {
+            do {
+                if keepsPages {
+                    try await source.copyPages(into: part)
+                } else {
+                    try await source.copy(into: part)
+                }
+            } catch {
                 throw StartFailure(
                     "\(source.path) could not be copied: \(error).",
                     remedy: "Check that the disk has enough space. If it has, \(source.path) may "

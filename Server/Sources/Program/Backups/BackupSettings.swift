@@ -10,6 +10,8 @@ package struct BackupSettings: Hashable, Sendable {
     package var keep = BackupRetention()
     /// The public keys of age. If there is none, backups are not encrypted.
     package var recipients: [String] = []
+    /// Whether changes are shipped between backups, so that every second can be restored.
+    package var isContinuous = false
 
     private static let recipientsMax = 10
     private static let recipientCharacters = 62
@@ -19,6 +21,7 @@ package struct BackupSettings: Hashable, Sendable {
         Key("every_hours", \.every, in: 1...168) { .hours($0) },
         Key("keep", \.keep, BackupRetention.keys),
         Key("encrypt_to", \.recipients) { Self.recipients($1, by: &$0) },
+        Key("point_in_time", \.isContinuous) { $0.bool($1) },
     ]
 }
 

@@ -14,6 +14,10 @@ import Synchronization
 final class BackupWorker: Service {
     /// The time between two looks at the folder.
     static let pause = Duration.seconds(60)
+    /// The same if changes are shipped, which may need another backup at any time.
+    private static let pauseOfShipper = Duration.seconds(5)
+    /// The time for which changes are kept. Of earlier times, only the backups are kept.
+    static let changesKept = Duration.days(7)
     /// Attempts that fail are repeated after growing pauses.
     private static let backoff = ExponentialBackoff(first: pause, longest: .hours(1))
 
@@ -22,6 +26,7 @@ final class BackupWorker: Service {
     private let database: String
     private let now: @Sendable () -> Instant
     private let logger: Logger
+    private let shipper: ChangeShipper?
     private let startedAt: Instant
     private let latest = Mutex(Latest())
     private let line = KeyedLock()
@@ -35,10 +40,13 @@ final class BackupWorker: Service {
     /// - Parameters:
     ///   - folder: the full path of the folder of the settings.
     ///   - database: the path of the database.
+    ///   - shipper: ships changes between backups; nil if they are not shipped.
     init(
         _ settings: BackupSettings, in folder: String, of database: String,
-        now: @escaping @Sendable () -> Instant = { .machine }, logger: Logger
+        now: @escaping @Sendable () -> Instant = { .machine }, shipper: ChangeShipper? = nil,
+        logger: Logger
     ) {
+        self.shipper = shipper
         self.settings = settings
         self.folder = BackupFolder(path: folder)
         self.database = database
@@ -54,7 +62,8 @@ final class BackupWorker: Service {
                 var failures = 0
                 repeat {
                     failures = await self.makeIfDue() ? 0 : failures + 1
-                    let pause = max(Self.pause, Self.backoff.delay(after: failures))
+                    let usual = self.shipper == nil ? Self.pause : Self.pauseOfShipper
+                    let pause = max(usual, Self.backoff.delay(after: failures))
                     guard (try? await Task.sleep(for: pause)) != nil else { return }
                 } while !Task.isCancelled
             }
@@ -72,6 +81,7 @@ final class BackupWorker: Service {
             state.age = newest.map { now - $0.at }
             state.bytes = newest?.bytes ?? 0
             state.overdue = max(.zero, now - dueAt(after: newest, at: now))
+            state.changesLag = shipper?.lag
             return state
         }
     }
@@ -106,7 +116,8 @@ final class BackupWorker: Service {
         let now = now()
         try deleteExpired(among: try readFolder(), at: now)
         let newest = Self.newest(of: try readFolder(), at: now)
-        guard dueAt(after: newest, at: now) <= now else { return }
+        let isDue = dueAt(after: newest, at: now) <= now
+        guard isDue || shipper?.needsBackup == true else { return }
         try folder.requireRoom(for: database)
         let began = ContinuousClock.now
         let (file, contents) = try await make(at: now)
@@ -126,16 +137,23 @@ final class BackupWorker: Service {
     }
 
     private var encrypted: EncryptedBackup {
-        EncryptedBackup(database: database, recipients: settings.recipients)
+        EncryptedBackup(
+            database: database, recipients: settings.recipients, keepsPages: shipper != nil)
     }
 
     private func make(at moment: Instant) async throws -> (file: String, DatabaseContents) {
+        guard let shipper else { return try await copy(at: moment) }
+        return try await shipper.backUp { try await copy(at: moment) }
+    }
+
+    private func copy(at moment: Instant) async throws -> (file: String, DatabaseContents) {
         let plain = folder.file(at: moment)
         guard settings.recipients.isEmpty else {
             let file = plain + EncryptedBackup.suffix
             return (file, try await encrypted.make(at: file))
         }
-        return (plain, try await BackupCopy(of: database).make(at: plain))
+        let copy = BackupCopy(of: database, keepingPages: shipper != nil)
+        return (plain, try await copy.make(at: plain))
     }
 
     /// The backups in the folder.
@@ -151,6 +169,11 @@ final class BackupWorker: Service {
             guard unlink(backup.path) == 0 || errno == ENOENT else {
                 throw Disk.failure(backup.path)
             }
+            ChangeFolder(of: backup.path).remove()
+        }
+        for (backup, next) in zip(backups, backups.dropFirst())
+        where next.at < now - Self.changesKept {
+            ChangeFolder(of: backup.path).remove()
         }
     }
 

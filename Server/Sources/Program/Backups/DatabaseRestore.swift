@@ -12,6 +12,8 @@ struct DatabaseRestore {
     var now: Instant
     /// The file with the private key of an encrypted backup.
     var identity: String?
+    /// The changes after the backup that are restored, too. Nil if there are none.
+    private var changes: PointInTime?
     /// Called with the path of the restored database, before it gets its name.
     private var prepare: @Sendable (String) async throws -> Void
     private var progress: @Sendable (BackupCopy.Progress) -> Void
@@ -29,10 +31,12 @@ struct DatabaseRestore {
     /// - Parameters:
     /// - path: the path of the database. A symbolic link stays, and its target is replaced.
     /// - identity: the file with the private key of an encrypted backup.
+    /// - changes: the changes after the backup that are restored, too.
     /// - prepare: called with the path of the restored database, before it gets its name.
     /// - progress: called with the progress of the copy of the backup.
     init(
         backup: String, path: String, now: Instant, identity: String? = nil,
+        changes: PointInTime? = nil,
         prepare: @escaping @Sendable (String) async throws -> Void = { _ in },
         progress: @escaping @Sendable (BackupCopy.Progress) -> Void = { _ in }
     ) {
@@ -40,6 +44,7 @@ struct DatabaseRestore {
         self.path = Disk.resolved(path) ?? path
         self.now = now
         self.identity = identity
+        self.changes = changes
         self.prepare = prepare
         self.progress = progress
     }
@@ -57,7 +62,7 @@ struct DatabaseRestore {
         let contents = try await EncryptedBackup.withPlain(
             backup, identity: identity, at: path + ".decrypted"
         ) { plain in
-            try await BackupCopy(of: plain).makePart(fresh, progress: progress)
+            try await makeFresh(fresh, from: plain)
         }
         defer { unlink(fresh + DatabaseUse.suffix) }
         do {
@@ -67,6 +72,8 @@ struct DatabaseRestore {
             if let status = FileStatus(path: path) { try status.apply(to: fresh, of: path) }
             try await SQLiteFile(fresh).close()
             try Disk.sync(fresh)
+            // The former database is no longer shipped, and the restored one not yet.
+            ShippedChain.remove(of: path)
             let aside = try await moveAside()
             try Disk.rename(fresh, to: path)
             LogPlaceFile(for: path)?.remove()
@@ -76,6 +83,20 @@ struct DatabaseRestore {
             BackupCopy.remove(fresh)
             throw error
         }
+    }
+
+    private func makeFresh(_ fresh: String, from plain: String) async throws -> DatabaseContents {
+        guard let changes else {
+            return try await BackupCopy(of: plain).makePart(fresh, progress: progress)
+        }
+        // The changes are applied to a copy: the backup stays as it is.
+        let copy = path + ".replaying"
+        BackupCopy.remove(copy)
+        defer { BackupCopy.remove(copy) }
+        try Disk.make(copy)
+        try Disk.copy(plain, into: copy)
+        try await changes.apply(to: copy, identity: identity)
+        return try await BackupCopy(of: copy).makePart(fresh, progress: progress)
     }
 
     private func requireDistinctFiles() throws {

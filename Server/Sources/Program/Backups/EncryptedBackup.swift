@@ -10,6 +10,8 @@ struct EncryptedBackup {
     var database: String
     /// The public keys of age.
     var recipients: [String]
+    /// Whether pages keep their numbers: see ``BackupCopy``.
+    var keepsPages = false
 
     /// The end of the name of an encrypted backup.
     static let suffix = ".age"
@@ -29,7 +31,8 @@ struct EncryptedBackup {
         defer { removePlain() }
         let use = try DatabaseUse.shared(of: database)
         defer { use?.release() }
-        let contents = try await BackupCopy(of: database).makePart(plain)
+        let contents = try await BackupCopy(of: database, keepingPages: keepsPages)
+            .makePart(plain)
         // Now the plain copy needs room, too, if both are on one disk.
         try BackupFolder(path: Disk.folder(of: file)).requireRoom(for: plain)
         let part = file + BackupCopy.partSuffix
@@ -47,7 +50,15 @@ struct EncryptedBackup {
     }
 
     /// Deletes the plain copy of a backup that was interrupted. Idempotent.
-    func removePlain() { BackupCopy.remove(plain) }
+    func removePlain() {
+        BackupCopy.remove(plain)
+        unlink(Self.plainChanges(of: database))
+    }
+
+    /// The path of the plain text of changes that are being encrypted.
+    static func plainChanges(of database: String) -> String {
+        Disk.resolvedName(database) + plainSuffix + ".pages"
+    }
 
     /// Calls a function with the path of a backup that is not encrypted: the backup itself, or a
     /// decrypted copy, which is deleted when the function returns.

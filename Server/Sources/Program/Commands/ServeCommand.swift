@@ -5,6 +5,7 @@ import HTTPServer
 import Ledger
 import Logging
 import ServiceLifecycle
+import StorageSQLite
 import UnixSignals
 
 /// Runs the server alone, for production.
@@ -39,6 +40,11 @@ struct ServeCommand: AsyncParsableCommand {
         // any more.
         if lock != nil {
             EncryptedBackup(database: settings.database, recipients: []).removePlain()
+            if file.backup?.isContinuous == true {
+                try ShippedChain.begin(of: settings.database)
+            } else {
+                ShippedChain.remove(of: settings.database)
+            }
         }
         try await LogPlaceFile(for: settings.database)?.check()
         let logger = Log.start(settings.logLevel)
@@ -84,7 +90,8 @@ struct ServeCommand: AsyncParsableCommand {
             server.readsConfiguration = ConfigurationProposal.reading(
                 inPlaceOf: options.configPath)
             try server.encodeDescription()
-            let backups = backups(of: file, settings, logger)
+            let shipper = shipper(of: file, settings, assembly, logger)
+            let backups = backups(of: file, settings, shipper, logger)
             let certificate = certificate(of: file, now, logger)
             connect(backups, certificate, settings, to: &server)
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
@@ -103,6 +110,7 @@ struct ServeCommand: AsyncParsableCommand {
                     LogPlaceWorker(
                         file: places, engine: { live.current.engine }, logger: logger))
             }
+            if let shipper { services.append(shipper) }
             if let backups { services.append(backups) }
             if let certificate { services.append(CertificateWatch(reload: certificate)) }
             services.insert(
@@ -137,10 +145,23 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func backups(
-        of file: ConfigurationFile, _ settings: ProcessSettings, _ logger: Logger
+        of file: ConfigurationFile, _ settings: ProcessSettings, _ shipper: ChangeShipper?,
+        _ logger: Logger
     ) -> BackupWorker? {
         guard let backup = file.backup, let folder = backupFolder(of: file) else { return nil }
-        return BackupWorker(backup, in: folder.path, of: settings.database, logger: logger)
+        return BackupWorker(
+            backup, in: folder.path, of: settings.database, shipper: shipper, logger: logger)
+    }
+
+    private func shipper(
+        of file: ConfigurationFile, _ settings: ProcessSettings, _ assembly: Assembly,
+        _ logger: Logger
+    ) -> ChangeShipper? {
+        guard let backup = file.backup, backup.isContinuous, let folder = backupFolder(of: file),
+            let driver = assembly.database as? SQLiteDriver
+        else { return nil }
+        return ChangeShipper(
+            backup, in: folder.path, of: settings.database, by: driver, logger: logger)
     }
 
     private func backupFolder(of file: ConfigurationFile) -> BackupFolder? {

@@ -29,6 +29,27 @@ enum Disk {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
     }
 
+    /// The number of bytes that ``copy(_:into:)`` holds in memory.
+    private static let copiedBytes = 1_048_576
+
+    /// Copies the bytes of a file into an existing empty one, whose permissions stay.
+    static func copy(_ path: String, into other: String) throws {
+        let source = open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw failure(path) }
+        defer { close(source) }
+        let target = open(other, O_WRONLY | O_CLOEXEC)
+        guard target >= 0 else { throw failure(other) }
+        defer { close(target) }
+        var bytes = [UInt8](repeating: 0, count: copiedBytes)
+        while true {
+            try Task.checkCancellation()
+            let count = read(source, &bytes, copiedBytes)
+            guard count >= 0 else { throw failure(path) }
+            guard count > 0 else { return }
+            guard write(target, bytes, count) == count else { throw failure(other) }
+        }
+    }
+
     /// Renames a file, replacing any file with the new name.
     static func rename(_ path: String, to other: String) throws {
         guard Foundation.rename(path, other) == 0 else { throw failure(path) }
