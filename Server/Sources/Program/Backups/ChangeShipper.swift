@@ -228,11 +228,14 @@ extension ChangeShipper {
         }
     }
 
-    /// Begins the write-ahead log, by a write that changes nothing.
+    /// Begins the write-ahead log, by a transaction that changes a row and changes it back: SQLite
+    /// does not write a page whose content stays the same.
     private func writeSomething() async throws {
         try await driver.write { connection in
-            _ = try connection.run(
-                "UPDATE schema_versions SET applied_at_ms = applied_at_ms", [])
+            for change in ["+ 1", "- 1"] {
+                _ = try connection.run(
+                    "UPDATE schema_versions SET applied_at_ms = applied_at_ms \(change)", [])
+            }
         }
     }
 

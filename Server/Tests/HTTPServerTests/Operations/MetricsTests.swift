@@ -110,11 +110,12 @@ import Testing
             ])
         (state.newestAt, state.age, state.bytes) = (TestServer.now, .seconds(7), 4096)
         (state.files, state.duration) = (3, .milliseconds(2900))
+        state.changesLag = .milliseconds(4200)
         #expect(
-            try samples(state).suffix(5) == [
+            try samples(state).suffix(6) == [
                 "perennial_backup_age_seconds 7", "perennial_backup_overdue_seconds 90",
                 "perennial_backup_bytes 4096", "perennial_backup_duration_seconds 2",
-                "perennial_backup_files 3",
+                "perennial_backup_files 3", "perennial_backup_changes_lag_seconds 4",
             ])
     }
 
