@@ -11,6 +11,8 @@ final class SQLiteConnection: @unchecked Sendable {
     static let statementsMax = 500
     /// The number of pages that are copied between two looks at whether the copy is cancelled.
     private static let pagesCopiedAtOnce: Int32 = 1_000
+    /// The size to which a log that is shipped is cut when it begins again, in bytes.
+    private static let logBytesKept = 67_108_864
 
     enum Purpose {
         case reading
@@ -67,7 +69,9 @@ final class SQLiteConnection: @unchecked Sendable {
         // Otherwise frames that were not shipped yet could be overwritten.
         if SQLiteFile(path).isShipped {
             perennial_sqlite_keep_log(opened)
-            try set(["wal_autocheckpoint = 0"])
+            try set([
+                "wal_autocheckpoint = 0", "journal_size_limit = \(Self.logBytesKept)",
+            ])
         }
     }
 

@@ -165,18 +165,19 @@ package final class SQLiteDriver: DatabaseDriver {
     /// Moves what is in the write-ahead log into the database file, between two writes. Then the
     /// next write may begin the log again.
     ///
-    /// - Parameter body: called before, while no write of this process runs. It must be fast.
+    /// - Parameter body: called before, while no write of this process runs. It must be fast. If it
+    ///   returns nil, nothing is moved.
     /// - Returns: the value of the body, the number of frames in the log, and how many of them have
     ///   been moved.
     package func checkpoint<Value: Sendable>(
-        after body: @escaping @Sendable () throws -> Value
-    ) async throws -> (value: Value, frames: Int64, moved: Int64) {
+        after body: @escaping @Sendable () throws -> Value?
+    ) async throws -> (value: Value, frames: Int64, moved: Int64)? {
         try await withCheckedThrowingContinuation { continuation in
             writing.async { [self] in
                 continuation.resume(
                     with: Result {
                         guard let writer = state.withLock({ $0.writer }) else { throw Self.closed }
-                        let value = try body()
+                        guard let value = try body() else { return nil }
                         let (frames, moved) = try writer.checkpoint()
                         return (value, frames, moved)
                     })

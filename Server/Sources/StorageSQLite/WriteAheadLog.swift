@@ -42,6 +42,10 @@ package struct WriteAheadLog: Sendable {
 
     /// The size after which no further transaction is read at once, in bytes.
     package static let changesBytesMax = 67_108_864
+    /// The maximum size of the pages of one transaction, in bytes.
+    package static let transactionBytesMax = 536_870_912
+    /// How often the log is read if it is begun again meanwhile.
+    private static let readingsMax = 3
     /// The maximum size of a page of SQLite, in bytes.
     private static let pageBytesMax = 65_536
     private static let headerBytes = 32
@@ -49,9 +53,21 @@ package struct WriteAheadLog: Sendable {
     private static let magic: UInt32 = 0x377f_0682
 
     private let path: String
+    private let changesBytesMax: Int
+    private let transactionBytesMax: Int
 
-    /// - Parameter database: the path of the database.
-    package init(of database: String) { path = database + "-wal" }
+    /// - Parameters:
+    ///   - database: the path of the database.
+    ///   - changesBytesMax: see ``changesBytesMax``; smaller in tests.
+    ///   - transactionBytesMax: see ``transactionBytesMax``; smaller in tests.
+    package init(
+        of database: String, changesBytesMax: Int = changesBytesMax,
+        transactionBytesMax: Int = transactionBytesMax
+    ) {
+        path = database + "-wal"
+        self.changesBytesMax = changesBytesMax
+        self.transactionBytesMax = transactionBytesMax
+    }
 
     /// The size of the file, in bytes. 0 if there is none.
     package var bytes: Int64 {
@@ -69,34 +85,49 @@ package struct WriteAheadLog: Sendable {
     /// begun again since. Returns nil if there is no log.
     ///
     /// - Parameter collecting: whether the pages are wanted. If not, everything is read at once.
-    /// - Throws: ``StorageFailure`` if the log has not the content before the place that it had, or
+    /// - Throws: ``StorageFailure``, of the kind `other` if the log has not the content before the
+    ///   place that it had, or a transaction is too large; of the kind `unavailable` if the log
     ///   cannot be read.
     package func changes(
         after place: Place?, collecting: Bool = true
     ) throws(StorageFailure) -> Changes? {
-        guard let file = try Reader(path) else { return nil }
-        var from = file.start
-        if let place, place.salts == file.start.salts {
-            guard try file.hasContent(before: place) else {
-                throw StorageFailure("the write-ahead log \(path) has other content than before")
+        for _ in 0..<Self.readingsMax {
+            guard let file = try Reader(path) else { return nil }
+            guard let place, place.salts == file.start.salts else {
+                return try changes(in: file, after: file.start, collecting: collecting)
             }
-            from = place
+            if try file.hasContent(before: place) {
+                return try changes(in: file, after: place, collecting: collecting)
+            }
+            // Or did a writer begin the log again after its header was read?
+            let again = try Reader(path)
+            guard again?.start != file.start else { break }
         }
-        var changes = Changes(pageBytes: file.pageBytes, end: from)
+        throw StorageFailure("the write-ahead log \(path) has other content than before")
+    }
+
+    private func changes(
+        in file: Reader, after place: Place, collecting: Bool
+    ) throws(StorageFailure) -> Changes {
+        var changes = Changes(pageBytes: file.pageBytes, end: place)
         var pending: [UInt32: [UInt8]] = [:]
-        var here = from
+        var here = place
         while let frame = try file.frame(at: here) {
             here = frame.end
             if collecting { pending[frame.page] = frame.content }
+            guard pending.count * file.pageBytes <= transactionBytesMax else {
+                throw StorageFailure(
+                    "a transaction has changed more than \(transactionBytesMax >> 20) MiB")
+            }
             guard frame.pageCount > 0 else { continue }
+            guard changes.pages.count * file.pageBytes < changesBytesMax else {
+                changes.hasMore = true
+                break
+            }
             changes.pages.merge(pending) { $1 }
             pending = [:]
             changes.pageCount = frame.pageCount
             changes.end = here
-            if changes.pages.count * file.pageBytes >= Self.changesBytesMax {
-                changes.hasMore = true
-                break
-            }
         }
         return changes
     }
@@ -123,7 +154,8 @@ package struct WriteAheadLog: Sendable {
                 (1...pageBytesMax).contains(pageBytes)
             else {
                 guard file >= 0 || code == ENOENT else {
-                    throw StorageFailure("\(path): \(String(cString: strerror(code)))")
+                    throw StorageFailure(
+                        "\(path): \(String(cString: strerror(code)))", kind: .unavailable)
                 }
                 return nil
             }
@@ -169,7 +201,8 @@ package struct WriteAheadLog: Sendable {
             let offset = headerBytes + Int(number) * size
             let count = pread(file, &bytes, size, off_t(offset))
             guard count >= 0 else {
-                throw StorageFailure("\(path): \(String(cString: strerror(errno)))")
+                throw StorageFailure(
+                    "\(path): \(String(cString: strerror(errno)))", kind: .unavailable)
             }
             return count == size ? bytes : nil
         }

@@ -23,6 +23,8 @@ package struct BackupState: Hashable, Sendable {
     package var problem: Problem?
     /// How long ago all changes of the database had been shipped. Nil if they are not shipped.
     package var changesLag: Duration?
+    /// Why changes are not shipped, and what to do. Nil if they are, or if it is not known yet.
+    package var changesProblem: Problem?
 
     package struct Problem: Hashable, Sendable {
         package var message: String
@@ -36,6 +38,8 @@ package struct BackupState: Hashable, Sendable {
 
     /// A backup that has been due for this long needs attention.
     static let lateAfter = Duration.hours(1)
+    /// Changes that were not shipped for this long need attention.
+    static let changesLateAfter = Duration.seconds(60)
 
     package init() {}
 
@@ -84,9 +88,28 @@ extension Metrics {
 }
 
 extension OperationPages {
-    /// The check of the backups, if this server makes them.
+    /// The checks of the backups and of the changes after them, if this server makes them.
     var backupChecks: [ChecksPage.Check] {
         guard let state = server.readsBackups?() else { return [] }
+        return Self.backupChecks(of: state) + Self.changeChecks(of: state)
+    }
+
+    private static func changeChecks(of state: BackupState) -> [ChecksPage.Check] {
+        guard let lag = state.changesLag else { return [] }
+        guard lag >= BackupState.changesLateAfter else {
+            return [.init("Changes after backups", .well, "They are shipped every second.")]
+        }
+        let minutes = Int(lag.components.seconds / 60)
+        let reason = state.changesProblem.map { " \($0.message)" } ?? ""
+        return [
+            .init(
+                "Changes after backups", .needsYou,
+                "They were last shipped \(minutes.counted("minute")) ago.\(reason)",
+                remedy: state.changesProblem?.remedy ?? "Look at the log of this server.")
+        ]
+    }
+
+    private static func backupChecks(of state: BackupState) -> [ChecksPage.Check] {
         if let problem = state.problem {
             return [
                 .init(

@@ -81,7 +81,7 @@ struct RestoreCommand: AsyncParsableCommand {
             folder of the backups, or use the one of the server's configuration.
 
             Use --drill to try a restore in a temporary folder, whether a server runs or not. It \
-            needs the server's configuration.
+            needs the server's configuration. Add --at latest to try the changes, too.
             """)
 
     @Argument(
@@ -101,12 +101,16 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseLocation
 
     func validate() throws {
-        guard [file != nil || at != nil, mark, drill].count(where: { $0 }) == 1 else {
+        let isRestore = file != nil || (at != nil && !drill)
+        guard [isRestore, mark, drill].count(where: { $0 }) == 1 else {
             throw ValidationError(
                 "Name the backup, or use --mark after a restore by other tools, or --drill to try.")
         }
         guard backup == nil || drill else {
             throw ValidationError("--backup is for --drill. Name the backup without a flag.")
+        }
+        guard backup == nil || at == nil else {
+            throw ValidationError("--at chooses the backup. Leave out --backup.")
         }
     }
 
@@ -116,7 +120,10 @@ struct RestoreCommand: AsyncParsableCommand {
                 if drill { return try await runDrill() }
                 let address = try options.address()
                 if let at {
-                    try await restore(at: try PointInTime.moment(at), to: address)
+                    let changes = try changes(
+                        at: at, in: self.file.map { BackupFolder(path: $0) } ?? configuredFolder())
+                    print(changes.sentence)
+                    try await restore(changes.backup.path, to: address, changes)
                 } else if let file {
                     try await restore(file, to: address)
                 } else {
@@ -131,18 +138,28 @@ struct RestoreCommand: AsyncParsableCommand {
             flag: options.config, environment: ProcessInfo.processInfo.environment)
     }
 
-    private func restore(at moment: Instant, to address: String) async throws {
-        let folder =
-            try self.file.map { BackupFolder(path: $0) }
-            ?? Self.folder(of: Outcome.configuration(at: configPath), at: configPath)
+    private func configuredFolder() throws -> BackupFolder? {
+        Self.folder(of: try Outcome.configuration(at: configPath), at: configPath)
+    }
+
+    private func changes(
+        at moment: String, in folder: BackupFolder?
+    ) throws(StartFailure) -> PointInTime {
         guard let folder else {
             throw StartFailure(
                 "The configuration has no `backup:`, so it names no folder of backups.",
                 remedy: "Name the folder before --at.")
         }
-        let changes = try PointInTime(at: moment, in: folder)
-        print("\(changes.backup.path), and the changes up to \(changes.shownMoment)")
-        try await restore(changes.backup.path, to: address, changes)
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder),
+            isFolder.boolValue
+        else {
+            throw StartFailure(
+                "\(folder.path) is not a folder.",
+                remedy: "With --at, name the folder that has the backups and their changes.")
+        }
+        return try PointInTime(
+            at: PointInTime.moment(moment), in: folder, now: .machine)
     }
 
     private static func folder(of file: ConfigurationFile, at path: String) -> BackupFolder? {
@@ -152,10 +169,13 @@ struct RestoreCommand: AsyncParsableCommand {
     private func runDrill() async throws {
         let configuration = try Outcome.configuration(at: configPath)
         let folder = Self.folder(of: configuration, at: configPath)
+        let changes = try at.map { try self.changes(at: $0, in: folder) }
+        if let changes { print(changes.sentence) }
         let drill = RestoreDrill(
-            backup: try RestoreDrill.backup(
-                named: backup ?? RestoreDrill.newest, in: folder, at: .machine),
-            apps: configuration.apps, now: .machine, identity: identity)
+            backup: try changes?.backup
+                ?? RestoreDrill.backup(
+                    named: backup ?? RestoreDrill.newest, in: folder, at: .machine),
+            changes: changes, apps: configuration.apps, now: .machine, identity: identity)
         let outcome = try await drill.run { done, total in
             Outcome.printError("\(done) of \(total.counted("document"))")
         }

@@ -87,6 +87,12 @@ struct BackupFolder: Sendable {
 
     // MARK: - Conditions
 
+    /// - Throws: ``StartFailure`` if no server has made backups in the folder. Its disk may not be
+    ///   mounted.
+    func requireOwner() throws(StartFailure) {
+        guard Disk.exists("\(path)/\(Self.ownerName)") else { throw Self.unusable(path) }
+    }
+
     /// - Throws: ``StartFailure`` if this user cannot make files in the folder.
     func requireWritable() throws(StartFailure) {
         var isFolder: ObjCBool = false

@@ -20,6 +20,8 @@ final class BackupWorker: Service {
     static let changesKept = Duration.days(7)
     /// Attempts that fail are repeated after growing pauses.
     private static let backoff = ExponentialBackoff(first: pause, longest: .hours(1))
+    /// The same if changes are shipped, which may be waiting for the backup.
+    private static let backoffOfShipper = ExponentialBackoff(first: pause, longest: .seconds(300))
 
     private let settings: BackupSettings
     private let folder: BackupFolder
@@ -55,6 +57,9 @@ final class BackupWorker: Service {
         startedAt = now()
     }
 
+    /// The worker, and what ships changes for it.
+    var services: [any Service] { ([shipper, self] as [(any Service)?]).compactMap(\.self) }
+
     /// Runs on threads other than those of the event loops, which would wait for the disk.
     func run() async {
         await withTaskExecutorPreference(globalConcurrentExecutor) {
@@ -62,8 +67,10 @@ final class BackupWorker: Service {
                 var failures = 0
                 repeat {
                     failures = await self.makeIfDue() ? 0 : failures + 1
-                    let usual = self.shipper == nil ? Self.pause : Self.pauseOfShipper
-                    let pause = max(usual, Self.backoff.delay(after: failures))
+                    let (usual, backoff) =
+                        self.shipper == nil
+                        ? (Self.pause, Self.backoff) : (Self.pauseOfShipper, Self.backoffOfShipper)
+                    let pause = max(usual, backoff.delay(after: failures))
                     guard (try? await Task.sleep(for: pause)) != nil else { return }
                 } while !Task.isCancelled
             }
@@ -81,7 +88,7 @@ final class BackupWorker: Service {
             state.age = newest.map { now - $0.at }
             state.bytes = newest?.bytes ?? 0
             state.overdue = max(.zero, now - dueAt(after: newest, at: now))
-            state.changesLag = shipper?.lag
+            (state.changesLag, state.changesProblem) = (shipper?.lag, shipper?.problem)
             return state
         }
     }
@@ -166,14 +173,15 @@ final class BackupWorker: Service {
     private func deleteExpired(among backups: [BackupFolder.Backup], at now: Instant) throws {
         let expired = Set(settings.keep.expired(among: backups.map(\.at), at: now))
         for backup in backups where expired.contains(backup.at) {
+            // Without their backup, nothing would find the changes any more.
+            try ChangeFolder(of: backup.path).remove()
             guard unlink(backup.path) == 0 || errno == ENOENT else {
                 throw Disk.failure(backup.path)
             }
-            ChangeFolder(of: backup.path).remove()
         }
         for (backup, next) in zip(backups, backups.dropFirst())
         where next.at < now - Self.changesKept {
-            ChangeFolder(of: backup.path).remove()
+            try ChangeFolder(of: backup.path).remove()
         }
     }
 

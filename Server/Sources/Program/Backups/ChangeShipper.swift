@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import Ledger
 import Logging
 import ServiceLifecycle
@@ -22,10 +23,10 @@ final class ChangeShipper: Service {
     /// The size of the log at which the worker gives up shipping it, in bytes: otherwise it would
     /// fill the disk of the database.
     static let logBytesMax: Int64 = 1_073_741_824
+    /// The maximum number of files that are shipped in a row. The rest follows after the pause.
+    private static let filesAtOnceMax = 100
 
-    private let recipients: [String]
-    private let folder: String
-    private let database: String
+    private let writer: ChangeWriter
     private let driver: SQLiteDriver
     private let log: WriteAheadLog
     private let now: @Sendable () -> Instant
@@ -36,11 +37,23 @@ final class ChangeShipper: Service {
 
     private struct State {
         var chain: ShippedChain?
+        /// Whether the number of the chain's next file is known to be free.
+        var isNumbered = false
         /// Whether a backup is being made, during which nothing may be moved out of the log.
         var isCopying = false
+        /// What was moved out of the log before it could be shipped.
+        var moved: Moved?
         /// When everything that was committed had been shipped.
         var shippedAt: Instant
-        var isFailing = false
+        /// Why the last attempt failed.
+        var problem: BackupState.Problem?
+    }
+
+    /// Changes after the place of the chain that may no longer be in the log.
+    private struct Moved: Sendable {
+        var changes: WriteAheadLog.Changes
+        /// Whether the database file has everything before their end.
+        var isWhole: Bool
     }
 
     /// The changes cannot be continued.
@@ -49,16 +62,17 @@ final class ChangeShipper: Service {
     /// - Parameters:
     ///   - folder: the full path of the folder of the backups.
     ///   - database: the path of the database, which the driver has opened.
+    ///   - log: the log of the database; with other limits in tests.
+    ///   - logBytesMax: see ``logBytesMax``; smaller in tests.
     init(
         _ settings: BackupSettings, in folder: String, of database: String, by driver: SQLiteDriver,
         now: @escaping @Sendable () -> Instant = { .machine }, logger: Logger,
-        logBytesMax: Int64 = logBytesMax
+        log: WriteAheadLog? = nil, logBytesMax: Int64 = logBytesMax
     ) {
-        recipients = settings.recipients
-        self.folder = folder
-        self.database = database
+        writer = ChangeWriter(
+            folder: folder, database: database, recipients: settings.recipients)
         self.driver = driver
-        log = WriteAheadLog(of: Disk.resolvedName(database))
+        self.log = log ?? WriteAheadLog(of: Disk.resolvedName(database))
         self.now = now
         self.logger = logger
         self.logBytesMax = logBytesMax
@@ -80,6 +94,9 @@ final class ChangeShipper: Service {
         return state.withLock { max(.zero, now - $0.shippedAt) }
     }
 
+    /// Why changes are not shipped, and what to do. Nil if they are.
+    var problem: BackupState.Problem? { state.withLock { $0.problem } }
+
     /// Whether changes can be shipped only after another backup.
     var needsBackup: Bool {
         state.withLock { ($0.chain?.number ?? .max) > ChangeFolder.filesMax }
@@ -89,44 +106,84 @@ final class ChangeShipper: Service {
     func ship() async {
         await line.lock()
         defer { line.unlock() }
+        let began = now()
+        // If the clock was set back, the lag is counted from now.
+        state.withLock { $0.shippedAt = min($0.shippedAt, began) }
         do {
-            try await shipAll()
-            state.withLock { $0.isFailing = false }
+            guard state.withLock({ $0.chain != nil }) else { return try await moveUnshipped() }
+            try await shipAll(asOf: began)
+            reportSuccess()
         } catch let gap as Gap {
             abandon(gap)
         } catch {
-            guard !Task.isCancelled, !state.withLock({ $0.isFailing }) else { return }
-            state.withLock { $0.isFailing = true }
-            logger.error(
-                "the changes of the database were not shipped",
-                metadata: ["problem": "\(error)"])
+            guard !Task.isCancelled else { return }
+            report(error)
         }
     }
 
+    // MARK: - Reports
+
+    private func report(_ error: any Error) {
+        let failure =
+            error as? StartFailure
+            ?? StartFailure(
+                "The changes of the database cannot be shipped: \(error).",
+                remedy: "Check the folder of the backups and its disk.")
+        let isNew = state.withLock { state in
+            defer { state.problem = .init(failure.message, remedy: failure.remedy) }
+            return state.problem == nil
+        }
+        guard isNew else { return }
+        logger.error(
+            "the changes of the database were not shipped",
+            metadata: ["problem": .string("\(failure.message) \(failure.remedy)")])
+    }
+
+    private func reportSuccess() {
+        let wasFailing = state.withLock { state in
+            defer { state.problem = nil }
+            return state.problem != nil
+        }
+        if wasFailing { logger.notice("the changes of the database are shipped again") }
+    }
+
     private func abandon(_ gap: Gap) {
-        state.withLock { ($0.chain, $0.isFailing) = (nil, false) }
-        try? ShippedChain.write(nil, of: database)
+        state.withLock { state in
+            (state.chain, state.moved) = (nil, nil)
+            state.problem = .init(
+                "The changes of the database are not shipped: \(gap.reason).",
+                remedy: "The server makes another backup, and goes on after it.")
+        }
+        do { try ShippedChain.write(nil, of: writer.database) } catch {
+            // After a restart, the same gap is found again.
+            logger.warning(
+                "the file beside the database that says what was shipped was not written",
+                metadata: ["problem": "\(error)"])
+        }
         logger.error(
             "the changes of the database are shipped again after another backup",
             metadata: ["reason": .string(gap.reason)])
     }
 
-    private func shipAll() async throws {
-        let began = now()
-        let isCopying = state.withLock { $0.isCopying }
-        guard state.withLock({ $0.chain != nil }) else {
-            guard !isCopying else { return }
-            if log.bytes > Int64(Self.movedFrames * SQLiteDriver.pageBytes) {
-                _ = try await driver.checkpoint {}
-            }
-            return
+    // MARK: - Shipping
+
+    private func shipAll(asOf began: Instant) async throws {
+        try prepareChain()
+        try await shipMoved()
+        for _ in 0..<Self.filesAtOnceMax {
+            if try await shipSome() { continue }
+            state.withLock { $0.shippedAt = began }
+            guard !state.withLock({ $0.isCopying }) else { return }
+            return try await moveFrames()
         }
-        do {
-            while try await shipSome() {}
-        } catch let failure as StorageFailure { throw Gap(reason: "\(failure)") }
-        state.withLock { $0.shippedAt = began }
-        guard !isCopying else { return }
-        try await moveFrames()
+    }
+
+    private func prepareChain() throws {
+        guard var chain = state.withLock({ $0.chain }) else { return }
+        if let reason = try writer.obstacle(for: chain) { throw Gap(reason: reason) }
+        guard !state.withLock({ $0.isNumbered }) else { return }
+        chain.number = try writer.nextNumber(in: chain)
+        state.withLock { ($0.chain, $0.isNumbered) = (chain, true) }
     }
 
     /// Ships one file of changes. Returns whether there are more.
@@ -135,39 +192,51 @@ final class ChangeShipper: Service {
         guard !isLogTooLarge else {
             throw Gap(reason: "the write-ahead log has reached \(logBytesMax >> 20) MiB")
         }
-        guard let changes = try log.changes(after: chain.place) else {
-            throw Gap(reason: "the write-ahead log is missing")
-        }
-        return try await ship(changes, after: chain)
+        let changes = try changes(after: chain)
+        guard !changes.pages.isEmpty else { return false }
+        try await ship(changes, after: chain)
+        return changes.hasMore
     }
 
+    private func changes(after chain: ShippedChain) throws -> WriteAheadLog.Changes {
+        let found: WriteAheadLog.Changes?
+        do throws(StorageFailure) {
+            found = try log.changes(after: chain.place)
+        } catch {
+            guard error.kind == .other else { throw error }
+            throw Gap(reason: "\(error)")
+        }
+        guard let found else { throw Gap(reason: "the write-ahead log is missing") }
+        guard
+            found.end.salts == chain.place.salts
+                || chain.isMoved && found.end.count == chain.place.count &+ 1
+        else { throw Gap(reason: "another program has moved what is in the write-ahead log") }
+        return found
+    }
+
+    /// The log is too large only if it cannot be moved because it cannot be shipped.
     private var isLogTooLarge: Bool {
-        log.bytes > logBytesMax && state.withLock { !$0.isCopying && $0.isFailing }
+        log.bytes > logBytesMax && state.withLock { !$0.isCopying && $0.problem != nil }
     }
 
     private func ship(
-        _ changes: WriteAheadLog.Changes, after chain: ShippedChain, evenIfEmpty: Bool = false
-    ) async throws -> Bool {
-        if changes.end.salts != chain.place.salts {
-            guard chain.isMoved, changes.end.count == chain.place.count &+ 1 else {
-                throw Gap(reason: "another program has moved what is in the write-ahead log")
-            }
-        }
-        guard evenIfEmpty || !changes.pages.isEmpty else { return false }
+        _ changes: WriteAheadLog.Changes, after chain: ShippedChain, isMoved: Bool = false
+    ) async throws {
         let segment = ChangeSegment(moment: now(), from: chain.place, changes: changes)
-        let backup = "\(folder)/\(chain.backup)"
-        try await write(segment, to: ChangeFolder(of: backup), number: chain.number)
+        try await writer.write(segment, after: chain)
         var next = chain
         next.number += 1
-        (next.place, next.isMoved) = (changes.end, false)
+        (next.place, next.isMoved) = (changes.end, isMoved)
+        state.withLock { $0.moved = nil }
         try save(next)
-        return changes.hasMore
     }
 
     private func save(_ chain: ShippedChain) throws {
         state.withLock { $0.chain = chain }
-        try ShippedChain.write(chain, of: database)
+        try ShippedChain.write(chain, of: writer.database)
     }
+
+    // MARK: - The log
 
     /// Moves what is in the log into the database file, if that is worth it. What was committed
     /// meanwhile is read between two writes, and shipped afterwards.
@@ -175,13 +244,40 @@ final class ChangeShipper: Service {
         guard let chain = state.withLock({ $0.chain }), !chain.isMoved,
             chain.place.frames >= Self.movedFrames
         else { return }
-        let (rest, frames, moved) = try await driver.checkpoint { [log] in
-            try log.changes(after: chain.place)
+        let outcome = try await driver.checkpoint { [log] in
+            let rest = try log.changes(after: chain.place)
+            // What is too much to be read at once stays in the log, and so does another log.
+            let isRest = rest?.hasMore == false && rest?.end.salts == chain.place.salts
+            return isRest ? rest : nil
         }
-        if let rest { _ = try await ship(rest, after: chain) }
-        guard var next = state.withLock({ $0.chain }) else { return }
-        next.isMoved = frames == moved && Int64(next.place.frames) == frames
-        if next.isMoved { try save(next) }
+        guard let (rest, frames, moved) = outcome else { return }
+        let isWhole = frames == moved && Int64(rest.end.frames) == frames
+        guard rest.pages.isEmpty else {
+            state.withLock { $0.moved = Moved(changes: rest, isWhole: isWhole) }
+            return try await shipMoved()
+        }
+        guard isWhole else { return }
+        var next = chain
+        next.isMoved = true
+        try save(next)
+    }
+
+    /// Ships what was moved out of the log. As long as that fails, it stays in memory.
+    private func shipMoved() async throws {
+        let (chain, moved) = state.withLock { ($0.chain, $0.moved) }
+        guard let chain, let moved else { return }
+        guard !isLogTooLarge else {
+            throw Gap(reason: "the write-ahead log has reached \(logBytesMax >> 20) MiB")
+        }
+        try await ship(moved.changes, after: chain, isMoved: moved.isWhole)
+    }
+
+    /// Until there is a backup after which changes can be shipped, the log need not be kept.
+    private func moveUnshipped() async throws {
+        guard !state.withLock({ $0.isCopying }),
+            log.bytes > Int64(Self.movedFrames * SQLiteDriver.pageBytes)
+        else { return }
+        _ = try await driver.checkpoint { true }
     }
 }
 
@@ -193,18 +289,20 @@ extension ChangeShipper {
     ///
     /// - Parameter make: makes a backup that has the pages of the database with their numbers, and
     ///   returns its path.
+    /// - Throws: ``StartFailure`` if the backup cannot be made, or no change can be shipped after
+    ///   it.
     func backUp<Value: Sendable>(
         _ make: () async throws -> (file: String, Value)
     ) async throws -> (file: String, Value) {
         let former = try await beginCopy()
-        do {
-            let made = try await make()
-            try await completeCopy(of: made.file, after: former)
-            return made
-        } catch {
-            state.withLock { $0.isCopying = false }
-            throw error
+        defer { state.withLock { $0.isCopying = false } }
+        let made = try await make()
+        do { try await completeCopy(of: made.file, after: former) } catch let gap as Gap {
+            throw StartFailure(
+                "The changes after the backup \(made.file) cannot be shipped: \(gap.reason).",
+                remedy: "The backup itself can be used. The server tries again with another one.")
         }
+        return made
     }
 
     /// Returns a chain that ends where the log ends now.
@@ -212,24 +310,23 @@ extension ChangeShipper {
         await line.lock()
         defer { line.unlock() }
         if state.withLock({ $0.chain != nil }) {
-            do { try await shipAll() } catch let gap as Gap { abandon(gap) }
+            do { try await shipAll(asOf: now()) } catch let gap as Gap { abandon(gap) }
+        }
+        if let chain = state.withLock({ $0.chain }) {
+            state.withLock { $0.isCopying = true }
+            return chain
+        }
+        // As long as the log ends with a change that was not moved, no writer begins it again.
+        try await writeSomething()
+        guard let end = try log.changes(after: nil, collecting: false)?.end else {
+            throw StorageFailure("the write-ahead log is missing")
         }
         state.withLock { $0.isCopying = true }
-        if let chain = state.withLock({ $0.chain }) { return chain }
-        do {
-            if try log.start() == nil { try await writeSomething() }
-            guard let end = try log.changes(after: nil, collecting: false)?.end else {
-                throw StorageFailure("the write-ahead log is missing")
-            }
-            return ShippedChain(backup: "", number: 0, place: end, isMoved: false)
-        } catch {
-            state.withLock { $0.isCopying = false }
-            throw error
-        }
+        return ShippedChain(backup: "", number: 1, place: end, isMoved: false)
     }
 
-    /// Begins the write-ahead log, by a transaction that changes a row and changes it back: SQLite
-    /// does not write a page whose content stays the same.
+    /// Appends to the write-ahead log, by a transaction that changes a row and changes it back:
+    /// SQLite does not write a page whose content stays the same.
     private func writeSomething() async throws {
         try await driver.write { connection in
             for change in ["+ 1", "- 1"] {
@@ -242,87 +339,17 @@ extension ChangeShipper {
     private func completeCopy(of file: String, after former: ShippedChain) async throws {
         await line.lock()
         defer { line.unlock() }
-        state.withLock { $0.isCopying = false }
         var chain = former
         (chain.backup, chain.number) = (URL(fileURLWithPath: file).lastPathComponent, 1)
-        guard let changes = try log.changes(after: chain.place) else {
-            throw Gap(reason: "the write-ahead log is missing")
-        }
         let began = now()
-        _ = try await ship(changes, after: chain, evenIfEmpty: true)
-        while try await shipSome() {}
-        state.withLock { $0.shippedAt = began }
+        let changes = try changes(after: chain)
+        // The first file is written even without changes: the backup can be restored from then on.
+        try await ship(changes, after: chain)
+        state.withLock { $0.isNumbered = true }
+        if !changes.hasMore { state.withLock { $0.shippedAt = began } }
+        reportSuccess()
         logger.notice(
             "the changes of the database are shipped after this backup",
             metadata: ["file": .string(file)])
-    }
-
-    // MARK: - Files
-
-    private func write(
-        _ segment: ChangeSegment, to folder: ChangeFolder, number: Int
-    ) async throws {
-        let data = segment.data
-        if !Disk.exists(folder.path) {
-            try FileManager.default.createDirectory(
-                atPath: folder.path, withIntermediateDirectories: false,
-                attributes: [.posixPermissions: 0o700])
-            try Disk.syncFolder(of: folder.path)
-        }
-        try requireRoom(for: Int64(data.count), in: folder.path)
-        let file = folder.file(number, at: segment.moment)
-        guard recipients.isEmpty else {
-            return try await encrypt(data, into: file + EncryptedBackup.suffix)
-        }
-        try Self.complete(file) { part in
-            try data.write(to: URL(fileURLWithPath: part))
-        }
-    }
-
-    private func requireRoom(for bytes: Int64, in folder: String) throws(StartFailure) {
-        let needed = bytes + BackupFolder.freeBytesMin
-        guard let free = Disk.freeBytes(at: folder), free < needed else { return }
-        throw StartFailure(
-            "The disk of \(folder) has \(free >> 20) MiB free, and the changes need "
-                + "\(needed >> 20) MiB.",
-            remedy: "Make room there, or keep fewer backups (`keep:`).")
-    }
-
-    /// The plain text lies beside the database for a moment, whose disk has it anyway.
-    private func encrypt(_ data: Data, into file: String) async throws {
-        let plain = EncryptedBackup.plainChanges(of: database)
-        unlink(plain)
-        try Disk.make(plain)
-        defer { unlink(plain) }
-        try data.write(to: URL(fileURLWithPath: plain))
-        let age = try AgeProgram()
-        let part = file + BackupCopy.partSuffix
-        unlink(part)
-        try Disk.make(part)
-        do {
-            try await age.encrypt(plain, into: part, for: recipients)
-            try Disk.sync(part)
-            try Disk.renameExclusively(part, file)
-            try Disk.syncFolder(of: file)
-        } catch {
-            unlink(part)
-            throw error
-        }
-    }
-
-    /// Makes a file that has its name only when it is complete and on the disk.
-    private static func complete(_ file: String, _ body: (String) throws -> Void) throws {
-        let part = file + BackupCopy.partSuffix
-        unlink(part)
-        try Disk.make(part)
-        do {
-            try body(part)
-            try Disk.sync(part)
-            try Disk.renameExclusively(part, file)
-            try Disk.syncFolder(of: file)
-        } catch {
-            unlink(part)
-            throw error
-        }
     }
 }

@@ -50,10 +50,7 @@ struct EncryptedBackup {
     }
 
     /// Deletes the plain copy of a backup that was interrupted. Idempotent.
-    func removePlain() {
-        BackupCopy.remove(plain)
-        unlink(Self.plainChanges(of: database))
-    }
+    func removePlain() { BackupCopy.remove(plain) }
 
     /// The path of the plain text of changes that are being encrypted.
     static func plainChanges(of database: String) -> String {

@@ -3,56 +3,128 @@ import Ledger
 import StorageSQLite
 
 /// The state of a database at a moment: a backup, and the changes after it.
+///
+/// Every file says after which place of the write-ahead log its changes come. So the files to apply
+/// are found from the last one back to the first one after the backup. Files beside that way are
+/// left out: a server whose power failed may have written the same changes twice, or changes that
+/// its database has lost.
+///
+/// If a clock was set back, a moment may have occurred twice. Then the later state is restored.
 struct PointInTime: Sendable {
     /// The backup to begin with.
     var backup: BackupFolder.Backup
     /// The files with changes up to the moment, in their order.
     var files: [ChangeFolder.File]
+    /// When changes were shipped next, if there are later ones.
+    var next: Instant?
 
-    /// The last moment whose changes are restored, for messages.
-    var shownMoment: String { files.last?.moment.description ?? backup.at.description }
+    /// A moment of a file that is later than the clock of this machine by more than this was
+    /// written, or is read, with a wrong clock.
+    private static let clockDifferenceMax = Duration.seconds(60)
 
-    /// Finds the latest backup after which changes were shipped before a moment, and the changes up
-    /// to it.
+    /// What is restored, in words.
+    var sentence: String {
+        let last = files.last?.moment ?? backup.at
+        return "\(backup.path), with the changes that were shipped up to \(last)"
+            + (next.map { "; the next ones are from \($0)" } ?? "")
+    }
+
+    /// Finds the changes up to a moment, and the backup that they follow.
     ///
-    /// - Throws: ``StartFailure`` if there is no such backup.
-    init(at moment: Instant, in folder: BackupFolder) throws(StartFailure) {
-        var earliest: Instant?
+    /// - Parameters:
+    ///   - moment: nil for the latest moment.
+    ///   - now: the time of this machine.
+    /// - Throws: ``StartFailure`` if the moment is before the first or after the last change, or if
+    ///   a file is missing.
+    init(at moment: Instant?, in folder: BackupFolder, now: Instant) throws(StartFailure) {
+        let limit = moment ?? (now + Self.clockDifferenceMax)
+        var found: (backup: BackupFolder.Backup, files: ArraySlice<ChangeFolder.File>)?
+        var moments: [Instant] = []
         for backup in try folder.backups().reversed() {
             let files = try ChangeFolder(of: backup.path).files()
-            guard let first = files.first?.moment else { continue }
-            guard first <= moment else {
-                earliest = first
+            moments += files.filter { !$0.hasMore }.map(\.moment)
+            guard let last = files.lastIndex(where: { !$0.hasMore && $0.moment <= limit }) else {
                 continue
             }
-            self.backup = backup
-            self.files = files.filter { $0.moment <= moment }
-            return
+            if let best = found?.files.last?.moment, best >= files[last].moment { continue }
+            found = (backup, files[...last])
         }
-        throw StartFailure(
-            "No backup in \(folder.path) has changes from before \(moment).",
-            remedy: earliest.map { "The earliest moment that can be restored is \($0)." }
-                ?? "Name a backup instead, or add `point_in_time: true` to `backup:` for later "
-                + "restores.")
+        next = moments.lazy.filter { $0 > limit }.min()
+        if moment == nil, let next {
+            throw StartFailure(
+                "Changes in \(folder.path) are from \(next), which is later than this machine's "
+                    + "clock, \(now).",
+                remedy: "Set this clock. If it is right, the server's clock was wrong: name the "
+                    + "moment to restore instead of `\(Self.latest)`.")
+        }
+        guard let found, let last = found.files.last?.moment else {
+            throw Self.tooEarly(moment, in: folder, first: moments.min())
+        }
+        if let moment, next == nil, last < moment {
+            throw StartFailure(
+                "The last changes in \(folder.path) are from \(last), before \(moment). Later ones "
+                    + "were not shipped, or there were none.",
+                remedy: "Restore the last ones with `--at \(Self.latest)`.")
+        }
+        backup = found.backup
+        files = try Self.way(to: found.files)
+    }
+
+    private static func tooEarly(
+        _ moment: Instant?, in folder: BackupFolder, first: Instant?
+    ) -> StartFailure {
+        guard let first else {
+            return StartFailure(
+                "No backup in \(folder.path) has changes after it.",
+                remedy: "Name a backup instead, or add `point_in_time: true` to `backup:` for "
+                    + "later restores.")
+        }
+        return StartFailure(
+            "No changes in \(folder.path) are from before \(moment ?? first).",
+            remedy: "The earliest moment that can be restored is \(first). For an earlier state, "
+                + "name a backup without --at.")
+    }
+
+    /// The files that lead from the backup to the last of the given files.
+    private static func way(
+        to files: ArraySlice<ChangeFolder.File>
+    ) throws(StartFailure) -> [ChangeFolder.File] {
+        var way = Array(files.suffix(1))
+        for file in files.dropLast().reversed() {
+            guard let first = way.last, first.number > 1 else { break }
+            if file.to == first.from { way.append(file) }
+        }
+        guard let first = way.last, first.number == 1 else {
+            throw StartFailure(
+                "A file before \(way.last?.path ?? "the first one") is missing.",
+                remedy: Self.remedy(
+                    before: way.last.flatMap { first in
+                        files.last { !$0.hasMore && $0.number < first.number }
+                    }))
+        }
+        return way.reversed()
+    }
+
+    private static func remedy(before file: ChangeFolder.File?) -> String {
+        "Restore an earlier moment"
+            + (file.map { ", such as `--at \($0.moment)`" } ?? " of another backup")
+            + ", or a backup without --at."
     }
 
     /// Applies the changes to a plain copy of the backup.
     ///
     /// - Parameter identity: the file with the private key, if the changes are encrypted.
-    /// - Throws: ``StartFailure`` if a file is missing or damaged. Then the copy is unusable.
+    /// - Throws: ``StartFailure`` if a file is damaged. Then the copy is unusable.
     func apply(to copy: String, identity: String?) async throws {
         let file = open(copy, O_RDWR | O_CLOEXEC)
         guard file >= 0 else { throw Disk.failure(copy) }
         defer { close(file) }
-        var places: Set<WriteAheadLog.Place> = []
+        var place: WriteAheadLog.Place?
         for change in files {
+            try Task.checkCancellation()
             let segment = try await segment(in: change, beside: copy, identity: identity)
-            guard places.isEmpty || places.contains(segment.from) else {
-                throw StartFailure(
-                    "A file before \(change.path) is missing.",
-                    remedy: "Restore an earlier moment with --at, or a backup.")
-            }
-            places.formUnion([segment.from, segment.changes.end])
+            guard segment.from == place ?? segment.from else { throw damaged(change) }
+            place = segment.changes.end
             try Self.apply(segment.changes, to: file, at: copy)
         }
         guard fsync(file) == 0 else { throw Disk.failure(copy) }
@@ -61,22 +133,23 @@ struct PointInTime: Sendable {
     private func segment(
         in change: ChangeFolder.File, beside copy: String, identity: String?
     ) async throws -> ChangeSegment {
-        guard change.bytes <= Int64(ChangeSegment.bytesMax) else { throw Self.damaged(change) }
+        guard BackupCopy.size(change.path) <= ChangeSegment.bytesMax else { throw damaged(change) }
         let data = try await EncryptedBackup.withPlain(
             change.path, identity: identity, at: copy + ".pages"
         ) { plain in
             FileManager.default.contents(atPath: plain)
         }
-        guard let segment = data.flatMap({ ChangeSegment($0) }) else {
-            throw Self.damaged(change)
-        }
+        guard let segment = data.flatMap({ ChangeSegment($0) }),
+            segment.moment == change.moment, segment.from.checksum == change.from,
+            segment.changes.end.checksum == change.to, segment.changes.hasMore == change.hasMore
+        else { throw damaged(change) }
         return segment
     }
 
-    private static func damaged(_ change: ChangeFolder.File) -> StartFailure {
+    private func damaged(_ change: ChangeFolder.File) -> StartFailure {
         StartFailure(
             "\(change.path) is damaged.",
-            remedy: "Restore an earlier moment with --at, or a backup.")
+            remedy: Self.remedy(before: files.last { !$0.hasMore && $0.number < change.number }))
     }
 
     private static func apply(
@@ -97,12 +170,10 @@ struct PointInTime: Sendable {
 extension PointInTime {
     /// The word that names the latest moment.
     static let latest = "latest"
-    /// Later than every file: the year 9999.
-    private static let end = Instant(milliseconds: 253_402_300_799_000)
 
-    /// Reads a moment, such as `2026-11-30T08:37:51Z`, or ``latest``.
-    static func moment(_ text: String) throws(StartFailure) -> Instant {
-        if text == latest { return end }
+    /// Reads a moment, such as `2026-11-30T08:37:51Z`. Returns nil for ``latest``.
+    static func moment(_ text: String) throws(StartFailure) -> Instant? {
+        if text == latest { return nil }
         let precise = text.hasSuffix("Z") && !text.contains(".")
         if let moment = Instant(precise ? text.dropLast() + ".000Z" : text) { return moment }
         throw StartFailure(

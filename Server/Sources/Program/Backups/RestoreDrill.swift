@@ -9,6 +9,8 @@ import StorageSQLite
 /// folder. Neither the backup nor the server's database is touched.
 struct RestoreDrill {
     var backup: BackupFolder.Backup
+    /// The changes after the backup that are restored, too. Nil if there are none.
+    var changes: PointInTime?
     /// The apps of the configuration, whose documents are verified again.
     var apps: [AppConfiguration]
     var now: Instant
@@ -33,10 +35,10 @@ struct RestoreDrill {
         let place = try TemporaryPlace(named: "drill")
         defer { place.remove() }
         let folder = place.folder
-        try Self.requireRoom(for: backup, in: folder)
+        try requireRoom(in: folder)
         let restored = folder + "/perennial.sqlite"
         let outcome = try await DatabaseRestore(
-            backup: backup.path, path: restored, now: now, identity: identity
+            backup: backup.path, path: restored, now: now, identity: identity, changes: changes
         ).run()
         try await requireIntact()
         var logger = Logger(label: "drill")
@@ -75,11 +77,11 @@ struct RestoreDrill {
         }
     }
 
-    private static func requireRoom(
-        for backup: BackupFolder.Backup, in folder: String
-    ) throws(StartFailure) {
-        // An encrypted backup is there twice: decrypted, and restored.
-        let needed = backup.bytes * (AgeProgram.hasEncrypted(backup.path) ? 2 : 1)
+    private func requireRoom(in folder: String) throws(StartFailure) {
+        // An encrypted backup is there twice: decrypted, and restored. Changes are applied to
+        // another copy.
+        let copies = 1 + (AgeProgram.hasEncrypted(backup.path) ? 1 : 0) + (changes == nil ? 0 : 1)
+        let needed = backup.bytes * Int64(copies)
         guard let free = Disk.freeBytes(at: folder), free < needed else { return }
         throw StartFailure(
             "The disk of \(folder) has \(free >> 20) MiB free, and the drill needs "

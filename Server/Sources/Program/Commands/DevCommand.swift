@@ -36,6 +36,8 @@ struct DevCommand: AsyncParsableCommand {
             let address = database ?? shop.databaseAddress
             let lock = try ServerLock.acquire(for: address)
             defer { lock?.release() }
+            // Nothing is shipped here, so nobody else would move what is in the log.
+            if lock != nil { ShippedChain.remove(of: address) }
             if fresh { try shop.reset() }
             let app = try shop.app(of: config)
             let isContinued = try shop.lastWorld() != nil

@@ -1,6 +1,7 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Engine
+import Foundation
 import HTTPServer
 import Ledger
 import Logging
@@ -36,16 +37,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await ServerAddresses(settings).requireFree()
         let lock = try ServerLock.acquire(for: settings.database)
         defer { lock?.release() }
-        // A backup that was interrupted may have left its plain copy, even if there are no backups
-        // any more.
-        if lock != nil {
-            EncryptedBackup(database: settings.database, recipients: []).removePlain()
-            if file.backup?.isContinuous == true {
-                try ShippedChain.begin(of: settings.database)
-            } else {
-                ShippedChain.remove(of: settings.database)
-            }
-        }
+        if lock != nil { try prepareBackups(of: settings.database, file.backup) }
         try await LogPlaceFile(for: settings.database)?.check()
         let logger = Log.start(settings.logLevel)
         guard let clockFrom else {
@@ -54,6 +46,18 @@ struct ServeCommand: AsyncParsableCommand {
         try await HTTPClient.withHTTPClient { client in
             let clock = try await ClockFollower(clockFrom, client: client, logger: logger)
             try await serve(file, settings, clock: clock, logger)
+        }
+    }
+
+    /// Prepares what backups need before the database is opened.
+    private func prepareBackups(of database: String, _ backup: BackupSettings?) throws {
+        // What was interrupted may have left plain text, even if there are no backups any more.
+        EncryptedBackup(database: database, recipients: []).removePlain()
+        unlink(EncryptedBackup.plainChanges(of: database))
+        if backup?.isContinuous == true {
+            try ShippedChain.begin(of: database)
+        } else {
+            ShippedChain.remove(of: database)
         }
     }
 
@@ -90,8 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
             server.readsConfiguration = ConfigurationProposal.reading(
                 inPlaceOf: options.configPath)
             try server.encodeDescription()
-            let shipper = shipper(of: file, settings, assembly, logger)
-            let backups = backups(of: file, settings, shipper, logger)
+            let backups = backups(of: file, settings, assembly, logger)
             let certificate = certificate(of: file, now, logger)
             connect(backups, certificate, settings, to: &server)
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
@@ -110,8 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
                     LogPlaceWorker(
                         file: places, engine: { live.current.engine }, logger: logger))
             }
-            if let shipper { services.append(shipper) }
-            if let backups { services.append(backups) }
+            services += backups?.services ?? []
             if let certificate { services.append(CertificateWatch(reload: certificate)) }
             services.insert(
                 contentsOf: addresses.services(of: live, certificate?.live, logger), at: 0)
@@ -145,23 +147,17 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func backups(
-        of file: ConfigurationFile, _ settings: ProcessSettings, _ shipper: ChangeShipper?,
+        of file: ConfigurationFile, _ settings: ProcessSettings, _ assembly: Assembly,
         _ logger: Logger
     ) -> BackupWorker? {
         guard let backup = file.backup, let folder = backupFolder(of: file) else { return nil }
+        var shipper: ChangeShipper?
+        if backup.isContinuous, let driver = assembly.database as? SQLiteDriver {
+            shipper = ChangeShipper(
+                backup, in: folder.path, of: settings.database, by: driver, logger: logger)
+        }
         return BackupWorker(
             backup, in: folder.path, of: settings.database, shipper: shipper, logger: logger)
-    }
-
-    private func shipper(
-        of file: ConfigurationFile, _ settings: ProcessSettings, _ assembly: Assembly,
-        _ logger: Logger
-    ) -> ChangeShipper? {
-        guard let backup = file.backup, backup.isContinuous, let folder = backupFolder(of: file),
-            let driver = assembly.database as? SQLiteDriver
-        else { return nil }
-        return ChangeShipper(
-            backup, in: folder.path, of: settings.database, by: driver, logger: logger)
     }
 
     private func backupFolder(of file: ConfigurationFile) -> BackupFolder? {

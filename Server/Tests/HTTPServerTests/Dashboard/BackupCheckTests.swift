@@ -33,6 +33,20 @@ import Testing
             ["No room. The newest is from", "Make room."]
         ),
         (BackupState(), ["There is no backup yet."]),
+        (
+            state { $0.changesLag = .seconds(59) },
+            ["Changes after backups", "They are shipped every second."]
+        ),
+        (
+            state { $0.changesLag = .seconds(121) },
+            ["They were last shipped 2 minutes ago.", "the log of this server"]
+        ),
+        (
+            state {
+                $0.changesLag = .seconds(60)
+                $0.changesProblem = .init("No room.", remedy: "Make room.")
+            }, ["They were last shipped 1 minute ago. No room.", "Make room."]
+        ),
     ]
 
     @Test(arguments: rows.indices)

@@ -148,7 +148,8 @@ import Testing
 
     @Test(arguments: [
         [], ["--mark", "b.sqlite"], ["--drill", "b.sqlite"], ["--drill", "--mark"],
-        ["--backup", "b.sqlite"], ["b.sqlite", "--backup", "newest"],
+        ["--backup", "b.sqlite"], ["b.sqlite", "--backup", "newest"], ["--mark", "--at", "latest"],
+        ["--drill", "--at", "latest", "--backup", "newest"],
     ])
     func `perennial restore requires one of a file, --mark and --drill`(arguments: [String]) {
         #expect(throws: (any Error).self) { try RestoreCommand.parse(arguments) }

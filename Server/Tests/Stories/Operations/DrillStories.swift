@@ -131,7 +131,8 @@ import Testing
         var moment = now
         try await eventually("changes are shipped") {
             let last = try FileManager.default.subpathsOfDirectory(atPath: backups)
-                .compactMap { $0.firstMatch(of: #/-(\d+)\.pages$/#)?.output.1 }
+                .compactMap { $0.firstMatch(of: #/\d{8}-(\d+)-[0-9a-f]+-[0-9a-f]+\.pages$/#) }
+                .map(\.output.1)
                 .compactMap { Int64($0) }.max()
             moment = Instant(milliseconds: last ?? 0)
             return moment > now

@@ -1,0 +1,97 @@
+import Foundation
+import StorageSQLite
+
+/// Writes the changes since a backup to the folder of the backups. A file has its name only when it
+/// is complete and on the disk.
+struct ChangeWriter: Sendable {
+    /// The full path of the folder of the backups.
+    let folder: String
+    /// The path of the database.
+    let database: String
+    /// The public keys of age. If there is none, files are not encrypted.
+    let recipients: [String]
+
+    /// Why changes cannot follow the files of a chain any more; nil if they can.
+    ///
+    /// - Throws: ``StartFailure`` if the folder of the backups is not there, for example because
+    ///   its disk is not mounted: then it may have those files.
+    func obstacle(for chain: ShippedChain) throws(StartFailure) -> String? {
+        let backup = "\(folder)/\(chain.backup)"
+        let hasFiles = chain.number == 1 || Disk.exists(ChangeFolder(of: backup).path)
+        if Disk.exists(backup), hasFiles { return nil }
+        try BackupFolder(path: folder).requireOwner()
+        return Disk.exists(backup)
+            ? "the files with the changes since \(backup) were removed" : "\(backup) was removed"
+    }
+
+    /// The number of the next file of a chain. It can be greater than the chain says if a power
+    /// failure has brought an older version of the chain's file back.
+    ///
+    /// Deletes what was not complete when the server was killed.
+    func nextNumber(in chain: ShippedChain) throws(StartFailure) -> Int {
+        let changes = ChangeFolder(of: "\(folder)/\(chain.backup)")
+        try changes.removeUnfinished()
+        return max(chain.number, (try changes.files().last?.number ?? 0) + 1)
+    }
+
+    /// Writes the next file of a chain.
+    func write(_ segment: ChangeSegment, after chain: ShippedChain) async throws {
+        let changes = ChangeFolder(of: "\(folder)/\(chain.backup)")
+        let data = segment.data
+        if !Disk.exists(changes.path) {
+            try FileManager.default.createDirectory(
+                atPath: changes.path, withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700])
+            try Disk.syncFolder(of: changes.path)
+        }
+        try Self.requireRoom(for: Int64(data.count), in: changes.path)
+        let file = changes.file(chain.number, with: segment)
+        guard recipients.isEmpty else {
+            return try await encrypt(data, into: file + EncryptedBackup.suffix)
+        }
+        try await Self.complete(file) { part in
+            try data.write(to: URL(fileURLWithPath: part))
+        }
+    }
+
+    private static func requireRoom(
+        for bytes: Int64, in folder: String
+    ) throws(StartFailure) {
+        let needed = bytes + BackupFolder.freeBytesMin
+        guard let free = Disk.freeBytes(at: folder), free < needed else { return }
+        throw StartFailure(
+            "The disk of \(folder) has \(free >> 20) MiB free, and the changes need "
+                + "\(needed >> 20) MiB.",
+            remedy: "Make room there, or keep fewer backups (`keep:`).")
+    }
+
+    /// The plain text lies beside the database for a moment, whose disk has it anyway.
+    private func encrypt(_ data: Data, into file: String) async throws {
+        let plain = EncryptedBackup.plainChanges(of: database)
+        unlink(plain)
+        try Disk.make(plain)
+        defer { unlink(plain) }
+        try data.write(to: URL(fileURLWithPath: plain))
+        let age = try AgeProgram()
+        try await Self.complete(file) { part in
+            try await age.encrypt(plain, into: part, for: recipients)
+        }
+    }
+
+    private static func complete(
+        _ file: String, _ body: (String) async throws -> Void
+    ) async throws {
+        let part = file + BackupCopy.partSuffix
+        unlink(part)
+        try Disk.make(part)
+        do {
+            try await body(part)
+            try Disk.sync(part)
+            try Disk.renameExclusively(part, file)
+            try Disk.syncFolder(of: file)
+        } catch {
+            unlink(part)
+            throw error
+        }
+    }
+}
