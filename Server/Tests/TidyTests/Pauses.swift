@@ -22,6 +22,7 @@ enum Pauses {
         ),
         "Stories/Support/Stream.swift": (1, "a sender pauses before it tries again"),
         "Stories/Operations/ClusterStories.swift": (1, "a crash at a random moment"),
+        "Stories/Operations/DrillStories.swift": (1, "a kill at a random moment"),
         "Stories/Operations/KillStories.swift": (1, "a kill at a random moment"),
         "Stories/Operations/ProofStories.swift": (1, "a kill at a random moment"),
         "Stories/Operations/RebuildStories.swift": (

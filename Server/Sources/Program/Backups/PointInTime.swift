@@ -57,12 +57,12 @@ struct PointInTime: Sendable {
                 remedy: "Set this clock. If it is right, the server's clock was wrong: name the "
                     + "moment to restore instead of `\(Self.latest)`.")
         }
-        guard let found, let last = found.files.last?.moment else {
+        guard let found else {
             throw Self.tooEarly(moment, in: folder, first: moments.min())
         }
-        if let moment, next == nil, last < moment {
+        if let moment, let end = moments.max(), end < moment {
             throw StartFailure(
-                "The last changes in \(folder.path) are from \(last), before \(moment). Later ones "
+                "The last changes in \(folder.path) are from \(end), before \(moment). Later ones "
                     + "were not shipped, or there were none.",
                 remedy: "Restore the last ones with `--at \(Self.latest)`.")
         }

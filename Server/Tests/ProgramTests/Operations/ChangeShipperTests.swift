@@ -68,7 +68,7 @@ import Testing
                         try? await desk.run("INSERT INTO filler (bytes) VALUES ('late')")
                         isDone.signal()
                     }
-                    isDone.wait()
+                    #expect(isDone.wait(timeout: .now() + .seconds(60)) == .success)
                 },
                 // The log was moved.
                 { #expect(throws: Never.self) { try desk.setChanges(areThere: false) } },
@@ -200,7 +200,9 @@ import Testing
             try Disk.rename(desk.folder + "/unmounted", to: desk.backups)
             let hash = try await desk.hash()
             #expect(try await desk.hash(at: try await desk.ship()) == hash)
-            for path in [ChangeFolder(of: try desk.newestBackup).path, try desk.newestBackup] {
+            for isBackup in [false, true] {
+                let backup = try desk.newestBackup
+                let path = isBackup ? backup : ChangeFolder(of: backup).path
                 try FileManager.default.removeItem(atPath: path)
                 try await desk.shipper.ship()
                 #expect(try desk.shipper.needsBackup, "\(path)")
@@ -220,6 +222,7 @@ import Testing
                 try await desk.shipper.ship()
             }
             #expect(try desk.shipper.needsBackup)
+            try desk.setChanges(areThere: true)
             let bytes = WriteAheadLog(of: desk.database).bytes
             try await desk.change(20, bytes: 400_000)
             try await desk.shipper.ship()
@@ -287,7 +290,6 @@ import Testing
             await #expect(throws: StartFailure.self) { _ = try await desk.hash(at: moment) }
             // Another look at the folder does not disturb changes that are being encrypted.
             try Disk.make(plain)
-            desk.wait(.hours(25))
             #expect(try await desk.worker.makeIfDue(), "\(desk.log.text)")
             #expect(Disk.exists(plain))
         }
