@@ -235,7 +235,7 @@ let package = Package(
         tests(
             "HTTPServerTests",
             [
-                "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust",
+                "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust", "Dice",
                 "Eventually", "PostgresCluster", "Reports", "Signing", "Storage", "StoragePostgres",
                 "StorageSQLite", contract, crypto, httpClient, hummingbird, hummingbirdTesting,
                 logging, nioCore, nioEmbedded, nioHTTP1, nioPosix, nioSSL, nioTLS,

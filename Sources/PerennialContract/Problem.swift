@@ -21,6 +21,9 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var customer: Customer?
     /// The server's time when it answered. Nil in responses of earlier versions.
     public var serverTime: Timestamp?
+    /// The name of the server's limit that was reached, as the server's configuration calls it. Nil
+    /// for other problems.
+    public var limit: String?
 
     public init(
         code: ProblemCode, status: Int, title: String, detail: String? = nil, remedy: String,
@@ -50,6 +53,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         case outcomes
         case customer
         case serverTime = "server_time"
+        case limit
     }
 
     // Written manually, because RFC 9457 has no null: nil members are left out.
@@ -65,5 +69,6 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         if let outcomes { try members.encode(outcomes, forKey: .outcomes) }
         if let customer { try members.encode(customer, forKey: .customer) }
         if let serverTime { try members.encode(serverTime, forKey: .serverTime) }
+        if let limit { try members.encode(limit, forKey: .limit) }
     }
 }

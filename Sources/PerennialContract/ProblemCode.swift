@@ -133,6 +133,9 @@ public struct ProblemCode: ContractWord {
     /// waits for it.
     public static let forwardNotAccepted = Self(rawValue: "forward_not_accepted")
     public static let signingTimeInFuture = Self(rawValue: "signing_time_in_future")
+    /// The key or the address of the request has reached a limit, which the problem names. Repeat
+    /// the same request after the time in `Retry-After`.
+    public static let limitReached = Self(rawValue: "limit_reached")
     public static let serverBusy = Self(rawValue: "server_busy")
     public static let storageUnavailable = Self(rawValue: "storage_unavailable")
     public static let appNotConfigured = Self(rawValue: "app_not_configured")
@@ -167,7 +170,7 @@ public struct ProblemCode: ContractWord {
         seatsTaken, seatsNotManagedByApp, purchaseHasNoSeats, purchaseNotRunning,
         purchaserNeedsNoSeat,
         invitationUnknown, claimUnknown, tooManyClaims, tooManyInvitations,
-        signingTimeInFuture, serverBusy, storageUnavailable, appNotConfigured,
+        signingTimeInFuture, limitReached, serverBusy, storageUnavailable, appNotConfigured,
         serverNotReady, serverFailed,
     ]
 }

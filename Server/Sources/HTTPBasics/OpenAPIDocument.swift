@@ -54,12 +54,16 @@ extension OpenAPIDocument {
         package var requiresBody: Bool
         /// The responses by status, or `default`.
         package var responses: KeyValuePairs<String, OpenAPIResponse>
+        /// The response to a client that sends too many requests (429). Nil if the operation has
+        /// no such limit.
+        package var limited: OpenAPIResponse?
 
         package init(
             _ method: String, _ path: String, id: String? = nil, summary: String,
             description: String? = nil, security: String? = nil,
             parameters: [OpenAPIParameter] = [], body: OpenAPIContent? = nil,
-            requiresBody: Bool = false, responses: KeyValuePairs<String, OpenAPIResponse>
+            requiresBody: Bool = false, responses: KeyValuePairs<String, OpenAPIResponse>,
+            limited: OpenAPIResponse? = nil
         ) {
             self.method = method
             self.path = path
@@ -71,6 +75,7 @@ extension OpenAPIDocument {
             self.body = body
             self.requiresBody = requiresBody
             self.responses = responses
+            self.limited = limited
         }
 
         fileprivate var member: OpenAPIValue.Member {
@@ -84,7 +89,9 @@ extension OpenAPIDocument {
                 let required: OpenAPIValue = requiresBody ? ["required": true] : .object([])
                 members.add("requestBody", required.adding(["content": body.value]))
             }
-            members.add("responses", .object(responses.map { .init($0.key, $0.value.value) }))
+            let limited = limited.map { OpenAPIValue.Member("429", $0.value) }
+            let responses = responses.map { OpenAPIValue.Member($0.key, $0.value.value) }
+            members.add("responses", .object([limited].compactMap(\.self) + responses))
             return .init(method.lowercased(), members.value)
         }
     }

@@ -6,6 +6,8 @@ package final class StreamPlaces: Sendable {
     package struct Full: Error {
         /// The limit that was reached.
         package let max: Int
+        /// Whether the limit is that of the reader.
+        package let isOfReader: Bool
     }
 
     private struct State {
@@ -28,14 +30,16 @@ package final class StreamPlaces: Sendable {
     /// - Parameter reader: the viewer of a page, or the key of a stream of the HTTP API.
     /// - Parameter ownMax: the maximum number of streams of the reader.
     package func reserve(for reader: String, max ownMax: Int) throws(Full) -> Place {
-        let reached: Int? = state.withLock { state in
-            guard state.count < max else { return max }
-            guard state.byReader[reader, default: 0] < ownMax else { return ownMax }
+        let full: Full? = state.withLock { state in
+            guard state.byReader[reader, default: 0] < ownMax else {
+                return Full(max: ownMax, isOfReader: true)
+            }
+            guard state.count < max else { return Full(max: max, isOfReader: false) }
             state.byReader[reader, default: 0] += 1
             state.count += 1
             return nil
         }
-        if let reached { throw Full(max: reached) }
+        if let full { throw full }
         return Place(self, reader)
     }
 

@@ -39,6 +39,8 @@ package struct PerennialServer: Sendable {
     let bodies: BodyBudget
     let waits: CustomerWait
     let connections: ConnectionCounts
+    let meter: RequestMeter
+    let refusals: LimitRefusals
     let description = ServedDescription()
     let previews = PreviewPlace()
     let streamLimits: EventStreamLimits
@@ -59,13 +61,15 @@ package struct PerennialServer: Sendable {
     /// - Parameter waitLimits: the limits of requests that wait for a change.
     /// - Parameter connectionLimits: the limits of connections from one address.
     /// - Parameter streamLimits: the limits of event streams.
+    /// - Parameter requestLimits: the limits of requests of one address, and with one key.
     package init(
         engine: Engine, logger: Logger, bodyLimits: BodyBudgetLimits = BodyBudgetLimits(),
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
         refreshClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = [],
         waitLimits: WaitLimits = WaitLimits(),
         connectionLimits: ConnectionLimits = ConnectionLimits(),
-        streamLimits: EventStreamLimits = EventStreamLimits()
+        streamLimits: EventStreamLimits = EventStreamLimits(),
+        requestLimits: RequestLimits = RequestLimits()
     ) {
         keys = KeyCache(refused: refusedKeys)
         self.engine = engine
@@ -73,8 +77,10 @@ package struct PerennialServer: Sendable {
         self.logLinesDropped = logLinesDropped
         self.refreshClock = refreshClock
         bodies = BodyBudget(bodyLimits)
-        waits = CustomerWait(waitLimits)
-        connections = ConnectionCounts(connectionLimits)
+        refusals = LimitRefusals(logger)
+        waits = CustomerWait(waitLimits, refusals)
+        connections = ConnectionCounts(connectionLimits, refusals)
+        meter = RequestMeter(requestLimits, refusals)
         self.streamLimits = streamLimits
         streams = StreamPlaces(max: streamLimits.streamsMax)
         pageStreams = StreamPlaces(max: streamLimits.streamsMax)
@@ -136,6 +142,9 @@ package struct PerennialServer: Sendable {
         let answer = handler(of: route)
         router.on(RouterPath(route.path), method: route.method) { request, context in
             context.coreContext.endpointPath.value = route.path
+            if route.operation.isLimited {
+                try authorization.countAddress(of: request, context)
+            }
             let response = try await answer(request, context)
             guard route.operation.isIndentable, request.asksForIndentation else { return response }
             return try await response.indented()

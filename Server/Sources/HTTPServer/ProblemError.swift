@@ -22,6 +22,20 @@ struct ProblemError: Error {
         headers = entry.headers
     }
 
+    /// One caller has reached a limit.
+    ///
+    /// - Parameter max: the limit.
+    /// - Parameter retryAfter: how long to wait. A fraction of a second counts as a whole one.
+    init(
+        _ limit: CallerLimit, max: Int,
+        retryAfter: Duration = .seconds(ProblemCatalogue.retryAfterSeconds)
+    ) {
+        self.init(.limitReached(limit, max: max))
+        problem.limit = limit.rawValue
+        let (seconds, fraction) = retryAfter.components
+        headers[.retryAfter] = String(Swift.max(1, seconds + (fraction > 0 ? 1 : 0)))
+    }
+
     init(_ code: ProblemCode, detail: String? = nil, operatorDetail: String? = nil) {
         self.init(ProblemCatalogue.Entry.of(code), detail: detail, operatorDetail: operatorDetail)
     }
@@ -87,7 +101,13 @@ struct ProblemError: Error {
         ]
         if let operatorDetail { metadata["detail"] = .string(operatorDetail) }
         if let detail = problem.detail { metadata["found"] = .string(detail) }
-        logger.log(
-            level: problem.status >= 500 ? .error : .notice, "request refused", metadata: metadata)
+        logger.log(level: level, "request refused", metadata: metadata)
+    }
+
+    /// A caller beyond its limit may send many requests: ``LimitRefusals`` warns about it once a
+    /// minute.
+    private var level: Logger.Level {
+        if problem.code == .limitReached { return .debug }
+        return problem.status >= 500 ? .error : .notice
     }
 }

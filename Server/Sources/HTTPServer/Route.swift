@@ -13,6 +13,13 @@ struct Route: Sendable {
 
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
     typealias KeyedHandler = @Sendable (Request, ServerContext, StoredKey) async throws -> Response
+
+    /// Returns the route without a limit of requests, because it must always answer.
+    func withoutLimit() -> Self {
+        var route = self
+        route.operation.isLimited = false
+        return route
+    }
 }
 
 extension PerennialServer {
@@ -78,7 +85,7 @@ extension PerennialServer {
         let query = operation.queryParameters
         return Route(operation: operation) { request, context in
             do {
-                let holder = try await authorization.holder(of: request, for: scope)
+                let holder = try await authorization.caller(of: request, for: scope)
                 switch holder.kind {
                 case .secret: try request.requireQuery(among: query)
                 case .app: try request.refuseMisspelling(of: query)

@@ -63,6 +63,7 @@ struct ListeningServer {
         streams streamLimits: EventStreamLimits = EventStreamLimits(),
         waits waitLimits: WaitLimits = WaitLimits(),
         connections connectionLimits: ConnectionLimits = ConnectionLimits(),
+        requests requestLimits: RequestLimits = RequestLimits(),
         certificate: LiveCertificate? = nil,
         dashboard: DashboardAccess? = nil,
         additions: (@Sendable (Router<ServerContext>) -> Void)? = nil,
@@ -82,7 +83,8 @@ struct ListeningServer {
         let (ports, listening) = AsyncStream<Int>.makeStream()
         var configured = PerennialServer(
             engine: engine, logger: logger, bodyLimits: limits, waitLimits: waitLimits,
-            connectionLimits: connectionLimits, streamLimits: streamLimits)
+            connectionLimits: connectionLimits, streamLimits: streamLimits,
+            requestLimits: requestLimits)
         configured.dashboard = dashboard
         configured.additions = additions
         let server = configured

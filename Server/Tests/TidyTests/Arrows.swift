@@ -186,7 +186,8 @@ enum Arrows {
             "HTTPServer", "HTTPBasics", "HummingbirdTesting", "Engine", "Ledger",
             "PerennialContract", "Reports",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
-            "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually", "AsyncHTTPClient",
+            "AppStoreTrust", "ServiceLifecycle", "Signing", "Dice", "Eventually",
+            "AsyncHTTPClient",
             // The test moves this clock, to test the time limits of a connection.
             "NIOEmbedded", "NIOHTTP1",
             // A client with TLS that can send any bytes.

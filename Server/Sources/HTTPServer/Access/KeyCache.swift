@@ -37,13 +37,21 @@ package final class KeyCache: Sendable {
         if let holder = cachedHolder(key) { return holder }
         // Uses the machine's clock, because the engine's virtual time may stand still or jump.
         let now = ContinuousClock.now
-        guard let holder = try await engine.keys.holder(key) else { return nil }
+        guard let holder = try await engine.keys.holder(key) else {
+            _ = entries.withLock { $0.removeValue(forKey: key) }
+            return nil
+        }
         entries.withLock { entries in
             if entries.count >= Self.keysMax { entries.removeAll() }
             entries[key] = Entry(holder: holder, until: now + .seconds(Self.lifeSeconds))
         }
         if let use = engine.keys.use(of: holder) { add(use) }
         return holder
+    }
+
+    /// Whether a key was a secret key when it was last looked up. Does not look it up.
+    func isKnownSecret(_ key: String) -> Bool {
+        entries.withLock { $0[key] }?.holder.kind == .secret
     }
 
     /// Stores a use until ``drainUses()``. The stored use may be lost before it is written. This

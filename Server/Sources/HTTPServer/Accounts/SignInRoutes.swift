@@ -42,7 +42,10 @@ struct SignInRoutes: Sendable {
         if let refusal = access.origin.refusal(of: request.head) {
             return DashboardRoutes.refusal(refusal)
         }
-        do { return try await answer(request, context) } catch {
+        do {
+            try server.authorization.countAddress(of: request, context)
+            return try await answer(request, context)
+        } catch {
             return DashboardRoutes.problem(error, request, context, host: access.host)
         }
     }

@@ -25,6 +25,18 @@ package struct TrustedProxy: Hashable, Sendable {
         else { return nil }
         return name
     }
+
+    /// The address of the client for whom the proxy sends a request. Returns nil if the request is
+    /// not from the proxy, or if the proxy names no address.
+    ///
+    /// - Parameter peer: the address that connects, in canonical form.
+    func client(of request: Request, from peer: String) -> String? {
+        guard addresses.contains(peer) else { return nil }
+        let chain = (request.headers[.forwardedFor] ?? "").split(separator: ",")
+            .map { CanonicalAddress(forwarded: $0.filter { $0 != " " })?.description }
+        let last = chain.last { address in address.map { !addresses.contains($0) } ?? true }
+        return last ?? nil
+    }
 }
 
 extension DashboardAccess {
@@ -34,13 +46,7 @@ extension DashboardAccess {
     /// returns the proxy's own address.
     func address(of request: Request, _ context: ServerContext) -> String {
         let peer = context.peerAddress
-        guard let proxy, proxy.addresses.contains(peer) else { return peer }
-        let chain = (request.headers[.forwardedFor] ?? "").split(separator: ",")
-            .map { CanonicalAddress(forwarded: $0.filter { $0 != " " })?.description }
-        let last = chain.last { address in
-            address.map { !proxy.addresses.contains($0) } ?? true
-        }
-        return (last ?? nil) ?? peer
+        return proxy?.client(of: request, from: peer) ?? peer
     }
 }
 

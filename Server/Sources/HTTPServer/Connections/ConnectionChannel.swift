@@ -43,9 +43,11 @@ struct ConnectionChannel: ServerChildChannel {
         http.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            let heads = server.headWatch(of: channel)
+            try pipeline.addHandler(heads, position: .before(parser))
             try pipeline.addHandler(
                 ConnectionHandler(
-                    bodySecondsMax: server.bodies.limits.secondsMax,
+                    bodySecondsMax: server.bodies.limits.secondsMax, heads: heads,
                     refusal: { ConnectionHandler.Refusal(server.refusal(of: $0)) }),
                 position: .after(parser))
             return value
@@ -72,7 +74,22 @@ extension PerennialServer {
     /// Counts a connection. Returns false if the connection must be closed at once: see
     /// ``ConnectionCounts``.
     func admits(_ channel: any Channel) -> Bool {
-        connections.admit(channel, exempt: dashboard?.proxy?.addresses ?? [], logger)
+        connections.admit(channel, from: limitedNetwork(of: channel))
+    }
+
+    fileprivate func headWatch(of channel: any Channel) -> HeadWatch {
+        let secondsMax = connections.limits.headSecondsMax
+        guard let network = limitedNetwork(of: channel) else {
+            return HeadWatch(secondsMax: secondsMax)
+        }
+        return HeadWatch(
+            secondsMax: secondsMax,
+            reserve: { [connections] in connections.admitHalfSent(from: network) },
+            release: { [connections] in connections.releaseHalfSent(from: network) })
+    }
+
+    private func limitedNetwork(of channel: any Channel) -> String? {
+        ConnectionCounts.network(of: channel, exempt: dashboard?.proxy?.addresses ?? [])
     }
 
     /// Returns the response to bytes that are not an HTTP request, or to a request that is not

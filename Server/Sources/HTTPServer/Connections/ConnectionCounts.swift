@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 import Synchronization
 
@@ -9,79 +8,90 @@ package struct ConnectionLimits: Hashable, Sendable {
     /// that may wait: a proxy that is not configured as trusted has one connection for each waiting
     /// request.
     package var connectionsOfAddressMax = PerennialServer.connectionsMax / 2
+    /// The maximum number of requests from one address, or from one network of IPv6 addresses,
+    /// whose head has arrived only in part. Almost every head arrives in one piece. Zero means that
+    /// there is no limit.
+    package var halfSentRequestsOfAddressMax = 256
+    /// The maximum time from the first part of a request's head to its end, in seconds.
+    package var headSecondsMax: Int64 = 20
 
     package init() {}
 }
 
-/// Counts the open connections by the address that they come from, so that one address cannot hold
-/// all of them. Connections from this machine and from trusted proxies are not limited, because
-/// they carry the requests of many clients.
+/// Counts the open connections, and the requests whose head has arrived only in part, by the
+/// address that they come from, so that one address cannot hold all connections. Connections from
+/// this machine and from trusted proxies are not limited, because they carry the requests of many
+/// clients.
 final class ConnectionCounts: Sendable {
-    /// The minimum time between two warnings in the log.
-    private static let warningPause = Duration.seconds(60)
-
     private struct State {
         var byNetwork: [String: Int] = [:]
-        var refused = 0
-        var warnedAt: ContinuousClock.Instant?
+        var halfSentByNetwork: [String: Int] = [:]
     }
 
     let limits: ConnectionLimits
+    private let refusals: LimitRefusals
     private let state = Mutex(State())
 
-    init(_ limits: ConnectionLimits) { self.limits = limits }
+    init(_ limits: ConnectionLimits, _ refusals: LimitRefusals) {
+        (self.limits, self.refusals) = (limits, refusals)
+    }
 
-    /// The number of connections closed at once since the start.
-    var refusedCount: Int { state.withLock { $0.refused } }
+    /// The network by which a connection is counted. Returns nil if it is not limited.
+    ///
+    /// - Parameter exempt: addresses that are not limited, in their canonical form.
+    static func network(of channel: any Channel, exempt: Set<String>) -> String? {
+        guard let address = channel.remoteAddress.flatMap(CanonicalAddress.init),
+            !address.isLoopback, !exempt.contains(address.description)
+        else { return nil }
+        return address.network
+    }
 
     /// Counts a connection until it is closed. Returns false if the connection must be closed at
     /// once, because its address has too many.
     ///
-    /// - Parameter exempt: addresses that are not limited, in their canonical form.
-    func admit(_ channel: any Channel, exempt: Set<String>, _ logger: Logger) -> Bool {
-        guard let address = channel.remoteAddress.flatMap(CanonicalAddress.init),
-            !address.isLoopback, !exempt.contains(address.description)
-        else { return true }
-        guard admit(address.network) else {
-            warn(of: address, logger)
-            return false
-        }
-        channel.closeFuture.whenComplete { [self] _ in release(address.network) }
+    /// - Parameter network: where the connection comes from. Nil if it is not limited.
+    func admit(_ channel: any Channel, from network: String?) -> Bool {
+        guard let network else { return true }
+        guard admit(network) else { return false }
+        channel.closeFuture.whenComplete { [self] _ in release(network) }
         return true
     }
 
     /// Counts a connection from a network. Returns false if the network has too many.
     func admit(_ network: String) -> Bool {
-        state.withLock { state in
-            guard state.byNetwork[network, default: 0] < limits.connectionsOfAddressMax else {
-                state.refused += 1
-                return false
-            }
-            state.byNetwork[network, default: 0] += 1
-            return true
-        }
+        add(to: \.byNetwork, network, .connectionsOfAddress, max: limits.connectionsOfAddressMax)
     }
 
-    func release(_ network: String) {
-        state.withLock { state in
-            let rest = state.byNetwork[network, default: 0] - 1
-            state.byNetwork[network] = rest > 0 ? rest : nil
-        }
+    func release(_ network: String) { remove(from: \.byNetwork, network) }
+
+    /// Counts a request whose head has arrived only in part. Returns false if the network has too
+    /// many.
+    func admitHalfSent(from network: String) -> Bool {
+        let most = limits.halfSentRequestsOfAddressMax
+        return add(
+            to: \.halfSentByNetwork, network, .halfSentRequestsOfAddress,
+            max: most > 0 ? most : .max)
     }
 
-    private func warn(of address: CanonicalAddress, _ logger: Logger) {
-        let isDue = state.withLock { state in
-            let now = ContinuousClock.now
-            if let last = state.warnedAt, now - last < Self.warningPause { return false }
-            state.warnedAt = now
+    func releaseHalfSent(from network: String) { remove(from: \.halfSentByNetwork, network) }
+
+    private func add(
+        to counts: WritableKeyPath<State, [String: Int]>, _ network: String, _ limit: CallerLimit,
+        max: Int
+    ) -> Bool {
+        let isAdmitted = state.withLock { state in
+            guard state[keyPath: counts][network, default: 0] < max else { return false }
+            state[keyPath: counts][network, default: 0] += 1
             return true
         }
-        guard isDue else { return }
-        logger.warning(
-            "connections from one address are closed, because it has too many",
-            metadata: [
-                "address": .string(address.description),
-                "max": .stringConvertible(limits.connectionsOfAddressMax),
-            ])
+        if !isAdmitted { refusals.record(limit, max: max, of: network) }
+        return isAdmitted
+    }
+
+    private func remove(from counts: WritableKeyPath<State, [String: Int]>, _ network: String) {
+        state.withLock { state in
+            let rest = state[keyPath: counts][network, default: 0] - 1
+            state[keyPath: counts][network] = rest > 0 ? rest : nil
+        }
     }
 }

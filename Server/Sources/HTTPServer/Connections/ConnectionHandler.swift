@@ -44,6 +44,8 @@ struct BodyTooSlow: Error {
 /// - A response of unknown length to HTTP/1.0 ends with the connection, because HTTP/1.0 has no
 ///   chunks.
 /// - It reports when a client leaves while its request waits: see ``DepartureWatch``.
+/// - If a head is not sent in time, the connection is closed: see ``HeadWatch``. The requests that
+///   were sent completely before it are still answered.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -80,6 +82,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private let bodySecondsMax: Int64
+    private let heads: HeadWatch?
     private let refusal: (any Error) -> Refusal
     private var exchanges = CircularBuffer<Exchange>()
     /// Whether the newest request has not ended yet.
@@ -98,9 +101,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isInputClosed = false
 
     /// - Parameter bodySecondsMax: how long to wait for the end of a body.
+    /// - Parameter heads: the handler before the parser.
     /// - Parameter refusal: returns the response to a request that cannot be parsed.
-    init(bodySecondsMax: Int64, refusal: @escaping (any Error) -> Refusal) {
+    init(
+        bodySecondsMax: Int64, heads: HeadWatch? = nil,
+        refusal: @escaping (any Error) -> Refusal
+    ) {
         self.bodySecondsMax = bodySecondsMax
+        self.heads = heads
         self.refusal = refusal
     }
 
@@ -110,6 +118,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !ignoresInput else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
+            heads?.recordHead()
             if let wrong = WrongHost(of: head) { return refuseHead(context, wrong) }
             exchanges.append(Exchange(head))
             isReading = true
@@ -121,6 +130,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 exchange.awaitsContinue = false
             }
         case .end:
+            heads?.recordEnd()
             updateNewest { $0.awaitsContinue = false }
             isReading = false
             stopBodyTimer()
@@ -149,6 +159,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !ignoresInput else { return }
+        if error is HeadNotEnded { return refuseFurtherInput(context) }
         if error is HTTPParserError {
             failure = error
             closeInput(context)
@@ -161,6 +172,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
         failure = wrong
         closeInput(context)
         context.fireErrorCaught(HTTPParserError.unknown)
+    }
+
+    /// Accepts no further request. Closes the connection after the response to the newest one.
+    private func refuseFurtherInput(_ context: ChannelHandlerContext) {
+        ignoresInput = true
+        guard !exchanges.isEmpty else { return context.close(promise: nil) }
+        updateNewest { $0.closes = true }
     }
 
     /// Accepts no further input. If a request is in progress, its response is the last one.

@@ -96,7 +96,7 @@ struct ContentRoutes: RouteGroup {
             else { throw ProblemError(.contentLinkInvalid) }
             return file
         }
-        let holder = try await server.authorization.holder(of: request, for: Self.fileScope)
+        let holder = try await server.authorization.caller(of: request, for: Self.fileScope)
         guard let id = asked["customer_id"] else {
             throw ProblemError(.contentCustomerMissing)
         }

@@ -40,34 +40,49 @@ final class CustomerWait: Sendable {
     }
 
     let limits: WaitLimits
+    private let refusals: LimitRefusals
     private let state = Mutex(State())
 
-    init(_ limits: WaitLimits) { self.limits = limits }
+    init(_ limits: WaitLimits, _ refusals: LimitRefusals) {
+        (self.limits, self.refusals) = (limits, refusals)
+    }
 
     /// Runs a closure, and counts it as one of the waiting requests.
     ///
     /// - Parameter holder: the key of the request.
-    /// - Throws: ``ProblemError`` if too many requests already wait: in total, with app keys, or
-    ///   with this key.
+    /// - Throws: ``ProblemError`` if too many requests already wait: with this key, with app keys,
+    ///   or in total.
     func reserve<Value>(
         for holder: StoredKey, _ body: () async throws -> Value
     ) async throws -> Value {
-        guard admit(holder) else { throw ProblemError(.tooManyWaits) }
+        switch admission(of: holder) {
+        case .admitted: break
+        case .keyIsFull:
+            let most = limits.waitsOfKeyMax
+            refusals.record(.waitsOfKey, max: most, of: holder.limitedName)
+            throw ProblemError(.waitsOfKey, max: most)
+        case .serverIsFull: throw ProblemError(.tooManyWaits)
+        }
         defer { release(holder) }
         return try await body()
     }
 
-    private func admit(_ holder: StoredKey) -> Bool {
+    private enum Admission { case admitted, keyIsFull, serverIsFull }
+
+    /// Counts a wait, if there is a place for it.
+    private func admission(of holder: StoredKey) -> Admission {
         state.withLock { state in
             let isApp = holder.kind == .app
+            guard state.byKey[holder.hash, default: 0] < limits.waitsOfKeyMax else {
+                return .keyIsFull
+            }
             guard state.count < limits.waitsMax,
-                !isApp || state.countWithAppKeys < limits.waitsWithAppKeysMax,
-                state.byKey[holder.hash, default: 0] < limits.waitsOfKeyMax
-            else { return false }
+                !isApp || state.countWithAppKeys < limits.waitsWithAppKeysMax
+            else { return .serverIsFull }
             state.count += 1
             state.countWithAppKeys += isApp ? 1 : 0
             state.byKey[holder.hash, default: 0] += 1
-            return true
+            return .admitted
         }
     }
 

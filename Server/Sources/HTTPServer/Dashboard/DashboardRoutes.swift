@@ -97,7 +97,10 @@ struct DashboardRoutes: Sendable {
     ) async throws -> Response {
         if let refusal = access.origin.refusal(of: request.head) { return Self.refusal(refusal) }
         let visitor: Visitor
-        do { visitor = try await access.visitor(of: request, context, app: app, engine) } catch {
+        do {
+            try server.authorization.countAddress(of: request, context)
+            visitor = try await access.visitor(of: request, context, app: app, engine)
+        } catch {
             return Self.problem(error, request, context, host: access.host)
         }
         switch visitor {

@@ -8,6 +8,8 @@ import PerennialContract
 struct NotificationRoutes: RouteGroup {
     let server: PerennialServer
 
+    /// Requests to this route are not limited by their address: many of them come from a few
+    /// addresses of Apple's, and the App Store repeats a refused notification only five times.
     var receiving: [Route] {
         [
             server.open(
@@ -20,7 +22,8 @@ struct NotificationRoutes: RouteGroup {
                         accepted. Responds 5xx for problems of this server, so that the App Store \
                         sends the notification again.
                         """, input: NotificationBody.self, output: .object("Recorded.")),
-                receive)
+                receive
+            ).withoutLimit()
         ]
     }
 

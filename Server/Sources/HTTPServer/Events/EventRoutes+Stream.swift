@@ -28,7 +28,7 @@ extension EventRoutes {
             }
         let limits = server.streamLimits
         let place = try server.streams.place(
-            for: "key \(Hexadecimal.text(holder.hash))", max: limits.streamsOfKeyMax)
+            for: holder, max: limits.streamsOfKeyMax, server.refusals)
         // An invalid cursor gives a problem, not a stream.
         _ = try await eventPage(query, after: after)
         query.limit = limits.pageMax

@@ -1,8 +1,10 @@
+import Engine
 import HTTPBasics
 import Hummingbird
+import Storage
 
 /// The limits of event streams.
-package struct EventStreamLimits: Sendable {
+package struct EventStreamLimits: Hashable, Sendable {
     /// The maximum number of streams that are open at one time on this server.
     package var streamsMax = 100
     /// The maximum number of streams with one key.
@@ -43,6 +45,19 @@ extension StreamPlaces {
     func place(for reader: String, max ownMax: Int) throws(ProblemError) -> Place {
         do { return try reserve(for: reader, max: ownMax) } catch {
             throw ProblemError(.tooManyStreams(max: error.max))
+        }
+    }
+
+    /// Reserves one of the streams for a key.
+    ///
+    /// - Throws: ``ProblemError`` if too many streams are open, in total or with the key.
+    func place(
+        for key: StoredKey, max ownMax: Int, _ refusals: LimitRefusals
+    ) throws(ProblemError) -> Place {
+        do { return try reserve(for: "key \(Hexadecimal.text(key.hash))", max: ownMax) } catch {
+            guard error.isOfReader else { throw ProblemError(.tooManyStreams(max: error.max)) }
+            refusals.record(.streamsOfKey, max: ownMax, of: key.limitedName)
+            throw ProblemError(.streamsOfKey, max: ownMax)
         }
     }
 }

@@ -20,7 +20,7 @@ struct VerifyReceiptRoutes: RouteGroup {
                 Self.verifyReceiptOperation(
                     Paths.sandboxVerifyReceipt, "sandboxVerifyReceipt",
                     "A replacement for verifyReceipt of the sandbox"), sandboxVerifyReceipt),
-        ]
+        ].map { $0.withoutLimit() }
     }
 
     private static func verifyReceiptOperation(
@@ -48,17 +48,26 @@ struct VerifyReceiptRoutes: RouteGroup {
         try await verifyReceipt(request, context, at: .sandbox)
     }
 
+    /// The answer that Apple gives if it cannot respond.
+    private static var unavailable: Response {
+        JSONResponse.text(
+            ByteBuffer(bytes: LegacyService.verifyReceiptUnavailable),
+            mediaType: "application/json")
+    }
+
     private func verifyReceipt(
         _ request: Request, _ context: ServerContext, at environment: Ledger.Environment
     ) async throws -> Response {
+        do { try server.authorization.countAddress(of: request, context) } catch {
+            // The client only understands the status in a body.
+            return Self.unavailable
+        }
         context.bodyShare?.use(.receipts)
         let body: ByteBuffer
         do { body = try await request.bytes(max: BodyLimit.verifyReceipt) } catch let refused
             as ProblemError where refused.problem.code == .bodyTooLarge
         {
-            return JSONResponse.text(
-                ByteBuffer(bytes: LegacyService.verifyReceiptUnavailable),
-                mediaType: "application/json")
+            return Self.unavailable
         }
         do {
             let answer = try await engine.legacy.verifyReceipt(

@@ -22,7 +22,7 @@ enum OpenAPI {
                             """,
                         ]
                     ]),
-                .init("responses", ["problem": problem.value]),
+                .init("responses", ["problem": problem.value, "limited": limited.value]),
                 .init("schemas", .object(components.schemas)),
             ])
         return document.value
@@ -63,6 +63,12 @@ enum OpenAPI {
     private static let problem = OpenAPIResponse(
         "Why the request failed, and what to do.",
         ["application/problem+json": Components.reference("Problem")])
+
+    private static let limited = OpenAPIResponse(
+        """
+        The key or the address of the request has reached a limit, which `limit` names. Send the \
+        same request again after the number of seconds in Retry-After.
+        """, ["application/problem+json": Components.reference("Problem")])
 }
 
 // MARK: - Operations
@@ -74,7 +80,7 @@ extension OpenAPIOperation {
             security: access == .everyone ? nil : "key",
             parameters: pathParameters.map(Self.pathParameter) + parameters,
             body: input.map { .json(OpenAPI.Components.reference($0)) }, requiresBody: true,
-            responses: output.responses)
+            responses: output.responses, limited: isLimited ? .reference("limited") : nil)
     }
 
     /// Who may call the operation, and its description. Nil if there is nothing to say.

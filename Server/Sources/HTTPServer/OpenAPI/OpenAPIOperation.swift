@@ -27,6 +27,10 @@ struct OpenAPIOperation: Sendable {
     var scope: KeyScope?
     /// Whether `?pretty` indents a JSON answer. False for answers in Apple's format, and for files.
     var isIndentable = true
+    /// Whether the server counts a request against the limit of its address before it calls the
+    /// route. False for routes that must always answer, and for those that count requests
+    /// themselves because they answer in a form of their own.
+    var isLimited = true
 
     enum Access: Sendable {
         case everyone

@@ -12,6 +12,8 @@ struct Metrics: Sendable {
     var backup: BackupState?
     var requests: [(label: RequestCounts.Label, responses: RequestCounts.Responses)]
     var bodies: BodyBudget.Usage
+    /// How often each limit of one caller has refused something.
+    var limitRefusals: [CallerLimit: Int] = [:]
     var eventStreams: Int
     var waitingRequests = 0
     var logLinesDropped: Int
@@ -121,6 +123,13 @@ struct Metrics: Sendable {
             "Requests rejected because too many body bytes were in memory.", by: ["key"]
         ) {
             [(["shown"], $0.bodies.refusedWithKey), (["none"], $0.bodies.refusedWithoutKey)]
+        },
+        Metric(
+            "perennial_limit_refusals_total",
+            "What a limit of one caller has refused: requests, waits, streams or connections.",
+            by: ["limit"]
+        ) { metrics in
+            CallerLimit.allCases.map { ([$0.rawValue], metrics.limitRefusals[$0, default: 0]) }
         },
         Metric("perennial_event_streams", "Event streams that are open.", .gauge) {
             $0.eventStreams

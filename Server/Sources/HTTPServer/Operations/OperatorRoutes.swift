@@ -28,7 +28,7 @@ struct OperatorRoutes: RouteGroup {
                 OpenAPIOperation(
                     .get, Paths.openAPI, "openAPI", "This description",
                     parameters: [.ifNoneMatch], output: .cacheableObject("OpenAPI 3.1.")), openAPI),
-        ]
+        ].map { $0.withoutLimit() }
     }
 
     /// Responds whenever the process is alive. Does not check the database or anything else.
@@ -60,7 +60,7 @@ struct OperatorRoutes: RouteGroup {
             clockAhead: engine.reconciliation.clockAhead,
             forwarding: engine.forwarding.states, webhooks: engine.webhooks.states,
             backup: server.readsBackups?(), requests: server.counts.all,
-            bodies: server.bodies.usage,
+            bodies: server.bodies.usage, limitRefusals: server.refusals.counts,
             eventStreams: server.streams.openCount, waitingRequests: server.waits.waitingCount,
             logLinesDropped: server.logLinesDropped(),
             uptimeSeconds: (ContinuousClock.now - server.startedAt).components.seconds,

@@ -58,6 +58,9 @@ enum ProblemCatalogue {
     /// Problems of the server: the same request may succeed later.
     private static let serverEntries: [Entry] = [
         Entry(
+            .limitReached, .tooManyRequests, "A limit is reached.",
+            remedy: "Wait as long as Retry-After says, then repeat the request."),
+        Entry(
             .serverBusy, .serviceUnavailable,
             "The database is busy: too many requests wait for it, or this one took too long.",
             remedy: "Send the same request again later."),
@@ -99,6 +102,17 @@ extension ProblemCatalogue.Entry {
     static let tooManyWaits = of(.serverBusy).variant(
         "Too many requests are waiting for a change.",
         remedy: "Send the same request later, or leave out wait.")
+
+    /// One caller has reached a limit.
+    static func limitReached(_ limit: CallerLimit, max: Int) -> Self {
+        let entry = of(.limitReached)
+        return entry.variant(
+            detail: limit.sentence(max: max),
+            remedy: [
+                entry.remedy, limit.alternative,
+                "The operator can set \(limit.rawValue) below limits in perennial.yaml.",
+            ].compactMap(\.self).joined(separator: " "))
+    }
 
     static func tooManyStreams(max: Int) -> Self {
         of(.serverBusy).variant(

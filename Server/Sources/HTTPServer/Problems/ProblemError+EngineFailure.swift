@@ -20,6 +20,17 @@ extension ProblemError {
         if let wait = row.wait {
             headers[.retryAfter] = String(max(1, wait.components.seconds + 1))
         }
+        problem.limit = Self.limit(in: failure)
+    }
+
+    /// The key of the app's configuration that sets the limit. Nil if the failure is about no
+    /// limit of that kind.
+    private static func limit(in failure: EngineFailure) -> String? {
+        switch failure {
+        case .documentBudgetExhausted: "documents_per_purchase_and_hour"
+        case .growthBudgetExhausted: "growth_per_hour"
+        default: nil
+        }
     }
 
     /// The entry for a failure if its texts depend on more than its code.

@@ -60,6 +60,7 @@ struct RevenueCatGate: RouteGroup {
     ) -> Route {
         route(method, path, id, isReceipt: isReceipt) { request, context in
             let holder = try await holder(of: request, among: callers, isReceipt: isReceipt)
+            try server.meter.count(with: holder)
             let isServer = holder.kind == .secret
             let author = context.author.record(holder, actor: isServer ? try request.actor() : nil)
             context.bodyShare?.use(.withKey)
@@ -87,9 +88,13 @@ struct RevenueCatGate: RouteGroup {
         var operation = OpenAPIOperation(
             method, path, id, "For RevenueCat's SDK", output: .object("RevenueCat's."))
         operation.isIndentable = false
+        operation.isLimited = false
         return Route(operation: operation) { request, context in
             var response: Response
-            do { response = try await answer(request, context) } catch {
+            do {
+                try server.authorization.countAddress(of: request, context)
+                response = try await answer(request, context)
+            } catch {
                 response = try Self.problem(error, isReceipt: isReceipt, context).response()
             }
             response.headers[.requestTime] = String(engine.context.serverTime.milliseconds)

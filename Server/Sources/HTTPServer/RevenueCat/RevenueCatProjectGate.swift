@@ -30,9 +30,11 @@ struct RevenueCatProjectGate: RouteGroup {
         var operation = OpenAPIOperation(
             method, path, id, "RevenueCat's REST API", output: .object("RevenueCat's."))
         operation.isIndentable = false
+        operation.isLimited = false
         return Route(operation: operation) { request, context in
             do {
-                let holder = try await server.authorization.holder(of: request, for: scope)
+                try server.authorization.countAddress(of: request, context)
+                let holder = try await server.authorization.caller(of: request, for: scope)
                 guard holder.kind == .secret else { throw ProblemError(.keyNotSecret) }
                 let author = context.author.record(holder, actor: try request.actor())
                 context.bodyShare?.use(.withKey)

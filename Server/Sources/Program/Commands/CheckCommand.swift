@@ -41,6 +41,7 @@ struct CheckReport {
             let settings = try options.settings(file)
             reportServing(of: file)
             reportTLS(of: file)
+            reportLimits(of: file)
             reportBackups(of: file, settings, ConfigurationFolder(of: path))
             reportErasures(of: file, settings, ConfigurationFolder(of: path))
             try checkRoots(of: file)
@@ -75,6 +76,12 @@ struct CheckReport {
         if certificate.end - .machine <= CertificateReload.warningBefore {
             lines.append("note  \(tls.files.certificate) expires soon. Renew it.")
         }
+    }
+
+    /// Reports how many requests one caller may send, unless that is the default.
+    private mutating func reportLimits(of file: ConfigurationFile) {
+        guard file.limits != LimitSettings() else { return }
+        lines.append("ok    limits: \(file.limits.text)")
     }
 
     /// Whether the server can write its backups, and how old the newest one is.

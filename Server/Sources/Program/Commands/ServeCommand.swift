@@ -89,7 +89,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await ServeRules.checkKeys(of: assembly)
             try await erasures?.run(on: assembly.engine, backups: backupFolder(of: file))
             let addresses = ServerAddresses(settings)
-            var server = server(of: assembly, clock, logger)
+            var server = server(of: assembly, file.limits, clock, logger)
             server.dashboard = file.dashboard?.access
             server.readsConfiguration = ConfigurationProposal.reading(
                 inPlaceOf: options.configPath)
@@ -103,7 +103,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
             let reload = ConfigurationReload(
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
-                backup: file.backup, certificate: certificate, stores: stores, clockFrom: clockFrom,
+                backup: file.backup, limits: file.limits, certificate: certificate, stores: stores,
+                clockFrom: clockFrom,
                 roots: roots, logger: logger,
                 repeatErasures: { _ = try await erasures?.run(on: $0, of: $1) }, read: readAgain)
             var services = services(of: live, logger)
@@ -123,14 +124,16 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func server(
-        of assembly: Assembly, _ clock: ClockFollower?, _ logger: Logger
+        of assembly: Assembly, _ limits: LimitSettings, _ clock: ClockFollower?, _ logger: Logger
     ) -> PerennialServer {
         var refreshClock: (@Sendable () async -> Void)?
         if let clock { refreshClock = { await clock.refresh() } }
         return PerennialServer(
             engine: assembly.engine, logger: logger,
             logLinesDropped: { LineLog.standardError.droppedCount }, refreshClock: refreshClock,
-            refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)))
+            refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)),
+            waitLimits: limits.waits, connectionLimits: limits.connections,
+            streamLimits: limits.streams, requestLimits: limits.requests)
     }
 
     /// Lets the server's metrics and pages read what the process does besides requests.

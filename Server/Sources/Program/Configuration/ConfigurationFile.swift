@@ -15,6 +15,8 @@ package struct ConfigurationFile: Sendable {
     package var tls: TLSSettings?
     /// Nil if the server makes no backups.
     package var backup: BackupSettings?
+    /// The limits of a server's callers.
+    package var limits = LimitSettings()
     /// Oddities that do not prevent a start.
     package var warnings: [ConfigurationProblem]
     /// Oddities that matter only to a server.

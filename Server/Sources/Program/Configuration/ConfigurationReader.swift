@@ -34,7 +34,7 @@ struct ConfigurationReader {
         var result = ConfigurationFile(apps: [], settings: [:], warnings: [])
         guard let root = node(of: text) else { return result }
         let members = members(
-            of: root, known: ["apps", "settings", "dashboard", "tls", "backup"],
+            of: root, known: ["apps", "settings", "dashboard", "tls", "backup", "limits"],
             in: "the configuration")
         if let apps = members["apps"] {
             result.apps = self.apps(apps)
@@ -48,6 +48,9 @@ struct ConfigurationReader {
         if let tls = members["tls"] { result.tls = self.tls(tls) }
         if let backup = members["backup"] {
             result.backup = BackupSettings(backup, by: &self)
+        }
+        if let limits = members["limits"] {
+            read(limits, LimitSettings.keys, into: &result.limits, in: "limits")
         }
         result.warnings = warnings.inFileOrder
         result.servingWarnings = servingWarnings.inFileOrder

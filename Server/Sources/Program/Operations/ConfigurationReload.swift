@@ -20,6 +20,7 @@ final class ConfigurationReload: Sendable {
     private let settings: ProcessSettings
     private let dashboard: DashboardConfiguration?
     private let backup: BackupSettings?
+    private let limits: LimitSettings
     /// Nil if the process was started without a certificate.
     private let certificate: CertificateReload?
     private let clockFrom: String?
@@ -40,6 +41,7 @@ final class ConfigurationReload: Sendable {
     init(
         of live: LiveServer, apps: [AppConfiguration], settings: ProcessSettings,
         dashboard: DashboardConfiguration? = nil, backup: BackupSettings? = nil,
+        limits: LimitSettings = LimitSettings(),
         certificate: CertificateReload? = nil, stores: AppStores, clockFrom: String? = nil,
         roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
         repeatErasures: @escaping @Sendable (Engine, Set<AppID>) async throws -> Void = { _, _ in },
@@ -49,6 +51,7 @@ final class ConfigurationReload: Sendable {
         self.settings = settings
         self.dashboard = dashboard
         self.backup = backup
+        self.limits = limits
         self.certificate = certificate
         self.clockFrom = clockFrom
         self.roots = roots
@@ -105,6 +108,7 @@ final class ConfigurationReload: Sendable {
         var waiting = settings.names(differingFrom: new)
         if file.dashboard != dashboard { waiting.append("dashboard") }
         if file.backup != backup { waiting.append("backup") }
+        if file.limits != limits { waiting.append("limits") }
         if let certificate, let tls = file.tls { certificate.replace(tls) }
         if (certificate == nil) != (file.tls == nil) { waiting.append("tls") }
         report(file.apps, waiting, file.warnings + file.servingWarnings)

@@ -6,13 +6,35 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct ConnectionCountTests {
+    private static var refusals: LimitRefusals {
+        LimitRefusals(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @Test func `the incomplete heads of each address are limited separately`() {
+        var limits = ConnectionLimits()
+        limits.halfSentRequestsOfAddressMax = 1
+        let refusals = Self.refusals
+        let counts = ConnectionCounts(limits, refusals)
+        #expect(counts.admitHalfSent(from: "192.0.2.7"))
+        #expect(!counts.admitHalfSent(from: "192.0.2.7"))
+        #expect(counts.admitHalfSent(from: "192.0.2.8"))
+        #expect(counts.admit("192.0.2.7"), "connections are counted separately")
+        counts.releaseHalfSent(from: "192.0.2.7")
+        #expect(counts.admitHalfSent(from: "192.0.2.7"))
+        #expect(refusals.counts == [.halfSentRequestsOfAddress: 1])
+        limits.halfSentRequestsOfAddressMax = 0
+        let unlimited = ConnectionCounts(limits, refusals)
+        for _ in 0..<1_000 { #expect(unlimited.admitHalfSent(from: "192.0.2.7")) }
+    }
+
     @Test func `the connections of each address are limited separately`() {
         var limits = ConnectionLimits()
         limits.connectionsOfAddressMax = 2
-        let counts = ConnectionCounts(limits)
+        let refusals = Self.refusals
+        let counts = ConnectionCounts(limits, refusals)
         #expect((0..<3).map { _ in counts.admit("192.0.2.7") } == [true, true, false])
         #expect(counts.admit("192.0.2.8"))
-        #expect(counts.refusedCount == 1)
+        #expect(refusals.counts == [.connectionsOfAddress: 1])
         counts.release("192.0.2.7")
         #expect(counts.admit("192.0.2.7"))
         #expect(!counts.admit("192.0.2.7"))
@@ -30,10 +52,10 @@ import Testing
     {
         var limits = ConnectionLimits()
         limits.connectionsOfAddressMax = 1
-        let counts = ConnectionCounts(limits)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let counts = ConnectionCounts(limits, Self.refusals)
         func admits(_ channel: EmbeddedChannel) -> Bool {
-            counts.admit(channel, exempt: ["192.0.2.9"], logger)
+            counts.admit(
+                channel, from: ConnectionCounts.network(of: channel, exempt: ["192.0.2.9"]))
         }
         let first = try connection(from: "2001:db8::1")
         #expect(admits(first))

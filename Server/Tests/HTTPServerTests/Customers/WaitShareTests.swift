@@ -1,5 +1,6 @@
 import Engine
 import Ledger
+import Logging
 import PerennialContract
 import Storage
 import Testing
@@ -12,6 +13,33 @@ import Testing
         StoredKey(
             app: "birds", hash: [number], kind: kind, name: "test",
             createdAt: Instant(milliseconds: 0))
+    }
+
+    private static let refusals = LimitRefusals(
+        Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+
+    /// The other limits are those of the server, so that answer is 503.
+    @Test(arguments: [(3, .secret, true), (4, .app, false)] as [(Int, KeyKind, Bool)])
+    func `a refused wait is the caller's affair only if its own key has too many`(
+        count: Int, kind: KeyKind, isOfKey: Bool
+    ) async throws {
+        let waits = CustomerWait(
+            Self.limits(all: 5, app: 4, key: isOfKey ? count : 5), Self.refusals)
+        let refused = try await Self.refusal(
+            waits, ArraySlice(repeating: Self.key(1, kind), count: count + 1))
+        #expect(refused?.problem.status == (isOfKey ? 429 : 503))
+    }
+
+    /// Starts one wait for each key. Returns the first refusal.
+    private static func refusal(
+        _ waits: CustomerWait, _ keys: ArraySlice<StoredKey>
+    ) async throws -> ProblemError? {
+        guard let key = keys.first else { return nil }
+        do {
+            return try await waits.reserve(for: key) {
+                try await refusal(waits, keys.dropFirst())
+            }
+        } catch let refused as ProblemError { return refused }
     }
 
     private static func limits(all: Int, app: Int, key: Int) -> WaitLimits {
@@ -31,7 +59,10 @@ import Testing
                 try await refusals(waits, keys.dropFirst())
             }
         } catch let refused as ProblemError {
-            #expect(refused.problem.code == .serverBusy)
+            let isOfKey = refused.problem.code == .limitReached
+            #expect(isOfKey || refused.problem.code == .serverBusy)
+            #expect(refused.problem.limit == (isOfKey ? "waits_of_key" : nil))
+            #expect(refused.headers[.retryAfter] == "30")
             return try await refusals(waits, keys.dropFirst()) + 1
         }
     }
@@ -51,7 +82,7 @@ import Testing
     func `the number of waits is limited in total, for each key, and for all app keys together`(
         waiting: [(UInt8, KeyKind, Int)], refused: Int
     ) async throws {
-        let waits = CustomerWait(Self.limits(all: 5, app: 4, key: 3))
+        let waits = CustomerWait(Self.limits(all: 5, app: 4, key: 3), Self.refusals)
         let keys = waiting.flatMap { number, kind, count in
             Array(repeating: Self.key(number, kind), count: count)
         }

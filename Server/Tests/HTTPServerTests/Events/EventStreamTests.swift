@@ -232,7 +232,8 @@ import Testing
                 key: "sk_test_other", app: "birds", kind: .secret, name: "test")
             let refused = try await server.connect().answers(
                 to: RequestText.get(Paths.eventStream, Self.secret), count: 1)
-            #expect(refused.map(\.status) == [503])
+            #expect(refused.map(\.status) == [429])
+            #expect(refused[0].body.contains(#""limit":"streams_of_key""#))
             let other = try server.connect()
             try other.sendAll(
                 RequestText.get(Paths.eventStream, "authorization: Bearer sk_test_other\r\n"))

@@ -15,6 +15,7 @@ extension OpenAPITests {
             requestID: "i", serverTime: now)
         problem.outcomes = []
         problem.customer = Customer(customerID: "a", environment: .sandbox, asOf: now)
+        problem.limit = "requests_of_address"
         return problem
     }
 

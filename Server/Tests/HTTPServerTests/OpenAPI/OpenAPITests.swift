@@ -70,6 +70,26 @@ import Testing
         }
     }
 
+    @Test func `every route but those that must always answer describes the answer 429`()
+        async throws
+    {
+        let always = [
+            Paths.notifications, Paths.health, Paths.ready, Paths.metrics, Paths.openAPI,
+            // In Apple's form.
+            Paths.verifyReceipt, Paths.sandboxVerifyReceipt,
+        ]
+        try await TestServer.run { server in
+            let document = try await document(of: server)
+            for (_, path, operation) in try operations(in: document) {
+                let responses = try #require(operation["responses"] as? [String: Any])
+                #expect((responses["429"] == nil) == always.contains(path), "\(path)")
+            }
+            let components = try #require(document["components"] as? [String: Any])
+            let shared = try #require(components["responses"] as? [String: Any])
+            #expect(Set(shared.keys) == ["problem", "limited"])
+        }
+    }
+
     @Test
     func `the OpenAPI document is encoded once, and sent only to a client that does not have it`()
         async throws

@@ -18,6 +18,7 @@ import Testing
         ("dashboard.", "configuration.md", ConfigurationReader.dashboardKeys.map(\.name)),
         ("dashboard.trusted_proxy.", "configuration.md", ConfigurationReader.proxyKeys),
         ("tls.", "configuration.md", ConfigurationReader.tlsKeys),
+        ("limits.", "configuration.md", LimitSettings.keys.map(\.name)),
         ("backup.", "backups.md", BackupSettings.keys.map(\.name)),
         ("backup.keep.", "backups.md", BackupRetention.keys.map(\.name)),
         ("terms.", "terms.md", ConfigurationReader.termKeys.map(\.name)),
@@ -59,6 +60,7 @@ import Testing
         Table(page: "configuration.md", head: "key of `app_store`", paths: ["app_store."]),
         Table(page: "configuration.md", head: "key of `dashboard`", paths: ["dashboard."]),
         Table(page: "configuration.md", head: "key of `tls`", paths: ["tls."]),
+        Table(page: "configuration.md", head: "key of `limits`", paths: ["limits."]),
         Table(
             page: "configuration.md", head: "key of `reports`", paths: ["app_store.reports."]),
         Table(page: "configuration.md", head: "flag", column: 2, paths: ["settings."]),

@@ -1,0 +1,48 @@
+/// How many requests each of many callers may still send: a token bucket for each caller.
+///
+/// A caller may use up its budget at once; the budget refills evenly within a minute. A bucket is
+/// one number: the moment at which the bucket is full again (the generic cell rate algorithm). A
+/// request moves this moment forward by the time in which its share refills, and is refused if the
+/// moment would then be more than a minute ahead. A full bucket needs no number, so a caller who
+/// sends nothing for a minute takes no memory.
+///
+/// At most `callersMax` callers have a number. Beyond that, the callers with the fullest buckets
+/// are forgotten, and begin again with a full one. So many addresses cannot displace the caller who
+/// sends the most.
+struct RequestBudgets<Caller: Hashable & Sendable>: Sendable {
+    /// The time in which one request's share of the budget refills.
+    private let cost: Duration
+    private let callersMax: Int
+    private var fullAt: [Caller: ContinuousClock.Instant] = [:]
+
+    /// - Parameter perMinute: how many requests a caller may send within a minute, and at once.
+    /// - Parameter callersMax: how many callers are stored.
+    init(perMinute: Int, callersMax: Int) {
+        cost = RequestMeter.minute / max(1, perMinute)
+        self.callersMax = callersMax
+    }
+
+    /// The number of callers whose bucket is not known to be full.
+    var callerCount: Int { fullAt.count }
+
+    /// Consumes the share of one request and returns nil. If the caller's budget is used up,
+    /// consumes nothing, and returns how long to wait for the next request.
+    mutating func consume(
+        for caller: Caller, at now: ContinuousClock.Instant
+    ) -> Duration? {
+        let next = max(fullAt[caller] ?? now, now) + cost
+        let wait = next - now - RequestMeter.minute
+        guard wait <= .zero else { return wait }
+        let isNew = fullAt.updateValue(next, forKey: caller) == nil
+        if isNew, fullAt.count > callersMax { forgetFullest(at: now) }
+        return nil
+    }
+
+    /// Forgets all full buckets, and as many of the fullest others that a quarter of the places is
+    /// free. So this is done only once for many new callers.
+    private mutating func forgetFullest(at now: ContinuousClock.Instant) {
+        let inUse = fullAt.filter { $0.value > now }
+        let kept = inUse.sorted { $0.value < $1.value }.suffix(callersMax - callersMax / 4)
+        fullAt = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+    }
+}

@@ -1,0 +1,145 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import Storage
+import Synchronization
+
+/// How many requests one caller may send in a minute. A caller may also send them all at once. Zero
+/// means that there is no limit.
+///
+/// The defaults are for a million customers whose requests all come from one address, because the
+/// server may not know their proxy. docs/operations.md has the calculation.
+package struct RequestLimits: Hashable, Sendable {
+    /// The limit of one address, or of one network of IPv6 addresses. Requests with secret keys do
+    /// not count.
+    package var ofAddress = 240_000
+    /// The limit of one app key, or of the public keys of RevenueCat of one app.
+    package var ofAppKey = 240_000
+    package var ofSecretKey = 0
+
+    package init() {}
+}
+
+/// Counts the requests of each address and of each key, and refuses those beyond ``RequestLimits``.
+/// Each server counts its own requests.
+final class RequestMeter: Sendable {
+    static let minute = Duration.seconds(60)
+    /// How many addresses are counted at one time. A hundred bytes for each are about 7 MB.
+    static let addressesMax = 65_536
+    /// How many keys of one kind are counted at one time.
+    static let keysMax = 1_024
+
+    /// Whose requests share one budget.
+    private enum KeyHolder: Hashable {
+        case key([UInt8])
+        /// The public keys of RevenueCat of an app, which have no hash.
+        case app(AppID)
+    }
+
+    private let limits: RequestLimits
+    private let refusals: LimitRefusals
+    private let addresses: Mutex<RequestBudgets<String>>
+    private let appKeys: Mutex<RequestBudgets<KeyHolder>>
+    private let secretKeys: Mutex<RequestBudgets<KeyHolder>>
+
+    init(_ limits: RequestLimits, _ refusals: LimitRefusals) {
+        self.limits = limits
+        self.refusals = refusals
+        addresses = Mutex(
+            RequestBudgets(perMinute: limits.ofAddress, callersMax: Self.addressesMax))
+        appKeys = Mutex(RequestBudgets(perMinute: limits.ofAppKey, callersMax: Self.keysMax))
+        secretKeys = Mutex(
+            RequestBudgets(perMinute: limits.ofSecretKey, callersMax: Self.keysMax))
+    }
+
+    var limitsAddresses: Bool { limits.ofAddress > 0 }
+
+    /// Counts a request from an address.
+    ///
+    /// - Parameter network: see ``CanonicalAddress/network``.
+    /// - Throws: ``ProblemError`` if the address has sent too many.
+    func count(from network: String, at now: ContinuousClock.Instant = .now) throws(ProblemError) {
+        guard limits.ofAddress > 0,
+            let wait = addresses.withLock({ $0.consume(for: network, at: now) })
+        else { return }
+        throw refusal(.requestsOfAddress, limits.ofAddress, of: network, after: wait, now)
+    }
+
+    /// Counts a request with a key.
+    ///
+    /// - Throws: ``ProblemError`` if too many were sent with the key.
+    func count(
+        with key: StoredKey, at now: ContinuousClock.Instant = .now
+    ) throws(ProblemError) {
+        let (limit, max) =
+            switch key.kind {
+            case .app: (CallerLimit.requestsOfAppKey, limits.ofAppKey)
+            case .secret: (CallerLimit.requestsOfSecretKey, limits.ofSecretKey)
+            }
+        guard max > 0 else { return }
+        let holder = key.hash.isEmpty ? KeyHolder.app(key.app) : .key(key.hash)
+        let wait =
+            switch key.kind {
+            case .app: appKeys.withLock { $0.consume(for: holder, at: now) }
+            case .secret: secretKeys.withLock { $0.consume(for: holder, at: now) }
+            }
+        guard let wait else { return }
+        throw refusal(limit, max, of: key.limitedName, after: wait, now)
+    }
+
+    private func refusal(
+        _ limit: CallerLimit, _ max: Int, of caller: String, after wait: Duration,
+        _ now: ContinuousClock.Instant
+    ) -> ProblemError {
+        refusals.record(limit, max: max, of: caller, at: now)
+        return ProblemError(limit, max: max, retryAfter: wait)
+    }
+}
+
+extension StoredKey {
+    /// The key as a log names it: its app, and the beginning of its hash.
+    var limitedName: String {
+        "\(app) \(Hexadecimal.text(hash).prefix(EventAuthor.keyDigitsCount))"
+    }
+}
+
+extension RequestAuthorization {
+    /// Counts a request against the limit of its client's address. Requests from this machine or
+    /// from a trusted proxy that name no other client are not counted, because they are the
+    /// requests of many clients. Neither are requests with a secret key that the server knows, so
+    /// that no stranger behind the same proxy can use up the budget of a backend.
+    ///
+    /// - Throws: ``ProblemError`` if the address has sent too many requests.
+    func countAddress(of request: Request, _ context: ServerContext) throws {
+        guard server.meter.limitsAddresses, let network = network(of: request, context),
+            !(BearerKey(request.headers).map { server.keys.isKnownSecret($0.text) } ?? false)
+        else { return }
+        try server.meter.count(from: network)
+    }
+
+    /// The network of a request's client. Returns nil if its requests are not counted.
+    private func network(of request: Request, _ context: ServerContext) -> String? {
+        let proxy = server.dashboard?.proxy
+        guard let peer = context.channel.remoteAddress.flatMap(CanonicalAddress.init) else {
+            return nil
+        }
+        let client =
+            proxy?.client(of: request, from: peer.description).flatMap { CanonicalAddress($0) }
+            ?? peer
+        let isShared =
+            client.isLoopback || proxy?.addresses.contains(client.description) ?? false
+        return isShared ? nil : client.network
+    }
+
+    /// Returns the holder of the key in a request, and counts the request against the limit of the
+    /// key.
+    ///
+    /// - Throws: ``ProblemError``, as ``holder(of:for:)`` does, or if too many requests were sent
+    ///   with the key.
+    func caller(of request: Request, for scope: KeyScope) async throws -> StoredKey {
+        let holder = try await holder(of: request, for: scope)
+        try server.meter.count(with: holder)
+        return holder
+    }
+}
