@@ -9,10 +9,14 @@ struct GrantUpdates {
 
     /// Adds a grant to a known customer, and emits an event. Not idempotent: the caller must check
     /// first that the grant does not exist.
-    func add(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
+    ///
+    /// - Parameter now: when the grant became known. Nil if it was made at its beginning.
+    func add(
+        _ kept: StoredGrant, in app: AppID, knownAt now: Instant? = nil
+    ) throws(StorageFailure) {
         let start = kept.grant.from
         try tx.grants.insert(kept, in: app)
-        try emitEvent(.granted, kept, in: app, at: start, by: .request, knownAt: start)
+        try emitEvent(.granted, kept, in: app, at: start, by: .request, knownAt: now ?? start)
     }
 
     /// Withdraws a grant, and emits an event. Not idempotent.

@@ -67,7 +67,7 @@ package struct ImportService: Sendable {
 
     /// The outcome for a row that caused a failure: a defect of the row itself rejects only the
     /// row. Any other failure is thrown, and ends the import.
-    private static func outcome(of failure: EngineFailure) throws(EngineFailure) -> ImportOutcome {
+    static func outcome(of failure: EngineFailure) throws(EngineFailure) -> ImportOutcome {
         switch failure {
         case .unreadable, .limitExceeded, .notForAnyApp, .legacyDisabled, .notTrusted, .incomplete,
             .mixedEnvironments, .renewalWithoutTransaction, .invalidCustomerID, .tooManyIDs,
@@ -135,17 +135,8 @@ package struct ImportService: Sendable {
                 [purchase], for: id, also: alias, in: app, at: now)
             return (outcome, alias)
         }
-        guard outcome == .recorded, let alias, alias != id else { return outcome }
-        do throws(EngineFailure) {
-            _ = try await customers.alias(
-                alias, to: id, app: app, environment: purchase.environment,
-                unlessSignedIn: alias.isOfRevenueCatDevice)
-            return .recorded
-        } catch {
-            // Somebody has signed in on the device since the purchase was linked.
-            if case .aliasJoinsTwoPeople = error { return .recorded }
-            return try Self.outcome(of: error)
-        }
+        guard outcome == .recorded else { return outcome }
+        return try await join(alias, to: id, app: app, purchase.environment)
     }
 
     private static func outcome(of failure: AppStoreFailure) -> ImportOutcome {

@@ -7,20 +7,22 @@ import Logging
 import Storage
 import Synchronization
 
-/// Imports the data of another backend: receipts, or original transaction ids.
+/// Imports the data of another backend, or of a vendor: receipts, transaction ids, or exports.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import receipts or original transaction ids from a file.",
+        abstract: "Import receipts, original transaction ids, or a vendor's export from a file.",
         discussion: """
             After an interruption, the same command continues. The report lists each \
             unusable row with its line and the reason. docs/import.md describes the file \
             formats.
             """)
 
-    @Argument(help: "receipts, original-transaction-ids, or revenuecat-export.")
+    @Argument(
+        help: "receipts, original-transaction-ids, or revenuecat-export.")
     var kind: ImportKind
-    @Argument(help: "CSV, or one JSON object per line.") var file: String
+    @Argument(help: "CSV, or one JSON object per line, plain or compressed with gzip.")
+    var file: String
     @Flag(help: "Report the result of each row without requests or changes.") var dryRun = false
     @Flag(help: "Start again, even if the file was imported before.") var anew = false
     @Flag(help: "Accept a file without a customer column. Its purchases get no customer.")
@@ -101,30 +103,32 @@ private final class ImportProgress: Sendable {
     private static let pause = Duration.seconds(1)
 
     private struct State {
-        var first: (at: ContinuousClock.Instant, position: ImportPosition)?
+        var first: (at: ContinuousClock.Instant, share: ImportShare)?
         var last: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
 
-    @Sendable func report(_ position: ImportPosition, of total: Int64) {
+    @Sendable func report(_ share: ImportShare) {
         let now = ContinuousClock.now
-        let since = state.withLock { state -> (Duration, ImportPosition)? in
-            let first = state.first ?? (now, position)
+        let since = state.withLock { state -> (Duration, ImportShare)? in
+            let first = state.first ?? (now, share)
             state.first = first
             if let last = state.last, now - last < Self.pause { return nil }
             state.last = now
-            return (now - first.at, first.position)
+            return (now - first.at, first.share)
         }
         guard let (elapsed, first) = since else { return }
+        let position = share.position
         var line =
-            "\(position.linesRead.counted("line")), \(position.bytesRead * 100 / max(1, total)) %, "
+            "\(position.linesRead.counted("line")), "
+            + "\(share.bytesDone * 100 / max(1, share.bytesTotal)) %, "
             + "\(position.used.counted("row")) used, \(position.refused) not"
         let seconds = Int64(elapsed.components.seconds)
-        let bytes = position.bytesRead - first.bytesRead
+        let bytes = share.bytesDone - first.bytesDone
         if seconds > 0, bytes > 0 {
-            let rate = (position.linesRead - first.linesRead) / seconds
-            let left = (total - position.bytesRead) * seconds / bytes
+            let rate = (position.linesRead - first.position.linesRead) / seconds
+            let left = (share.bytesTotal - share.bytesDone) * seconds / bytes
             line += ", \(rate) per second, about \(left / 60) min \(left % 60) s left"
         }
         Outcome.printError(line)

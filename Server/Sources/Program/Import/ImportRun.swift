@@ -1,5 +1,3 @@
-import AppStoreClient
-import Crypto
 import Engine
 import Foundation
 import Ledger
@@ -9,13 +7,8 @@ import Storage
 /// the file, before the next batch begins. After an interruption, the import continues from the
 /// last recorded batch. Rows that are read again change nothing.
 struct ImportRun {
-    /// The maximum number of rows in a batch.
-    static let batchRowsMax = 200
-    /// The maximum bytes of the rows in a batch.
-    static let batchBytesMax = 8_388_608
     /// The maximum number of rows processed concurrently.
     static let rowsAtOnce = 64
-    static let chunkBytes = 65_536
     /// The maximum number of attempts for one row. If all fail, the import stops and can be
     /// continued later.
     static let attemptsMax = 10
@@ -24,8 +17,6 @@ struct ImportRun {
     /// The maximum number of times that Apple may ask to wait for one row. These waits have a
     /// separate limit, because other programs use the same rate limit.
     static let restsMax = 200
-    /// The file is identified by this number of bytes at its start and at its end.
-    private static let markBytes = 1_048_576
 
     var engine: Engine
     var app: AppID
@@ -43,33 +34,31 @@ struct ImportRun {
     /// owner.
     var isWithoutCustomers = false
     /// A closure that is called after each batch.
-    var progress: @Sendable (_ position: ImportPosition, _ bytesTotal: Int64) -> Void = { _, _ in }
+    var progress: @Sendable (ImportShare) -> Void = { _ in }
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     /// Reads the file to its end. Returns the final position, which counts the rows of earlier
     /// runs, and how many usable rows of this run named no customer.
     func run() async throws -> (position: ImportPosition, nameless: Int64) {
-        let handle: FileHandle
-        do { handle = try FileHandle(forReadingFrom: file) } catch {
-            throw StartFailure(
-                "\(file.path) cannot be read: \(error.localizedDescription).",
-                remedy: "Use a file that this user may read.")
-        }
-        defer { handle.closeFile() }
+        let source = try ImportSource(file)
+        defer { source.close() }
         try requireReportApart()
-        let total = Int64(try handle.seekToEnd())
-        let key = ImportKey(app: app, kind: kind.rawValue, file: try Self.mark(of: handle, total))
+        let key = ImportKey(app: app, kind: kind.rawValue, file: try source.mark())
         var position = ImportPosition()
         if !isTrial, !isAnew { position = try await engine.imports.position(of: key) ?? position }
         if position.endedAt != nil { return (position, 0) }
-        var walk = try BatchReader(handle, kind: kind, environment: environment, from: position)
+        var walk = try ImportBatches(
+            source, kind: kind, environment: environment, from: position)
         if !isWithoutCustomers { try requireCustomers(walk.columns) }
         var nameless: Int64 = 0
         var written = try ImportReport(url: report, keeping: position.reportBytes)
         while let batch = try walk.next() {
             nameless += try await process(batch, walk.columns, &position, &written)
             if !isTrial { try await engine.imports.save(position, of: key) }
-            progress(position, total)
+            progress(
+                ImportShare(
+                    position: position, bytesDone: source.storedBytes(at: position.bytesRead),
+                    bytesTotal: source.storedBytes))
         }
         position.endedAt = engine.context.serverTime
         position.reportBytes = written.bytes
@@ -103,17 +92,6 @@ struct ImportRun {
         throw StartFailure(
             "\(report.path) is the import file itself.",
             remedy: "Name another file for the report with --report.")
-    }
-
-    /// Identifies a file by its size and its first and last bytes.
-    private static func mark(of handle: FileHandle, _ total: Int64) throws -> [UInt8] {
-        var hash = SHA256()
-        hash.update(data: Data("\(total)".utf8))
-        try handle.seek(toOffset: 0)
-        hash.update(data: try handle.read(upToCount: markBytes) ?? Data())
-        try handle.seek(toOffset: UInt64(max(0, total - Int64(markBytes))))
-        hash.update(data: try handle.read(upToCount: markBytes) ?? Data())
-        return Array(hash.finalize())
     }
 
     // MARK: - One batch
@@ -209,124 +187,58 @@ struct ImportRun {
             remedy: "Run the same command again later. It continues from here.")
     }
 
+    /// Records the evidence of a row, then its details. A row whose evidence is used but whose
+    /// details are not accepted is reported, too.
     private func importRow(_ row: ImportRow) async throws -> ImportOutcome {
-        switch row.evidence {
-        case .receipt(let text):
-            try await engine.imports.record(
-                receipt: text, of: row.customer, app: app, isTrial: isTrial)
-        case .number(let number, let environment):
-            try await engine.imports.record(
-                transaction: number, of: row.customer, also: row.alias, app: app, in: environment,
-                isTrial: isTrial)
+        let outcome = try await importEvidence(of: row)
+        guard outcome == .recorded else { return outcome }
+        let details = try await engine.imports.record(
+            row.details, of: row.customer, row.evidence.purchase, app: app, isTrial: isTrial)
+        guard let defect = row.defects.first else {
+            return details.prefixed("the rest of the row was used, but ")
         }
+        return .unusable("the rest of the row was used, but \(defect)")
     }
 
-    // MARK: - The file
-
-    /// The rows of a file, in batches.
-    private struct BatchReader {
-        let handle: FileHandle
-        let columns: ImportColumns
-        var reader: RowReader
-        var ready: [RowReader.Row] = []
-        var isAtEnd = false
-
-        init(
-            _ handle: FileHandle, kind: ImportKind, environment: Ledger.Environment,
-            from position: ImportPosition
-        ) throws {
-            self.handle = handle
-            try handle.seek(toOffset: 0)
-            let first = Array(try handle.read(upToCount: ImportRun.chunkBytes) ?? Data())
-            guard !first.starts(with: [0x1F, 0x8B]) else {
-                throw StartFailure(
-                    "The file is compressed.", remedy: "Unpack it first: gunzip FILE.")
+    private func importEvidence(of row: ImportRow) async throws -> ImportOutcome {
+        switch row.evidence {
+        case .receipt(let text):
+            return try await engine.imports.record(
+                receipt: text, of: row.customer, app: app, isTrial: isTrial)
+        case .number(let number, let environment):
+            return try await engine.imports.record(
+                transaction: number, of: row.customer, also: row.alias, app: app, in: environment,
+                isTrial: isTrial)
+        case .grant(let grant, let environment):
+            guard let customer = row.customer else {
+                return .unusable("a grant without a customer")
             }
-            let shape = RowReader.Shape(firstBytes: first)
-            let header = try Self.header(handle, shape)
-            do throws(UnusableRow) {
-                columns = try ImportColumns(kind, first: header?.fields, in: environment)
-            } catch {
-                throw StartFailure(error.reason, remedy: "See docs/import.md for each kind.")
-            }
-            var (bytes, lines) = (position.bytesRead, position.linesRead)
-            if bytes == 0, columns.hasHeader, let header {
-                (bytes, lines) = (header.row.bytesRead, header.row.linesRead)
-            }
-            reader = RowReader(shape, bytesRead: bytes, linesRead: lines)
-            try handle.seek(toOffset: UInt64(bytes))
-        }
-
-        /// Returns the first row. Nil for JSON and for an empty file.
-        private static func header(
-            _ handle: FileHandle, _ shape: RowReader.Shape
-        ) throws -> (fields: [String], row: RowReader.Row)? {
-            guard case .separated = shape else { return nil }
-            var reader = RowReader(shape)
-            try handle.seek(toOffset: 0)
-            while true {
-                let chunk = try handle.read(upToCount: ImportRun.chunkBytes) ?? Data()
-                let row = chunk.isEmpty ? reader.finish() : reader.add(chunk).first
-                if let row {
-                    return (try fields(ofFirst: row), row)
-                }
-                if chunk.isEmpty { return nil }
-            }
-        }
-
-        private static func fields(ofFirst row: RowReader.Row) throws(StartFailure) -> [String] {
-            switch row.content {
-            case .fields(let fields): return fields
-            case .json, .tooLong: return []
-            case .notUTF8:
-                throw StartFailure(
-                    "The first line is not UTF-8.", remedy: "Convert the file to UTF-8 first.")
-            case .unclosedQuote(let line):
-                throw StartFailure(
-                    "A quote opened in line \(line) is never closed.",
-                    remedy: "Close the quote, or remove it.")
-            }
-        }
-
-        /// Returns the next batch, or nil at the end of the file.
-        mutating func next() throws -> [RowReader.Row]? {
-            while !isAtEnd, ready.count < ImportRun.batchRowsMax,
-                ready.reduce(0, { $0 + $1.weight }) < ImportRun.batchBytesMax
-            {
-                // Frees Foundation's data immediately instead of at the end of the import.
-                let chunk = try autoreleased {
-                    Array(try handle.read(upToCount: ImportRun.chunkBytes) ?? Data())
-                }
-                if chunk.isEmpty {
-                    isAtEnd = true
-                    if let last = reader.finish() { ready.append(last) }
-                } else {
-                    ready += reader.add(chunk)
-                }
-            }
-            guard !ready.isEmpty else { return nil }
-            let batch = Array(ready.prefix(ImportRun.batchRowsMax))
-            ready.removeFirst(batch.count)
-            return batch
-        }
-
-        private func autoreleased<Value>(_ body: () throws -> Value) rethrows -> Value {
-            #if canImport(Darwin)
-                try autoreleasepool(invoking: body)
-            #else
-                try body()
-            #endif
+            return try await engine.imports.record(
+                grant: grant, of: customer, also: row.alias, app: app, in: environment,
+                isTrial: isTrial)
         }
     }
 }
 
-extension RowReader.Row {
-    /// The size of the row's contents, in bytes.
-    fileprivate var weight: Int {
-        switch content {
-        case .fields(let fields): fields.reduce(0) { $0 + $1.utf8.count }
-        case .json(let bytes): bytes.count
-        case .tooLong, .notUTF8, .unclosedQuote: 0
-        }
+/// How far an import has come.
+struct ImportShare: Sendable {
+    var position: ImportPosition
+    /// How much of the file was read, in bytes as it is stored.
+    var bytesDone: Int64
+    var bytesTotal: Int64
+}
+
+extension ImportRow.Evidence {
+    /// The purchase that the row names. Nil if it names none.
+    fileprivate var purchase: PurchaseID? {
+        guard case .number(let number, let environment) = self else { return nil }
+        return PurchaseID(TransactionID(rawValue: number), in: environment)
+    }
+}
+
+extension ImportOutcome {
+    /// The outcome with a text before its reason, if the row could not be used.
+    fileprivate func prefixed(_ text: String) -> ImportOutcome {
+        if case .unusable(let reason) = self { .unusable(text + reason) } else { self }
     }
 }

@@ -10,6 +10,28 @@ extension CustomerRows {
             [.text(app.rawValue), .text(customer.rawValue), .integer(now.milliseconds)])
     }
 
+    /// When a customer was first seen. Returns nil if the customer is unknown.
+    package func createdAt(
+        _ customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Instant? {
+        try connection.firstRow(
+            "SELECT created_at_ms FROM customers WHERE app = $1 AND customer = $2",
+            [.text(app.rawValue), .text(customer.rawValue)]
+        ) { row throws(StorageFailure) in try row.instant() }
+    }
+
+    /// Sets when a customer was first seen, if that was earlier than is known. Idempotent.
+    package func moveCreation(
+        of customer: CustomerID, in app: AppID, backTo moment: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE customers SET created_at_ms = $1 "
+                + "WHERE app = $2 AND customer = $3 AND created_at_ms > $1",
+            [
+                .integer(moment.milliseconds), .text(app.rawValue), .text(customer.rawValue),
+            ])
+    }
+
     /// Inserts an id of a customer. The id must be unused.
     ///
     /// - Parameter isAccountToken: whether the server made the id as an account token.

@@ -1,0 +1,145 @@
+import Ledger
+import Storage
+
+/// What an import has to write about a customer and a sale.
+struct ImportedNews {
+    /// All attributes of the customer afterwards. Nil if they stay as they are.
+    var attributes: [CustomerAttribute]?
+    /// The earlier time at which the customer was first seen. Nil if the known one stays.
+    var firstSeenAt: Instant?
+    /// The sale and its purchase. Nil if the place of the sale is known, or the transaction is not.
+    var sale: (ImportedDetails.Sale, PurchaseID)?
+    /// The attributes that break a rule.
+    var refused: [AttributeResult.Refusal] = []
+
+    var isEmpty: Bool { attributes == nil && firstSeenAt == nil && sale == nil }
+}
+
+extension ImportDecisions {
+    /// What the details of a row add to what is known. Of each attribute, the value that was set
+    /// later stays, whichever arrives first.
+    ///
+    /// - Parameters:
+    ///   - id: the row's customer. Nil if the row names none; then only the sale counts.
+    ///   - purchase: the row's purchase. Nil for a grant.
+    func news(
+        in details: ImportedDetails, about id: CustomerID?, _ purchase: PurchaseID?, in app: AppID,
+        at now: Instant
+    ) throws -> ImportedNews {
+        var news = ImportedNews()
+        // An export from before an erasure must not bring back what was erased.
+        if let id, try !tx.erasedIDs.contains(id.hash, in: app) {
+            let known = try tx.customers.find(known: id, in: app)
+            let present = try known.map { try tx.attributes.all(of: $0.customer, in: app) } ?? []
+            let result = try AttributeDecisions.result(
+                of: details.attributes, to: present, by: .app, isWhole: false, at: now)
+            news.refused = result.refused
+            // Somebody has signed in on the device since the export was made. What the export says
+            // about the device changes nothing that this person has, as at a log-in.
+            let isOlderThanLogIn = id.isOfRevenueCatDevice && known?.isAnonymous == false
+            let all =
+                isOlderThanLogIn
+                ? CustomerAttribute.merged(present, with: result.attributes, keepsOwn: true)
+                : result.attributes
+            news.attributes = all == present ? nil : all
+            news.firstSeenAt = try earlierSight(details.firstSeenAt, of: known, in: app, at: now)
+        }
+        if let sale = details.sale, let purchase, try isUnknown(sale, of: purchase, in: app) {
+            news.sale = (sale, purchase)
+        }
+        return news
+    }
+
+    /// The moment if it is earlier than the known first sight of the customer.
+    private func earlierSight(
+        _ moment: Instant?, of known: StoredCustomer?, in app: AppID, at now: Instant
+    ) throws -> Instant? {
+        guard let moment else { return nil }
+        let since = try known.flatMap { try tx.customers.createdAt($0.customer, in: app) } ?? now
+        return moment < since ? moment : nil
+    }
+
+    /// Whether a transaction of the purchase has no known place of sale.
+    private func isUnknown(
+        _ sale: ImportedDetails.Sale, of purchase: PurchaseID, in app: AppID
+    ) throws -> Bool {
+        guard try tx.purchases.origins(of: purchase, in: app)[sale.transaction] == nil,
+            let timeline = try tx.purchases.timeline(of: purchase, in: app)
+        else { return false }
+        return timeline.copies.contains { $0.payment.transaction == sale.transaction }
+    }
+
+    /// Writes news. Idempotent.
+    func record(
+        _ news: ImportedNews, about id: CustomerID?, in app: AppID, at now: Instant
+    ) throws {
+        if let id, news.attributes != nil || news.firstSeenAt != nil {
+            let customer = try IdentityUpdates(tx).customer(id, in: app, at: now).customer
+            if let all = news.attributes {
+                try tx.attributes.replace(all, of: customer, in: app)
+            }
+            if let moment = news.firstSeenAt {
+                try tx.customers.moveCreation(of: customer, in: app, backTo: moment)
+            }
+        }
+        if let (sale, purchase) = news.sale {
+            try tx.purchases.insertOrigin(
+                PurchaseOrigin(placement: sale.placement), of: [(sale.transaction, purchase)],
+                in: app, at: now)
+        }
+    }
+
+    /// Adds an imported grant that is not known and has not ended.
+    func record(
+        _ grant: ImportedGrant, of id: CustomerID, in app: AppSettings, _ environment: Environment,
+        at now: Instant
+    ) throws -> ImportOutcome {
+        if let obstacle = try obstacle(to: grant, of: id, in: app, at: now) { return obstacle }
+        let customer = try IdentityUpdates(tx).customer(id, in: app.id, at: now).customer
+        let kept = StoredGrant(
+            Grant(
+                id: grant.id, entitlement: grant.entitlement, from: min(grant.from, now),
+                until: grant.until, reason: ImportedGrant.reason),
+            to: customer, in: environment)
+        try GrantUpdates(tx).add(kept, in: app.id, knownAt: now)
+        return .recorded
+    }
+
+    /// Why a grant is not added: it is known, or the server can give nothing by it. Returns nil if
+    /// it can be added.
+    func obstacle(
+        to grant: ImportedGrant, of id: CustomerID, in app: AppSettings, at now: Instant
+    ) throws -> ImportOutcome? {
+        let name = grant.entitlement.rawValue
+        if try tx.erasedIDs.contains(id.hash, in: app.id) {
+            return .unusable("the customer was erased, so the grant of \(name) was left out")
+        }
+        if let known = try tx.grants.find(grant.id, in: app.id)?.grant {
+            guard known.withdrawnAt == nil, known.until != grant.until else { return .recorded }
+            return .unusable(
+                "this grant of \(name) was imported before with another end, and stays as it is; "
+                    + "withdraw it and grant the entitlement again by hand")
+        }
+        guard app.entitlements[grant.entitlement] != nil else {
+            return .unusable(
+                "no product in perennial.yaml gives the entitlement \(name); add it there, and "
+                    + "import the file again with --anew")
+        }
+        if let until = grant.until, until <= now {
+            return .unusable("the grant of \(name) ended at \(until), so it gives nothing")
+        }
+        return nil
+    }
+}
+
+extension ImportedGrant {
+    /// The number of characters of a grant's id after its prefix.
+    private static let idCharacters = 24
+
+    /// The grant's id here: the same for the same key. No idempotency key of a request leads to it.
+    fileprivate var id: GrantID {
+        let digits = IdempotencyKey.digits(
+            for: "imported grant \(key)", count: Self.idCharacters)
+        return GrantID(rawValue: "grt_\(digits)")
+    }
+}

@@ -1,0 +1,55 @@
+import Ledger
+
+/// What a vendor's export says beside the purchase of a row. Nobody has signed it, so it never
+/// decides about access, ownership or money.
+package struct ImportedDetails: Hashable, Sendable {
+    /// What the vendor knows about the row's customer.
+    package var attributes: [AttributeChange]
+    /// When the vendor saw the customer for the first time.
+    package var firstSeenAt: Instant?
+    /// Where the row's transaction was sold.
+    package var sale: Sale?
+
+    /// The place in the app where a transaction was sold.
+    package struct Sale: Hashable, Sendable {
+        package var transaction: TransactionID
+        package var placement: String
+
+        package init(_ transaction: TransactionID, at placement: String) {
+            (self.transaction, self.placement) = (transaction, placement)
+        }
+    }
+
+    package init(
+        attributes: [AttributeChange] = [], firstSeenAt: Instant? = nil, sale: Sale? = nil
+    ) {
+        self.attributes = attributes
+        self.firstSeenAt = firstSeenAt
+        self.sale = sale
+    }
+
+    package var isEmpty: Bool { attributes.isEmpty && firstSeenAt == nil && sale == nil }
+}
+
+/// An entitlement that a vendor has granted by hand.
+package struct ImportedGrant: Hashable, Sendable {
+    package var entitlement: EntitlementID
+    package var from: Instant
+    /// When the grant ends by itself. Nil if it has no end.
+    package var until: Instant?
+    /// A text that is the same in every export that contains the grant, and different for every
+    /// other grant of the app.
+    package var key: String
+
+    /// The note for people who review the grant later.
+    static let reason = "Imported from RevenueCat."
+
+    package init(
+        _ entitlement: EntitlementID, from: Instant, until: Instant?, key: String
+    ) {
+        self.entitlement = entitlement
+        self.from = from
+        self.until = until
+        self.key = key
+    }
+}

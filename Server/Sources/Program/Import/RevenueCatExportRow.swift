@@ -1,0 +1,154 @@
+import AppStoreFormats
+import Engine
+import Ledger
+
+/// Reads a row of RevenueCat's export of transactions, in any of its versions. A row is a
+/// transaction of a store, or a promotional grant.
+struct RevenueCatExportRow {
+    private static let promotional = "promotional"
+    private static let promotionalPrefix = "rc_promo_"
+    /// The ends of the product ids of grants. RevenueCat writes an end about two hundred years
+    /// ahead for the first one.
+    private static let lifetime = "_lifetime"
+    private static let durations = [
+        lifetime, "_daily", "_three_day", "_weekly", "_two_week", "_monthly", "_two_month",
+        "_three_month", "_six_month", "_yearly", "_custom",
+    ]
+
+    let values: ImportValues
+    /// The environment of rows that name none.
+    let environment: Environment
+
+    var row: ImportRow {
+        get throws(UnusableRow) {
+            let isGrant = values[.store]?.lowercased() == Self.promotional
+            if !isGrant { try values.requireAppleStore() }
+            let evidence = try isGrant ? grant : purchase
+            let (customer, alias) = try ids
+            var row = ImportRow(
+                customer: CustomerID(rawValue: customer),
+                alias: alias.map { CustomerID(rawValue: $0) }, evidence: evidence)
+            row.details.firstSeenAt = values.moment(.firstSeen)
+            if !isGrant { row.details.sale = values.sale }
+            addAttributes(to: &row)
+            return row
+        }
+    }
+
+    /// The two ids of the row. The customer's id is the one that the app assigned, and the other
+    /// one is an alias. A device without log-in has access at its first launch by the alias that
+    /// RevenueCat's SDK made for it.
+    private var ids: (customer: String, alias: String?) {
+        get throws(UnusableRow) {
+            let ids = [values[.customer], values[.alias]].compactMap { $0 }
+            let own = ids.filter { !$0.hasPrefix(CustomerID.revenueCatAnonymousPrefix) }
+            guard let first = own.first ?? ids.first else {
+                throw UnusableRow(reason: "no app user id")
+            }
+            return (first, ids.first { $0 != first })
+        }
+    }
+
+    private var ownEnvironment: Environment {
+        guard let isSandbox = values[.isSandbox]?.lowercased() else { return environment }
+        return ["true", "t", "1"].contains(isSandbox) ? .sandbox : .production
+    }
+
+    private var purchase: ImportRow.Evidence {
+        get throws(UnusableRow) {
+            guard let number = values[.number] else {
+                throw UnusableRow(reason: "no original_store_transaction_id")
+            }
+            return .number(number, in: ownEnvironment)
+        }
+    }
+
+    // MARK: - Grants
+
+    private var grant: ImportRow.Evidence {
+        get throws(UnusableRow) {
+            guard let entitlement, let product = values[.product] else {
+                throw UnusableRow(
+                    reason: "a promotional grant without an entitlement; grant it by hand")
+            }
+            guard let start = values.moment(.start) else {
+                throw UnusableRow(
+                    reason: "a promotional grant without start_time; grant it by hand")
+            }
+            let key =
+                values[.transaction]
+                ?? [values[.alias] ?? values[.customer] ?? "", product, "\(start)"]
+                .joined(separator: " ")
+            let grant = ImportedGrant(
+                EntitlementID(rawValue: entitlement), from: start,
+                until: try end(of: product), key: key)
+            return .grant(grant, in: ownEnvironment)
+        }
+    }
+
+    /// The entitlement that a grant gives: the only one in the list, or else the one in the id of
+    /// its product, such as `rc_promo_pro_monthly`.
+    private var entitlement: String? {
+        if let listed = values[.entitlements].map(Self.listed), listed.count == 1 {
+            return listed.first
+        }
+        guard let product = values[.product], product.hasPrefix(Self.promotionalPrefix) else {
+            return nil
+        }
+        let name = product.dropFirst(Self.promotionalPrefix.count)
+        // Of `_three_month` and `_month`, the longer one is the end.
+        let ending = Self.durations.filter { name.hasSuffix($0) }.max { $0.count < $1.count }
+        let entitlement = name.dropLast(ending?.count ?? 0)
+        return entitlement.isEmpty ? nil : String(entitlement)
+    }
+
+    /// The names in a list such as `["a","b"]`, `['a']` or `{a,b}`.
+    static func listed(_ text: String) -> [String] {
+        text.split { "[]{},".contains($0) }
+            .map { part in
+                String(part.trimmed.drop { "\"'".contains($0) }.prefix { !"\"'".contains($0) })
+            }
+            .filter { !$0.isEmpty }
+    }
+
+    /// When a grant ends: the end of its access, or else of its period. A grant never gets no end
+    /// because a column is missing.
+    private func end(of product: String) throws(UnusableRow) -> Instant? {
+        if product.hasSuffix(Self.lifetime) { return nil }
+        guard let end = values.moment(.effectiveEnd) ?? values.moment(.end) else {
+            throw UnusableRow(
+                reason: "a promotional grant without effective_end_time and end_time; grant it by "
+                    + "hand")
+        }
+        return end
+    }
+
+    // MARK: - Attributes
+
+    private func addAttributes(to row: inout ImportRow) {
+        let columns: [(ImportColumn, String)] = [
+            (.reservedAttributes, "reserved_subscriber_attributes"),
+            (.attributes, "custom_subscriber_attributes"),
+        ]
+        for (column, name) in columns {
+            do throws(UnusableRow) {
+                for member in try values.members(column, called: name) {
+                    row.details.attributes.append(try change(member))
+                }
+            } catch { row.defects.append(error.reason) }
+        }
+    }
+
+    /// An attribute, with the time at which it was set. Without this time, RevenueCat's last change
+    /// of the row counts: the attribute had its value then.
+    private func change(_ member: JSON.Member) throws(UnusableRow) -> AttributeChange {
+        let time = member.value["updated_at_ms"]?.integer.map(Instant.init(milliseconds:))
+        guard let time = time ?? values.moment(.updatedAt) else {
+            throw UnusableRow(
+                reason: "the attribute \(member.key.prefix(40)) has no updated_at_ms, so it and "
+                    + "those after it were left out")
+        }
+        return AttributeChange(
+            name: member.key, value: member.value["value"]?.string, updatedAt: time)
+    }
+}

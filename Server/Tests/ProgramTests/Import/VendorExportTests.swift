@@ -1,0 +1,181 @@
+import Engine
+import Ledger
+import Testing
+
+@testable import Program
+
+/// What the rows of vendors' exports mean.
+@Suite struct VendorExportTests {
+    /// The header of RevenueCat's export, version 5.
+    static let header = """
+        rc_original_app_user_id,rc_last_seen_app_user_id_alias,country,country_source,\
+        product_identifier,product_display_name,product_duration,start_time,end_time,\
+        grace_period_end_time,effective_end_time,store,is_auto_renewable,is_trial_period,\
+        is_in_intro_offer_period,is_sandbox,price_in_usd,purchase_price_in_usd,\
+        takehome_percentage,tax_percentage,commission_percentage,store_transaction_id,\
+        original_store_transaction_id,refunded_at,unsubscribe_detected_at,\
+        billing_issues_detected_at,purchased_currency,price_in_purchased_currency,\
+        purchase_price_in_purchased_currency,entitlement_identifiers,renewal_number,\
+        is_trial_conversion,presented_offering,ownership_type,reserved_subscriber_attributes,\
+        custom_subscriber_attributes,platform,experiment_id,experiment_variant,updated_at,offer,\
+        offer_type,first_seen_time,auto_resume_time
+        """.split(separator: ",").map(String.init)
+
+    private static func row(
+        _ kind: ImportKind, _ header: [String], _ values: [String: String]
+    ) throws -> ImportRow {
+        try ImportColumns(kind, first: header, in: .production)
+            .row(.fields(header.map { values[$0] ?? "" }))
+    }
+
+    private static let purchase = [
+        "rc_original_app_user_id": "anna", "rc_last_seen_app_user_id_alias": "anna",
+        "store": "app_store", "is_sandbox": "false", "store_transaction_id": "2001",
+        "original_store_transaction_id": "2000", "presented_offering": "paywall",
+        "first_seen_time": "2024-05-01 8:00:00", "updated_at": "2025-01-01 00:00:00",
+    ]
+
+    private static func row(_ more: [String: String]) throws -> ImportRow {
+        try row(.revenueCat, header, purchase.merging(more) { _, more in more })
+    }
+
+    @Test func `a row of RevenueCat's export names the purchase, the sale and the first sight`()
+        throws
+    {
+        #expect(Self.header.count == 44)
+        let row = try Self.row([:])
+        #expect(row.evidence == .number("2000", in: .production))
+        #expect(row.details.sale == ImportedDetails.Sale("2001", at: "paywall"))
+        #expect(row.details.firstSeenAt == Instant("2024-05-01T08:00:00.000Z"))
+        #expect(row.details.attributes.isEmpty && row.defects.isEmpty)
+    }
+
+    // MARK: - Attributes
+
+    private static let bird = AttributeChange(
+        name: "bird", value: "owl", updatedAt: Instant(milliseconds: 1_700_000_000_000))
+
+    /// A cell with attributes, and the first change that follows from it; nil if it is unreadable.
+    static let cells: [(cell: String, change: AttributeChange?)] = [
+        (#"{"bird":{"value":"owl","updated_at_ms":1700000000000}}"#, bird),
+        (#""{"bird":{"value":"owl","updated_at_ms":1700000000000}}""#, bird),
+        (#""{""bird"":{""value"":""owl"",""updated_at_ms"":1700000000000}}""#, bird),
+        (
+            #"{"bird":{"value":"","updated_at_ms":1700000000000}}"#,
+            AttributeChange(name: "bird", value: "", updatedAt: bird.updatedAt)
+        ),
+        (
+            #"{"bird":{"value":null,"updated_at_ms":1700000000000}}"#,
+            AttributeChange(name: "bird", value: nil, updatedAt: bird.updatedAt)
+        ),
+        (
+            #"{"bird":{"value":"owl"}}"#,
+            AttributeChange(
+                name: "bird", value: "owl", updatedAt: Instant("2025-01-01T00:00:00.000Z"))
+        ),
+        ("{'bird': 1}", nil), ("[1]", nil), ("owl", nil),
+    ]
+
+    @Test(arguments: cells.indices)
+    func `attributes keep the time at which they were set, in every form of the cell`(
+        number: Int
+    ) throws {
+        let (cell, change) = Self.cells[number]
+        for column in ["reserved_subscriber_attributes", "custom_subscriber_attributes"] {
+            let row = try Self.row([column: cell])
+            #expect(row.evidence == .number("2000", in: .production))
+            #expect(row.details.attributes == (change.map { [$0] } ?? []))
+            #expect(row.defects.count == (change == nil ? 1 : 0))
+            #expect(row.defects.allSatisfy { $0.contains(column) })
+        }
+    }
+
+    @Test func `an attribute of which no time is known is left out, and reported`() throws {
+        let row = try Self.row([
+            "custom_subscriber_attributes": #"{"bird":{"value":"owl"}}"#, "updated_at": "",
+        ])
+        #expect(row.details.attributes.isEmpty)
+        #expect(row.defects.first?.contains("updated_at_ms") == true)
+    }
+
+    // MARK: - Grants
+
+    private static func grant(_ more: [String: String]) throws -> ImportRow {
+        try row(
+            [
+                "store": "promotional", "original_store_transaction_id": "g1",
+                "store_transaction_id": "g1", "product_identifier": "rc_promo_pro_monthly",
+                "start_time": "2026-11-01 00:00:00", "end_time": "2026-12-01 00:00:00",
+                "entitlement_identifiers": "", "presented_offering": "",
+            ].merging(more) { _, more in more })
+    }
+
+    private static let end = Instant("2026-12-01T00:00:00.000Z")
+
+    /// The columns that differ, and the entitlement and the end that follow from them.
+    static let grants: [(columns: [String: String], entitlement: String, end: Instant?)] = [
+        ([:], "pro", end),
+        (["product_identifier": "rc_promo_all_birds_three_month"], "all_birds", end),
+        (["product_identifier": "rc_promo_gold"], "gold", end),
+        (["entitlement_identifiers": #"["plus"]"#], "plus", end),
+        (["entitlement_identifiers": "{plus}"], "plus", end),
+        (["entitlement_identifiers": "['plus']"], "plus", end),
+        (["entitlement_identifiers": #"["plus","pro"]"#], "pro", end),
+        (["effective_end_time": "2026-11-09 00:00:00"], "pro", Instant("2026-11-09T00:00:00.000Z")),
+        (["product_identifier": "rc_promo_pro_lifetime"], "pro", nil),
+    ]
+
+    @Test(arguments: grants.indices)
+    func `a promotional row is a grant of the entitlement, with the end of its access`(
+        number: Int
+    ) throws {
+        let (columns, entitlement, end) = Self.grants[number]
+        let expected = ImportedGrant(
+            EntitlementID(rawValue: entitlement), from: Instant(milliseconds: 1_793_491_200_000),
+            until: end, key: "g1")
+        let row = try Self.grant(columns)
+        #expect(row.evidence == .grant(expected, in: .production))
+        #expect(row.details.sale == nil)
+    }
+
+    @Test func `a grant without an end or a beginning is refused, and never becomes endless`() {
+        for columns in [
+            ["end_time": ""], ["end_time": "soon"], ["start_time": ""],
+            ["product_identifier": ""],
+        ] {
+            let failure = #expect(throws: UnusableRow.self) { try Self.grant(columns) }
+            #expect(failure?.reason.contains("by hand") == true, "\(columns)")
+        }
+    }
+
+    @Test func `a grant without a transaction id has the same key in every export`() throws {
+        let key = try [["updated_at": "2026-11-01 00:00:00"], ["renewal_number": "2"]].map {
+            try Self.grant($0.merging(["store_transaction_id": ""]) { one, _ in one }).evidence
+        }
+        #expect(key[0] == key[1])
+        let other = try Self.grant([
+            "store_transaction_id": "", "rc_original_app_user_id": "ben",
+        ])
+        #expect(other.evidence != key[0])
+    }
+
+    // MARK: - Times
+
+    static let times: [(text: String, moment: String?)] = [
+        ("2026-11-01 00:00:00", "2026-11-01T00:00:00.000Z"),
+        ("2026-11-01 9:05:07", "2026-11-01T09:05:07.000Z"),
+        ("2026-11-01T09:05:07Z", "2026-11-01T09:05:07.000Z"),
+        ("2026-11-01T09:05:07.25Z", "2026-11-01T09:05:07.250Z"),
+        ("2026-11-01 09:05:07.123456 UTC", "2026-11-01T09:05:07.123Z"),
+        ("2020-12-31T23:59:59-06:00", "2021-01-01T05:59:59.000Z"),
+        ("2026-11-01T09:05:07.000000+0200", "2026-11-01T07:05:07.000Z"),
+        ("2026-02-30 00:00:00", nil), ("2026-11-01", nil), ("2026-11-01 24:00:00", nil),
+        ("1793491200", nil), ("", nil), ("2026-11-01 00:00:00 CET", nil),
+    ]
+
+    @Test(arguments: times.indices)
+    func `the times of exports are read in each of their forms`(number: Int) {
+        let (text, moment) = Self.times[number]
+        #expect(Instant(exported: text)?.description == moment)
+    }
+}
