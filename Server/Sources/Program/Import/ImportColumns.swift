@@ -107,6 +107,8 @@ struct ImportColumns: Sendable {
                 evidence: .number(number, in: environment))
         case .revenueCat:
             return try RevenueCatExportRow(values: values, environment: environment).row
+        case .adapty, .apphud:
+            return try EventExportRow(values: values, kind: kind, environment: environment).row
         }
     }
 }

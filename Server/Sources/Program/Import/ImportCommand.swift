@@ -19,7 +19,7 @@ struct ImportCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: "receipts, original-transaction-ids, or revenuecat-export.")
+        help: "receipts, original-transaction-ids, revenuecat-export, adapty, or apphud.")
     var kind: ImportKind
     @Argument(help: "CSV, or one JSON object per line, plain or compressed with gzip.")
     var file: String

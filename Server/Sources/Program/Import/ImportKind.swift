@@ -6,6 +6,10 @@ enum ImportKind: String, CaseIterable, Sendable {
     case originalTransactionIDs = "original-transaction-ids"
     /// The transactions of RevenueCat's "Scheduled Data Exports".
     case revenueCat = "revenuecat-export"
+    /// The events that Adapty exports to a bucket.
+    case adapty
+    /// The events that Apphud exports to a bucket ("ETL Exports").
+    case apphud
 
     /// The columns to read, with the names under which each may appear.
     var columns: [ImportColumn: [String]] {
@@ -30,6 +34,20 @@ enum ImportKind: String, CaseIterable, Sendable {
                 .attributes: ["custom_subscriber_attributes"], .updatedAt: ["updated_at"],
                 .firstSeen: ["first_seen_time"],
             ]
+        case .adapty:
+            [
+                .customer: ["customer_user_id", "user_id"],
+                .number: ["original_transaction_id", "apple_original_transaction_id"],
+                .store: ["store"], .environment: ["environment"],
+                .transaction: ["transaction_id"], .placement: ["developer_id"],
+                .attributes: ["attributes"], .idfa: ["idfa"], .idfv: ["idfv"],
+                .updatedAt: ["event_datetime"], .firstSeen: ["install_date", "created_at"],
+            ]
+        case .apphud:
+            [
+                .customer: ["user_id"], .number: ["original_transaction_id"],
+                .store: ["store"], .environment: ["environment"],
+            ]
         }
     }
 
@@ -44,7 +62,7 @@ enum ImportKind: String, CaseIterable, Sendable {
         switch self {
         case .receipts: [[.receipt], [.customer, .receipt]]
         case .originalTransactionIDs: [[.number], [.customer, .number]]
-        case .revenueCat: []
+        case .revenueCat, .adapty, .apphud: []
         }
     }
 }
@@ -59,6 +77,7 @@ enum ImportColumn: Hashable, Sendable {
     /// The id of the row's own transaction.
     case transaction
     case store
+    case environment
     case isSandbox
     case product
     case start
@@ -69,6 +88,8 @@ enum ImportColumn: Hashable, Sendable {
     case placement
     case reservedAttributes
     case attributes
+    case idfa
+    case idfv
     case updatedAt
     case firstSeen
 }

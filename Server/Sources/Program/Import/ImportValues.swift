@@ -4,7 +4,7 @@ import Ledger
 
 /// The texts of one row of an import, by their columns.
 struct ImportValues {
-    /// RevenueCat's names for Apple's stores.
+    /// RevenueCat's, Adapty's and Apphud's names for Apple's stores.
     private static let stores: Set = ["app_store", "mac_app_store"]
     /// The maximum number of attributes that are read from one cell.
     static let attributesMax = CustomerAttribute.changesMax

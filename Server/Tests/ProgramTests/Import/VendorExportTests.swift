@@ -178,4 +178,91 @@ import Testing
         let (text, moment) = Self.times[number]
         #expect(Instant(exported: text)?.description == moment)
     }
+
+    // MARK: - Adapty and Apphud
+
+    private static let adaptyHeader = [
+        "profile_id", "event_type", "event_datetime", "transaction_id", "original_transaction_id",
+        "environment", "customer_user_id", "store", "product_id", "developer_id", "install_date",
+        "idfv", "idfa", "attributes",
+    ]
+
+    @Test func `a row of Adapty's export names the app's own user, and never the profile`() throws {
+        let event = [
+            "profile_id": "5f0c1d1e-8a4b-4f0e-9d43-0c6f1f0a7b21", "environment": "Sandbox",
+            "transaction_id": "2001", "original_transaction_id": "2000", "store": "app_store",
+            "developer_id": "paywall", "install_date": "2024-05-01T08:00:00Z", "idfv": "I-1",
+            "event_datetime": "2025-01-01T00:00:00.000000+0000",
+            "attributes": #"{"bird": "owl", "age": 7, "list": [1]}"#,
+        ]
+        let nobodys = try Self.row(.adapty, Self.adaptyHeader, event)
+        #expect(nobodys.customer == nil && nobodys.alias == nil)
+        #expect(nobodys.details.attributes.isEmpty)
+        #expect(nobodys.evidence == .number("2000", in: .sandbox))
+        let annas = try Self.row(
+            .adapty, Self.adaptyHeader, event.merging(["customer_user_id": "anna"]) { $1 })
+        #expect(annas.customer == "anna" && annas.alias == nil)
+        #expect(annas.details.sale == ImportedDetails.Sale("2001", at: "paywall"))
+        #expect(annas.details.firstSeenAt == Instant("2024-05-01T08:00:00.000Z"))
+        let time = Instant("2025-01-01T00:00:00.000Z")
+        #expect(
+            annas.details.attributes == [
+                AttributeChange(name: "bird", value: "owl", updatedAt: time),
+                AttributeChange(name: "age", value: "7", updatedAt: time),
+                AttributeChange(name: "$idfv", value: "I-1", updatedAt: time),
+            ])
+    }
+
+    @Test func `a file in Adapty's form for imports is read, too`() throws {
+        let row = try Self.row(
+            .adapty, ["user_id", "apple_original_transaction_id", "email"],
+            ["user_id": "anna", "apple_original_transaction_id": "2000"])
+        #expect(row.customer == "anna" && row.evidence == .number("2000", in: .production))
+    }
+
+    /// A user and an environment of Apphud's, and the customer and the environment here.
+    static let users: [(user: String, name: String, customer: String?, environment: Environment)] =
+        [
+            ("anna", "production", "anna", .production), ("anon_7", "sandbox", nil, .sandbox),
+            ("", "", nil, .production),
+        ]
+
+    @Test(arguments: users.indices)
+    func `a row of Apphud's export names its user, except for people whom Apphud never saw`(
+        number: Int
+    ) throws {
+        let expected = Self.users[number]
+        let row = try Self.row(
+            .apphud, ["original_transaction_id", "store", "environment", "user_id"],
+            [
+                "original_transaction_id": "2000", "store": "app_store",
+                "environment": expected.name, "user_id": expected.user,
+            ])
+        #expect(row.customer?.rawValue == expected.customer)
+        #expect(row.evidence == .number("2000", in: expected.environment))
+    }
+
+    @Test(arguments: [ImportKind.adapty, .apphud])
+    func `a row that names no purchase of Apple's is refused, with a remedy`(kind: ImportKind)
+        throws
+    {
+        let header = ["original_transaction_id", "store", "environment", "user_id"]
+        let rows: [(values: [String: String], reason: String)] = [
+            (["user_id": "anna"], "grant it here"),
+            (["user_id": "anna", "original_transaction_id": "t", "store": "play_store"], "Apple"),
+            (
+                ["user_id": "anna", "original_transaction_id": "1", "environment": "moon"],
+                "production or sandbox"
+            ),
+        ]
+        for (values, reason) in rows {
+            let failure = #expect(throws: UnusableRow.self) {
+                try Self.row(kind, header, values)
+            }
+            #expect(failure?.reason.contains(reason) == true, "\(values)")
+        }
+        #expect(throws: UnusableRow.self) {
+            try ImportColumns(kind, first: ["user_id", "store"], in: .production)
+        }
+    }
 }

@@ -184,4 +184,41 @@ import Testing
             #expect(try await shop.entitlement("premium", of: "anna")?["grant_id"] == nil)
         }
     }
+
+    @Test
+    func `exports of Adapty and Apphud give their customers access, and only report the rest`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            let number = try await shop.buyMonth("anna").text("original_transaction_id")
+            let adapty = [
+                "profile_id,event_type,event_datetime,transaction_id,original_transaction_id,"
+                    + "environment,customer_user_id,store,attributes",
+                "p1,subscription_started,2025-12-01T00:00:00Z,\(number),\(number),Production,"
+                    + "anna,app_store,\"{\"\"bird\"\":\"\"owl\"\"}\"",
+                "p1,subscription_renewed,2026-01-01T00:00:00Z,7,\(number),Production,anna,"
+                    + "app_store,", "p2,access_level_updated,2026-01-01T00:00:00Z,,,,ben,adapty,",
+                "p3,subscription_started,2026-01-01T00:00:00Z,GPA.1,GPA.1,Production,cleo,"
+                    + "play_store,",
+            ]
+            let first = try await Self.run(.adapty, adapty, with: shop, in: folder)
+            #expect(first.position.used == 2 && first.report.count == 2)
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            #expect(try await Self.attributes("anna", shop) == ["bird": "owl"])
+
+            let other = try await shop.buyMonth("ben").text("original_transaction_id")
+            let apphud = [
+                "id,event_name,transaction_id,original_transaction_id,store,environment,user_id",
+                "1,subscription_started,\(other),\(other),app_store,production,ben",
+                "2,subscription_renewed,8,\(other),app_store,production,anon_77",
+                "3,promotional,,,app_store,production,ben",
+            ]
+            let second = try await Self.run(.apphud, apphud, with: shop, in: folder)
+            #expect(second.position.used == 2 && second.report.count == 1)
+            #expect(try await shop.entitlement("pro", of: "ben")?["active"] == true)
+            #expect(try await shop.entitlement("pro", of: "anon_77") == nil)
+        }
+    }
 }
