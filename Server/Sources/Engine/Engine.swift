@@ -11,6 +11,7 @@ import Storage
 package struct Engine: Sendable {
     package let context: Context
     package let tokens: TokenService
+    package let answerSigning: AnswerSigningService
     package let keys: KeyService
     package let attributes: AttributeService
     package let audit: AuditService
@@ -76,6 +77,7 @@ package struct Engine: Sendable {
     private init(_ context: Context, _ settings: ServiceSettings, former: Engine?) {
         self.context = context
         tokens = TokenService(context: context, former: former?.tokens)
+        answerSigning = AnswerSigningService(context: context, former: former?.answerSigning)
         keys = KeyService(context: context)
         attributes = AttributeService(context: context)
         audit = AuditService(context: context)

@@ -1,4 +1,5 @@
 import Engine
+import Foundation
 import Ledger
 import Storage
 import Testing
@@ -6,6 +7,21 @@ import Testing
 @testable import Program
 
 @Suite struct KeysCommandTests {
+    @Test func `the key that verifies answers to RevenueCat's SDK is printed, and stays the same`()
+        async throws
+    {
+        let output = try await BuiltProgram.output(
+            of: """
+                echo 'apps: {birds: {bundle_id: com.example.birds}}' >perennial.yaml
+                "$perennial" keys create --kind app >/dev/null 2>&1
+                "$perennial" keys revenuecat
+                "$perennial" keys revenuecat --app birds
+                """)
+        let lines = output.split(separator: "\n").map(String.init)
+        #expect(lines.count == 2 && lines.first == lines.last, "\(output)")
+        #expect(Data(base64Encoded: lines.first ?? "")?.count == 32, "\(output)")
+    }
+
     private func key(_ hash: [UInt8]) -> StoredKey {
         StoredKey(
             app: "birds", hash: hash + [UInt8](repeating: 0, count: 32 - hash.count),

@@ -34,7 +34,12 @@ extension Context {
     }
 
     /// Whether any app is served to RevenueCat's SDK.
-    package var servesRevenueCat: Bool { apps.values.contains { !$0.revenueCat.keys.isEmpty } }
+    package var servesRevenueCat: Bool { !appsOfRevenueCat.isEmpty }
+
+    /// The apps that are served to RevenueCat's SDK, ordered by id.
+    package var appsOfRevenueCat: [AppID] {
+        apps.values.filter { !$0.revenueCat.keys.isEmpty }.map(\.id).sorted()
+    }
 }
 
 extension EngineFailure {

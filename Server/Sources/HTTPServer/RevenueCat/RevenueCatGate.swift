@@ -15,8 +15,6 @@ import Storage
 
 extension HTTPField.Name {
     fileprivate static let isSandbox = wellFormed("X-Is-Sandbox")
-    fileprivate static let revenueCatTag = wellFormed("X-RevenueCat-ETag")
-    fileprivate static let requestTime = wellFormed("X-RevenueCat-Request-Time")
 }
 
 /// What all routes for RevenueCat's SDK have in common: the key, the environment, the customer's
@@ -51,11 +49,13 @@ struct RevenueCatGate: RouteGroup {
 
     /// A route that requires a key.
     ///
-    /// - Parameter isReceipt: whether the request posts a purchase. For the SDK, only a verdict
-    ///   about the document is then a final answer, because the SDK would finish the transaction.
+    /// - Parameters:
+    ///   - signed: which answers to devices are signed.
+    ///   - isReceipt: whether the request posts a purchase. For the SDK, only a verdict about the
+    ///     document is then a final answer, because the SDK would finish the transaction.
     func keyed(
         _ method: HTTPRequest.Method, _ path: String, _ id: String,
-        from callers: Callers = .devices,
+        from callers: Callers = .devices, signed: RevenueCatSigned = .never,
         isReceipt: Bool = false, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
         route(method, path, id, isReceipt: isReceipt) { request, context in
@@ -65,21 +65,37 @@ struct RevenueCatGate: RouteGroup {
             let author = context.author.record(holder, actor: isServer ? try request.actor() : nil)
             context.bodyShare?.use(.withKey)
             return try await EventAuthor.$current.withValue(author) {
+                guard isServer else {
+                    let key = BearerKey(request.headers)?.text ?? ""
+                    return try await signing.respond(
+                        to: request, signed, for: holder.app, key: key
+                    ) { try await answer($0, context, holder) }
+                }
                 do { return try await answer(request, context, holder) } catch {
-                    guard isServer else { throw error }
                     throw Self.problem(error, isReceipt: false, context)
                 }
             }
         }
     }
 
-    /// A route without a key.
+    /// A route without a key. If the SDK verifies answers, they are signed for the only app that is
+    /// served; of several apps, the request does not say which one it comes from.
     func open(
         _ method: HTTPRequest.Method, _ path: String, _ id: String,
         _ answer: @escaping Route.Handler
     ) -> Route {
-        route(method, path, id, isReceipt: false, answer)
+        route(method, path, id, isReceipt: false) { request, context in
+            let apps = engine.context.appsOfRevenueCat
+            guard apps.count == 1, let app = apps.first else {
+                return try await answer(request, context)
+            }
+            return try await signing.respond(to: request, .withNonce, for: app, key: "") {
+                try await answer($0, context)
+            }
+        }
     }
+
+    private var signing: RevenueCatSigning { RevenueCatSigning(server: server) }
 
     private func route(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, isReceipt: Bool,
@@ -97,7 +113,9 @@ struct RevenueCatGate: RouteGroup {
             } catch {
                 response = try Self.problem(error, isReceipt: isReceipt, context).response()
             }
-            response.headers[.requestTime] = String(engine.context.serverTime.milliseconds)
+            if response.headers[.requestTime] == nil {
+                response.headers[.requestTime] = String(engine.context.serverTime.milliseconds)
+            }
             return response
         }
     }

@@ -29,17 +29,21 @@ struct RevenueCatOfferRoutes: RouteGroup {
     var all: [Route] {
         [
             gate.keyed(
-                .get, "/v1/subscribers/{id}/offerings", "revenueCatOfferings", offerings),
-            gate.keyed(.get, "/v1/product_entitlement_mapping", "revenueCatMapping", mapping),
+                .get, "/v1/subscribers/{id}/offerings", "revenueCatOfferings", signed: .always,
+                offerings),
+            gate.keyed(
+                .get, "/v1/product_entitlement_mapping", "revenueCatMapping", signed: .always,
+                mapping),
             gate.keyed(
                 .post, "/v1/subscribers/{id}/intro_eligibility", "revenueCatEligibility",
                 eligibility),
             gate.keyed(.post, "/v1/offers", "revenueCatOffers", sign),
             gate.keyed(
                 .get, "/v1/subscribers/{id}/virtual_currencies", "revenueCatCurrencies",
-                currencies),
+                signed: .withNonce, currencies),
             gate.keyed(
-                .post, "/v1/subscribers/{id}/virtual_currencies/spend", "revenueCatSpend", spend),
+                .post, "/v1/subscribers/{id}/virtual_currencies/spend", "revenueCatSpend",
+                signed: .withNonce, spend),
         ]
     }
 

@@ -28,15 +28,16 @@ struct RevenueCatReceiptRoutes: RouteGroup {
 
     var posting: Route {
         gate.keyed(
-            .post, "/v1/receipts", "revenueCatReceipt", from: .both(.support), isReceipt: true, post
-        )
+            .post, "/v1/receipts", "revenueCatReceipt", from: .both(.support), signed: .withNonce,
+            isReceipt: true, post)
     }
 
     var all: [Route] {
         [
             posting,
             gate.keyed(
-                .post, "/v1/subscribers/{id}/restore/eligibility", "revenueCatRestore", preview),
+                .post, "/v1/subscribers/{id}/restore/eligibility", "revenueCatRestore",
+                signed: .withNonce, preview),
         ]
     }
 

@@ -18,8 +18,10 @@ struct RevenueCatRoutes: RouteGroup {
         [
             gate.keyed(
                 .get, "/v1/subscribers/{id}", "revenueCatSubscriber", from: .both(.read),
-                subscriber),
-            gate.keyed(.post, "/v1/subscribers/identify", "revenueCatIdentify", identify),
+                signed: .withNonce, subscriber),
+            gate.keyed(
+                .post, "/v1/subscribers/identify", "revenueCatIdentify", signed: .withNonce,
+                identify),
             gate.keyed(.post, "/v1/subscribers/{id}/alias", "revenueCatAlias", alias),
             gate.keyed(
                 .get, "/v1/customercenter/{id}", "revenueCatCustomerCenter", customerCenter),

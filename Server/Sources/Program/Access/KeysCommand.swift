@@ -6,6 +6,6 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys", abstract: "Manage the keys of apps and servers.",
         subcommands: [
             KeysCreateCommand.self, KeysListCommand.self, KeysRevokeCommand.self,
-            KeysRotateCommand.self,
+            KeysRotateCommand.self, KeysRevenueCatCommand.self,
         ])
 }

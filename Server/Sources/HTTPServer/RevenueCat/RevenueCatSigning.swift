@@ -1,0 +1,190 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import RevenueCatWire
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension HTTPField.Name {
+    static let revenueCatTag = wellFormed("X-RevenueCat-ETag")
+    static let requestTime = wellFormed("X-RevenueCat-Request-Time")
+    static let signature = wellFormed("X-Signature")
+    fileprivate static let nonce = wellFormed("X-Nonce")
+    fileprivate static let headersHash = wellFormed("X-Headers-Hash")
+    fileprivate static let parametersHash = wellFormed("X-Post-Params-Hash")
+}
+
+/// Which answers of a route are signed.
+enum RevenueCatSigned {
+    case never
+    /// Answers that are the same for everybody. The SDK sends no nonce for them.
+    case always
+    /// Answers to a request with a nonce. The SDK sends one if it verifies answers.
+    case withNonce
+}
+
+/// Signs answers for versions of RevenueCat's SDK that trust the app's root key. The signature
+/// covers what the request asked for, so an answer cannot be passed off as the answer to another
+/// request.
+///
+/// Only successes are signed, because the SDK verifies nothing else. A request whose hashes do not
+/// fit its values gets an answer without a signature: somebody may have changed it on its way, and
+/// the SDK then does not trust the answer.
+struct RevenueCatSigning: RouteGroup {
+    let server: PerennialServer
+
+    /// What of a request goes into the signature of its answer.
+    private struct Draft: Sendable {
+        var app: AppID
+        var key: String
+        var nonce: [UInt8]
+        var path: String
+        var parametersHash: String
+        var headersHash: String
+    }
+
+    /// The signed answer to a request.
+    ///
+    /// - Parameter answer: answers the request, whose body may have been read already and is whole.
+    func respond(
+        to request: Request, _ signed: RevenueCatSigned, for app: AppID, key: String,
+        _ answer: (Request) async throws -> Response
+    ) async throws -> Response {
+        let (draft, request) = try await draft(of: request, signed, for: app, key: key)
+        let response = try await answer(request)
+        guard let draft else { return response }
+        return try await sign(response, by: draft)
+    }
+
+    /// The draft of a signature, and the request with the body still unread. The draft is nil if
+    /// the answer is not signed.
+    private func draft(
+        of request: Request, _ signed: RevenueCatSigned, for app: AppID, key: String
+    ) async throws -> (Draft?, Request) {
+        var draft = Draft(
+            app: app, key: key, nonce: [], path: Self.path(of: request), parametersHash: "",
+            headersHash: "")
+        switch signed {
+        case .never: return (nil, request)
+        case .always: return (draft, request)
+        case .withNonce: break
+        }
+        guard let nonce = request.headers[.nonce].flatMap({ Data(base64Encoded: $0) }),
+            nonce.count == RevenueCatSignature.nonceBytes, Self.fitsHeaders(request)
+        else { return (nil, request) }
+        draft.nonce = Array(nonce)
+        draft.headersHash = request.headers[.headersHash] ?? ""
+        guard let hash = request.headers[.parametersHash] else { return (draft, request) }
+        let body = try await request.bytes(max: BodyLimit.purchases)
+        var unread = request
+        unread.body = RequestBody(buffer: body)
+        draft.parametersHash = hash
+        return (Self.fits(hash, body) ? draft : nil, unread)
+    }
+
+    /// The path as the client sent it.
+    private static func path(of request: Request) -> String {
+        let path = request.head.path ?? "/"
+        return String(path.prefix { $0 != "?" })
+    }
+
+    /// Whether the digest of the request's headers, if there is one, is the one of their values.
+    private static func fitsHeaders(_ request: Request) -> Bool {
+        guard let text = request.headers[.headersHash] else { return true }
+        guard let hash = RevenueCatValuesHash(text) else { return false }
+        let values = hash.names.compactMap { HTTPField.Name($0).flatMap { request.headers[$0] } }
+        return hash.fits(values)
+    }
+
+    /// Whether a digest is the one of the members of a body.
+    private static func fits(_ text: String, _ body: ByteBuffer) -> Bool {
+        guard let hash = RevenueCatValuesHash(text),
+            let members = try? JSONDecoder().decode(
+                [String: Parameter].self, from: Data(body.readableBytesView))
+        else { return false }
+        let parameters = hash.names.compactMap { members[$0] }.filter { $0 != .absent }
+        let values = parameters.compactMap(\.text)
+        return values.count == parameters.count && hash.fits(values)
+    }
+
+    /// A member of a body, as far as a digest can cover it.
+    private enum Parameter: Decodable, Equatable {
+        case text(String)
+        case absent
+        /// A value of another type, whose form in a digest is unknown.
+        case other
+
+        init(from decoder: any Decoder) throws {
+            let value = try decoder.singleValueContainer()
+            if value.decodeNil() {
+                self = .absent
+            } else {
+                self = (try? value.decode(String.self)).map { .text($0) } ?? .other
+            }
+        }
+
+        var text: String? {
+            if case .text(let text) = self { text } else { nil }
+        }
+    }
+
+    // MARK: - Answers
+
+    /// The answer with its signature. An answer that is no success stays as it is.
+    private func sign(_ response: Response, by draft: Draft) async throws -> Response {
+        guard (200..<400).contains(response.status.code) else { return response }
+        let signer = try await engine.answerSigning.signer(
+            of: draft.app, certified: { RevenueCatSignature.certified($0, until: $1) })
+        let body = try await Self.bytes(of: response)
+        var response = response
+        response.body = ResponseBody(byteBuffer: body)
+        let time = String(engine.context.serverTime.milliseconds)
+        response.headers[.requestTime] = time
+        let answer = RevenueCatSignedAnswer(
+            salt: signer.salt(), key: draft.key, nonce: draft.nonce, path: draft.path,
+            parametersHash: draft.parametersHash, headersHash: draft.headersHash,
+            requestTime: time, tag: response.headers[.revenueCatTag] ?? "",
+            body: Array(body.readableBytesView))
+        let signature = RevenueCatSignature(
+            key: signer.publicKey, lastDay: signer.lastDay, certificate: signer.certificate,
+            salt: answer.salt, signature: try signer.signature(of: answer.payload))
+        response.headers[.signature] = Data(signature.bytes).base64EncodedString()
+        return response
+    }
+
+    private static func bytes(of response: Response) async throws -> ByteBuffer {
+        let collector = BodyCollector()
+        try await response.body.write(collector)
+        return collector.bytes
+    }
+}
+
+extension RevenueCatValuesHash {
+    fileprivate func fits(_ values: [String]) -> Bool {
+        digest == AnswerSigningService.digest(of: Self.input(of: values))
+    }
+}
+
+/// Collects the bytes of an answer, which were made in memory.
+private struct BodyCollector: ResponseBodyWriter {
+    private final class Store: Sendable {
+        let bytes = Mutex(ByteBuffer())
+    }
+
+    private let store = Store()
+
+    var bytes: ByteBuffer { store.bytes.withLock { $0 } }
+
+    func write(_ buffer: ByteBuffer) {
+        store.bytes.withLock { _ = $0.writeImmutableBuffer(buffer) }
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) {}
+}
