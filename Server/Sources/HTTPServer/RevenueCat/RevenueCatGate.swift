@@ -95,7 +95,7 @@ struct RevenueCatGate: RouteGroup {
         }
     }
 
-    private var signing: RevenueCatSigning { RevenueCatSigning(server: server) }
+    private var signing: RevenueCatAnswerSigner { RevenueCatAnswerSigner(server: server) }
 
     private func route(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, isReceipt: Bool,

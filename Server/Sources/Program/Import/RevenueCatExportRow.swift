@@ -81,7 +81,7 @@ struct RevenueCatExportRow {
                 .joined(separator: " ")
             let grant = ImportedGrant(
                 EntitlementID(rawValue: entitlement), from: start,
-                until: try end(of: product), key: key)
+                until: try accessEnd(of: product), key: key)
             return .grant(grant, in: ownEnvironment)
         }
     }
@@ -113,7 +113,7 @@ struct RevenueCatExportRow {
 
     /// When a grant ends: the end of its access, or else of its period. A grant never gets no end
     /// because a column is missing.
-    private func end(of product: String) throws(UnusableRow) -> Instant? {
+    private func accessEnd(of product: String) throws(UnusableRow) -> Instant? {
         if product.hasSuffix(Self.lifetime) { return nil }
         guard let end = values.moment(.effectiveEnd) ?? values.moment(.end) else {
             throw UnusableRow(

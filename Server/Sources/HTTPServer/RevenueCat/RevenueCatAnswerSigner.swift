@@ -37,7 +37,7 @@ enum RevenueCatSigned {
 /// Only successes are signed, because the SDK verifies nothing else. A request whose hashes do not
 /// fit its values gets an answer without a signature: somebody may have changed it on its way, and
 /// the SDK then does not trust the answer.
-struct RevenueCatSigning: RouteGroup {
+struct RevenueCatAnswerSigner: RouteGroup {
     let server: PerennialServer
 
     /// What of a request goes into the signature of its answer.
