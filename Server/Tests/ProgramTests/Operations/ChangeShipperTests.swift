@@ -237,6 +237,7 @@ import Testing
         try await ChangeDesk.with { desk in
             try desk.linkChanges()
             try desk.setChanges(areThere: false)
+            try await desk.change(1)
             desk.wait(.hours(-5))
             try await desk.shipper.ship()
             desk.wait(.seconds(100))
