@@ -67,7 +67,7 @@ import Testing
 
     @Test func `within any time, a caller gets one budget and what refills, and no more`() {
         var dice = Dice(announcedBy: "RequestBudgetTests")
-        for _ in 0..<50 {
+        for _ in 0..<5 {
             let perMinute = Int.random(in: 1...200, using: &dice)
             var budgets = RequestBudgets<String>(perMinute: perMinute, callersMax: 10)
             var moment = Duration.zero
