@@ -99,7 +99,7 @@ import Testing
     }
 
     private static func moment(_ text: JSON?) -> Int64? {
-        text?.string.flatMap(Instant.init)?.milliseconds
+        text?.string.flatMap { Instant($0) }?.milliseconds
     }
 
     private static let accounts: Int64 = 25
