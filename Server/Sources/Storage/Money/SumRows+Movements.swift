@@ -72,6 +72,23 @@ extension SumRows {
     package func scanned(
         _ filter: MovementFilter, from first: Int64? = nil, before end: Int64, opening: Int64
     ) throws(StorageFailure) -> [MovementSum] {
+        let (select, sets) = Self.selectScanned(filter, from: first, before: end, opening: opening)
+        let part = filter.division?.column
+        return try connection.rowsEach(select, sets).joined().read { row throws(StorageFailure) in
+            let day = try row.integer()
+            let category = try Movement.Category.stored(try row.text())
+            return MovementSum(
+                day: day, kind: category.kind, isMeanwhile: category.isMeanwhile,
+                currency: try row.optionalText(),
+                part: part == nil ? nil : try row.optionalText(),
+                totals: try MovementRows.totals(&row))
+        }
+    }
+
+    /// The statement of ``scanned(_:from:before:opening:)``, and the values of each of its runs.
+    static func selectScanned(
+        _ filter: MovementFilter, from first: Int64?, before end: Int64, opening: Int64
+    ) -> (select: String, sets: [[Value]]) {
         let day = "CASE WHEN day < \(opening) THEN \(opening - 1) ELSE day END"
         let part = filter.division?.column
         let groups = [day, "kind", "currency"] + (part.map { [$0] } ?? [])
@@ -81,30 +98,20 @@ extension SumRows {
         condition += " AND day < \(end)"
         var sets = [values]
         if let first {
-            // Lets the database use the index, which begins with the kind.
-            condition +=
-                " AND day >= \(first) AND kind IN ($\(values.count + 1), $\(values.count + 2))"
-            sets = Movement.Kind.allCases.map { kind in
-                values
-                    + [false, true].map {
-                        .text(Movement.Category(kind, isMeanwhile: $0).rawValue)
-                    }
+            // Lets the database use the index, which begins with the kind. With `IN`, SQLite would
+            // read all movements of the app instead.
+            condition += " AND day >= \(first) AND kind = $\(values.count + 1)"
+            sets = Movement.Kind.allCases.flatMap { kind in
+                [false, true].map {
+                    values + [.text(Movement.Category(kind, isMeanwhile: $0).rawValue)]
+                }
             }
         }
-        return try connection.rowsEach(
+        let select =
             "SELECT \(groups.joined(separator: ", ")), \(sums) FROM money_movements "
-                + "WHERE \(condition) "
-                + "GROUP BY \(groups.joined(separator: ", ")) ORDER BY 1 "
-                + "LIMIT \(Self.movementSumsMax + 1)", sets
-        ).joined().read { row throws(StorageFailure) in
-            let day = try row.integer()
-            let category = try Movement.Category.stored(try row.text())
-            return MovementSum(
-                day: day, kind: category.kind, isMeanwhile: category.isMeanwhile,
-                currency: try row.optionalText(),
-                part: part == nil ? nil : try row.optionalText(),
-                totals: try MovementRows.totals(&row))
-        }
+            + "WHERE \(condition) GROUP BY \(groups.joined(separator: ", ")) ORDER BY 1 "
+            + "LIMIT \(Self.movementSumsMax + 1)"
+        return (select, sets)
     }
 
     static func condition(_ filter: MovementFilter) -> (String, [Value]) {

@@ -1,4 +1,5 @@
 import Ledger
+import Reports
 import Testing
 
 @testable import Storage
@@ -43,6 +44,22 @@ import Testing
                 [.text("birds"), .text("anna@example.com"), .integer(20)])
             let wanted = "COVERING INDEX customer_attributes_by_mail_address (app=? AND mail_addr"
             #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
+        }
+    }
+
+    /// A report adds the movements of today to the stored sums. An app has millions of others.
+    @Test(arguments: [nil, Division.country])
+    func `the movements of a day are read by their index`(division: Division?) async throws {
+        let filter = MovementFilter(
+            app: "birds", environment: .production, until: Instant(milliseconds: 1),
+            division: division)
+        let (select, sets) = SumRows.selectScanned(filter, from: 9, before: 10, opening: 10)
+        #expect(sets.count == 2 * Movement.Kind.allCases.count)
+        try await Driver.sqliteMemory.withStore { store in
+            let plan = try await store.plan(of: select, sets[0])
+            let wanted =
+                "money_movements_by_kind (app=? AND environment=? AND kind=? AND day>? AND day<?)"
+            #expect(plan[0].contains(wanted), "\(plan)")
         }
     }
 
