@@ -83,7 +83,8 @@ struct ExportAuditCommand: AsyncParsableCommand {
                     "\(path) does not have the entry \(entry.auditID) as \(against) has it: "
                         + "\(entry.act) by \(entry.author) at \(entry.at).",
                     remedy: "Entries are never changed or deleted. So somebody has changed the "
-                        + "database, or it was restored from an earlier backup.")
+                        + "database, or it was restored from an earlier backup, or the two files "
+                        + "are swapped.")
             }
         }
         print(

@@ -163,6 +163,18 @@ struct DataPackage {
             && isDirectory.boolValue
     }
 
+    /// - Throws: ``StartFailure`` if the path is the database file of a package: to open it would
+    ///   change it, and the rest of the package would be left out.
+    static func requireFolder(_ path: String) throws(StartFailure) {
+        let folder = Disk.folder(of: path)
+        guard URL(fileURLWithPath: path).lastPathComponent == databaseName,
+            [readmeName, checksumsName].allSatisfy({ Disk.exists("\(folder)/\($0)") })
+        else { return }
+        throw StartFailure(
+            "\(path) is part of a package.",
+            remedy: "Name the folder of the package instead: --from \(folder)")
+    }
+
     /// Copies the package's database into an empty database. The package's server may have gone on
     /// since. So the copy has a new epoch of the log, in which the server's cursors are not valid,
     /// and its webhooks are paused.

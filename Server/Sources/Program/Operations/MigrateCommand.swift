@@ -19,6 +19,7 @@ struct MigrateCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reportingFailures {
             let place = DatabaseAddress.withoutPassword(to)
+            try DataPackage.requireFolder(from)
             guard DataPackage.isFolder(from) else {
                 let count = try await Migration(from: from, to: to).run { $0.printProgress() }
                 return print(

@@ -138,7 +138,7 @@ import Testing
             let page = URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../../../../docs/package.md")
             let commands = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
-                .filter { $0.hasPrefix("    perennial ") && !$0.contains(" serve ") }
+                .filter { $0.hasPrefix("    perennial ") && !$0.contains("second.yaml") }
             #expect(commands.count == 2)
             let program = try BuiltProgram.path()
             for command in commands {
@@ -190,6 +190,18 @@ import Testing
                 }
             }
             _ = try package.checkedDigests()
+        }
+    }
+
+    @Test func `the file in a package is refused, and the folder is named instead`() async throws {
+        try await TemporaryFolder.with { folder in
+            let package = try await Self.package(in: folder)
+            let failure = #expect(throws: StartFailure.self) {
+                try DataPackage.requireFolder(package.database)
+            }
+            #expect(failure?.remedy.hasSuffix("--from \(package.folder)") == true)
+            try DataPackage.requireFolder(package.folder)
+            try DataPackage.requireFolder(folder + "/perennial.sqlite")
         }
     }
 
