@@ -138,13 +138,29 @@ struct RevenueCatAnswerSigner: RouteGroup {
     // MARK: - Answers
 
     /// The answer with its signature. An answer that is no success stays as it is.
+    ///
+    /// If signing fails, for example because the first key cannot be written to a full disk, the
+    /// answer is sent without a signature: the request has already taken effect, so a receipt that
+    /// is recorded must not get an error.
     private func sign(_ response: Response, by draft: Draft) async throws -> Response {
         guard (200..<400).contains(response.status.code) else { return response }
-        let signer = try await engine.answerSigning.signer(
-            of: draft.app, certified: { RevenueCatSignature.certified($0, until: $1) })
         let body = try await Self.bytes(of: response)
         var response = response
         response.body = ResponseBody(byteBuffer: body)
+        do { return try await signed(response, with: body, by: draft) } catch {
+            server.logger.error(
+                "An answer to RevenueCat's SDK was sent unsigned, because signing failed.",
+                metadata: ["app": "\(draft.app)", "error": "\(error)"])
+            return response
+        }
+    }
+
+    private func signed(
+        _ response: Response, with body: ByteBuffer, by draft: Draft
+    ) async throws -> Response {
+        let signer = try await engine.answerSigning.signer(
+            of: draft.app, certified: { RevenueCatSignature.certified($0, until: $1) })
+        var response = response
         let time = String(engine.context.serverTime.milliseconds)
         response.headers[.requestTime] = time
         let answer = RevenueCatSignedAnswer(

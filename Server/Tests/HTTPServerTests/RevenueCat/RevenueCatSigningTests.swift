@@ -3,6 +3,7 @@ import Engine
 import Foundation
 import HTTPTypes
 import Ledger
+import Storage
 import Testing
 
 @testable import HTTPServer
@@ -197,6 +198,26 @@ import Testing
                 #expect(
                     answer.status == status || status == 200 && answer.status == 201,
                     "\(asked.path) \(answer.text)")
+            }
+        }
+    }
+
+    @Test func `if signing fails, the answer is sent without a signature, and is no error`()
+        async throws
+    {
+        try await TestServer.run(Self.serve) { server in
+            // A root key that cannot be read fails like one that cannot be written.
+            try await Database(server.database).transaction { tx in
+                try tx.secrets.add([1], "revenuecat answers", of: "birds", at: TestServer.now)
+            }
+            await #expect(throws: EngineFailure.self) {
+                try await server.engine.answerSigning.publicKey(of: "birds")
+            }
+            let signature = try #require(HTTPField.Name("X-Signature"))
+            for asked in Self.signed {
+                let answer = try await Self.send(asked, to: server)
+                #expect([200, 201].contains(answer.status), "\(asked.path): \(answer.text)")
+                #expect(answer.headers[signature] == nil && !answer.text.isEmpty)
             }
         }
     }
