@@ -25,7 +25,9 @@ struct EventExportRow {
             var row = ImportRow(
                 customer: customer, evidence: .number(number, in: try ownEnvironment))
             row.details.sale = values.sale
-            row.details.firstSeenAt = values.moment(.firstSeen)
+            do throws(UnusableRow) { row.details.firstSeenAt = try values.firstSight } catch {
+                row.defects.append(error.reason)
+            }
             addAttributes(to: &row)
             return row
         }
@@ -54,7 +56,7 @@ struct EventExportRow {
         guard row.customer != nil, let time = values.moment(.updatedAt) else { return }
         do throws(UnusableRow) {
             for member in try values.members(.attributes, called: "attributes") {
-                guard let value = Self.text(of: member.value) else { continue }
+                guard let value = ImportValues.attribute(member.value) else { continue }
                 row.details.attributes.append(
                     AttributeChange(name: member.key, value: value, updatedAt: time))
             }
@@ -63,16 +65,6 @@ struct EventExportRow {
             guard let value = values[column] else { continue }
             row.details.attributes.append(
                 AttributeChange(name: name, value: value, updatedAt: time))
-        }
-    }
-
-    private static func text(of value: JSON) -> String? {
-        switch value {
-        case .string(let text): text
-        case .integer(let number): "\(number)"
-        case .decimal(let literal): literal
-        case .bool(let flag): "\(flag)"
-        case .null, .array, .object: nil
         }
     }
 }

@@ -28,7 +28,7 @@ enum ImportKind: String, CaseIterable, Sendable {
                 .store: ["store"], .isSandbox: ["is_sandbox"],
                 .transaction: ["store_transaction_id"], .product: ["product_identifier"],
                 .start: ["start_time"], .end: ["end_time"],
-                .effectiveEnd: ["effective_end_time"],
+                .effectiveEnd: ["effective_end_time"], .refunded: ["refunded_at"],
                 .entitlements: ["entitlement_identifiers"], .placement: ["presented_offering"],
                 .reservedAttributes: ["reserved_subscriber_attributes"],
                 .attributes: ["custom_subscriber_attributes"], .updatedAt: ["updated_at"],
@@ -84,6 +84,7 @@ enum ImportColumn: Hashable, Sendable {
     case end
     /// When access really ends, by the vendor's opinion.
     case effectiveEnd
+    case refunded
     case entitlements
     case placement
     case reservedAttributes

@@ -8,6 +8,8 @@ struct ImportValues {
     private static let stores: Set = ["app_store", "mac_app_store"]
     /// The maximum number of attributes that are read from one cell.
     static let attributesMax = CustomerAttribute.changesMax
+    /// The maximum number of characters of a cell that a reason quotes.
+    static let quotedMax = 40
 
     let value: (ImportColumn) -> String?
 
@@ -27,6 +29,49 @@ struct ImportValues {
     /// The moment in a column. Nil if the column is empty, or not a time.
     func moment(_ column: ImportColumn) -> Instant? {
         self[column].flatMap { Instant(exported: $0) }
+    }
+
+    /// The moment in a column that decides about access. Nil if the column is empty.
+    ///
+    /// - Throws: ``UnusableRow`` if the text is not a time.
+    func decidingMoment(
+        _ column: ImportColumn, called name: String
+    ) throws(UnusableRow) -> Instant? {
+        guard let text = self[column] else { return nil }
+        guard let moment = Instant(exported: text) else {
+            throw UnusableRow(
+                reason:
+                    "\(name) is “\(text.prefix(Self.quotedMax))”, which is no time; correct it, "
+                    + "or grant the entitlement by hand")
+        }
+        return moment
+    }
+
+    /// When the vendor saw the customer for the first time. Nil if the column is empty.
+    ///
+    /// - Throws: ``UnusableRow`` if there was no App Store at that time. Some exports write the
+    ///   beginning of 1970 if a time is unknown.
+    var firstSight: Instant? {
+        get throws(UnusableRow) {
+            guard let moment = moment(.firstSeen) else { return nil }
+            guard moment >= .appStoreOpening else {
+                throw UnusableRow(
+                    reason: "the customer was first seen at \(moment), before the App Store "
+                        + "opened, so this time was left out")
+            }
+            return moment
+        }
+    }
+
+    /// The value of an attribute. Nil if it has none, and for a list or an object.
+    static func attribute(_ value: JSON) -> String? {
+        switch value {
+        case .string(let text): text
+        case .integer(let number): "\(number)"
+        case .decimal(let literal): literal
+        case .bool(let flag): "\(flag)"
+        case .null, .array, .object: nil
+        }
     }
 
     /// The sale of the row's own transaction.
@@ -73,6 +118,9 @@ extension Substring {
 }
 
 extension Instant {
+    /// The day on which the App Store opened, 2008-07-10. No customer was seen before.
+    static let appStoreOpening = Instant(milliseconds: 1_215_648_000_000)
+
     /// A moment as vendors write it: a date and a time of UTC, such as `2026-01-31 9:05:00`, or by
     /// ISO 8601, with an offset such as `Z` or `+02:00`, and with or without a fraction. Returns
     /// nil for anything else.

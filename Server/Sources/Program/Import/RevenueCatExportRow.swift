@@ -8,12 +8,15 @@ struct RevenueCatExportRow {
     private static let promotional = "promotional"
     private static let promotionalPrefix = "rc_promo_"
     /// The ends of the product ids of grants. RevenueCat writes an end about two hundred years
-    /// ahead for the first one.
+    /// after the start for the first one, unless the grant was ended earlier.
     private static let lifetime = "_lifetime"
     private static let durations = [
         lifetime, "_daily", "_three_day", "_weekly", "_two_week", "_monthly", "_two_month",
         "_three_month", "_six_month", "_yearly", "_custom",
     ]
+
+    /// A lifetime grant with an end that is later than this, from its start, has no end.
+    private static let lifetimeMin = Duration.days(36_525)
 
     let values: ImportValues
     /// The environment of rows that name none.
@@ -28,7 +31,9 @@ struct RevenueCatExportRow {
             var row = ImportRow(
                 customer: CustomerID(rawValue: customer),
                 alias: alias.map { CustomerID(rawValue: $0) }, evidence: evidence)
-            row.details.firstSeenAt = values.moment(.firstSeen)
+            do throws(UnusableRow) { row.details.firstSeenAt = try values.firstSight } catch {
+                row.defects.append(error.reason)
+            }
             if !isGrant { row.details.sale = values.sale }
             addAttributes(to: &row)
             return row
@@ -50,8 +55,17 @@ struct RevenueCatExportRow {
     }
 
     private var ownEnvironment: Environment {
-        guard let isSandbox = values[.isSandbox]?.lowercased() else { return environment }
-        return ["true", "t", "1"].contains(isSandbox) ? .sandbox : .production
+        get throws(UnusableRow) {
+            guard let isSandbox = values[.isSandbox] else { return environment }
+            switch isSandbox.lowercased() {
+            case "true", "t", "1": return .sandbox
+            case "false", "f", "0": return .production
+            default:
+                throw UnusableRow(
+                    reason: "is_sandbox is “\(isSandbox.prefix(ImportValues.quotedMax))”; it must "
+                        + "be true or false")
+            }
+        }
     }
 
     private var purchase: ImportRow.Evidence {
@@ -59,7 +73,7 @@ struct RevenueCatExportRow {
             guard let number = values[.number] else {
                 throw UnusableRow(reason: "no original_store_transaction_id")
             }
-            return .number(number, in: ownEnvironment)
+            return .number(number, in: try ownEnvironment)
         }
     }
 
@@ -71,7 +85,13 @@ struct RevenueCatExportRow {
                 throw UnusableRow(
                     reason: "a promotional grant without an entitlement; grant it by hand")
             }
-            guard let start = values.moment(.start) else {
+            if let refund = try values.decidingMoment(.refunded, called: "refunded_at") {
+                throw UnusableRow(
+                    reason:
+                        "the promotional grant was taken back at \(refund) (refunded_at), so it "
+                        + "gives nothing; if it was imported before, withdraw it by hand")
+            }
+            guard let start = try values.decidingMoment(.start, called: "start_time") else {
                 throw UnusableRow(
                     reason: "a promotional grant without start_time; grant it by hand")
             }
@@ -81,8 +101,8 @@ struct RevenueCatExportRow {
                 .joined(separator: " ")
             let grant = ImportedGrant(
                 EntitlementID(rawValue: entitlement), from: start,
-                until: try accessEnd(of: product), key: key)
-            return .grant(grant, in: ownEnvironment)
+                until: try accessEnd(of: product, from: start), key: key)
+            return .grant(grant, in: try ownEnvironment)
         }
     }
 
@@ -111,11 +131,19 @@ struct RevenueCatExportRow {
             .filter { !$0.isEmpty }
     }
 
-    /// When a grant ends: the end of its access, or else of its period. A grant never gets no end
+    /// When a grant ends: the end of its access, or else of its period. Nil only for a lifetime
+    /// grant without an end, or with one that stands for none. Another grant never gets no end
     /// because a column is missing.
-    private func accessEnd(of product: String) throws(UnusableRow) -> Instant? {
-        if product.hasSuffix(Self.lifetime) { return nil }
-        guard let end = values.moment(.effectiveEnd) ?? values.moment(.end) else {
+    private func accessEnd(
+        of product: String, from start: Instant
+    ) throws(UnusableRow) -> Instant? {
+        let effectiveEnd = try values.decidingMoment(.effectiveEnd, called: "effective_end_time")
+        let periodEnd = try values.decidingMoment(.end, called: "end_time")
+        let end = effectiveEnd ?? periodEnd
+        if product.hasSuffix(Self.lifetime) {
+            return end.flatMap { $0 > start + Self.lifetimeMin ? nil : $0 }
+        }
+        guard let end else {
             throw UnusableRow(
                 reason: "a promotional grant without effective_end_time and end_time; grant it by "
                     + "hand")
@@ -133,22 +161,37 @@ struct RevenueCatExportRow {
         for (column, name) in columns {
             do throws(UnusableRow) {
                 for member in try values.members(column, called: name) {
-                    row.details.attributes.append(try change(member))
+                    do throws(UnusableRow) {
+                        row.details.attributes.append(try change(member))
+                    } catch { row.defects.append(error.reason) }
                 }
             } catch { row.defects.append(error.reason) }
         }
     }
 
     /// An attribute, with the time at which it was set. Without this time, RevenueCat's last change
-    /// of the row counts: the attribute had its value then.
+    /// of the row counts: the attribute had its value then. Only an attribute without a value was
+    /// deleted.
+    ///
+    /// - Throws: ``UnusableRow`` if no time is known, or if the value has an unknown form.
     private func change(_ member: JSON.Member) throws(UnusableRow) -> AttributeChange {
+        let name = member.key.prefix(ImportValues.quotedMax)
+        guard member.value.members != nil || member.value == .null else {
+            throw UnusableRow(
+                reason: "the attribute \(name) is not an object with a value, so it was left out")
+        }
+        let value = member.value["value"] ?? .null
+        let text = ImportValues.attribute(value)
+        guard text != nil || value == .null else {
+            throw UnusableRow(
+                reason: "the value of the attribute \(name) is a list or an object, so it was left "
+                    + "out")
+        }
         let time = member.value["updated_at_ms"]?.integer.map(Instant.init(milliseconds:))
         guard let time = time ?? values.moment(.updatedAt) else {
             throw UnusableRow(
-                reason: "the attribute \(member.key.prefix(40)) has no updated_at_ms, so it and "
-                    + "those after it were left out")
+                reason: "the attribute \(name) has no updated_at_ms, so it was left out")
         }
-        return AttributeChange(
-            name: member.key, value: member.value["value"]?.string, updatedAt: time)
+        return AttributeChange(name: member.key, value: text, updatedAt: time)
     }
 }

@@ -73,8 +73,59 @@ import Testing
             AttributeChange(
                 name: "bird", value: "owl", updatedAt: Instant("2025-01-01T00:00:00.000Z"))
         ),
+        (
+            #"{"bird":{"updated_at_ms":1700000000000}}"#,
+            AttributeChange(name: "bird", value: nil, updatedAt: bird.updatedAt)
+        ),
+        (
+            #"{"bird":null}"#,
+            AttributeChange(
+                name: "bird", value: nil, updatedAt: Instant("2025-01-01T00:00:00.000Z"))
+        ),
+        (
+            #"{"bird":{"value":7,"updated_at_ms":1700000000000}}"#,
+            AttributeChange(name: "bird", value: "7", updatedAt: bird.updatedAt)
+        ),
+        (
+            #"{"bird":{"value":1.50,"updated_at_ms":1700000000000}}"#,
+            AttributeChange(name: "bird", value: "1.50", updatedAt: bird.updatedAt)
+        ),
+        (
+            #"{"bird":{"value":true,"updated_at_ms":1700000000000}}"#,
+            AttributeChange(name: "bird", value: "true", updatedAt: bird.updatedAt)
+        ),
         ("{'bird': 1}", nil), ("[1]", nil), ("owl", nil),
     ]
+
+    /// Attributes whose value has an unknown form.
+    @Test(arguments: [
+        #""owl""#, "7", "true", "[1]", #"{"value":["owl"],"updated_at_ms":1700000000000}"#,
+        #"{"value":{"a":1},"updated_at_ms":1700000000000}"#,
+    ])
+    func `an attribute of an unknown form is reported, and is neither set nor deleted`(
+        form: String
+    ) throws {
+        let row = try Self.row([
+            "custom_subscriber_attributes":
+                #"{"song":\#(form),"bird":{"value":"owl","updated_at_ms":1700000000000}}"#
+        ])
+        #expect(row.details.attributes == [Self.bird])
+        #expect(row.defects.count == 1 && row.defects[0].contains("song"), "\(row.defects)")
+    }
+
+    @Test func `a first sight before the App Store opened is left out, and reported`() throws {
+        let rows = try ["1970-01-01 00:00:00", "2008-07-09 23:59:59", "2008-07-10 00:00:00"].map {
+            try Self.row(["first_seen_time": $0])
+        }
+        let opening = Instant("2008-07-10T00:00:00.000Z")
+        #expect(rows.map(\.details.firstSeenAt) == [nil, nil, opening])
+        #expect(rows.map(\.defects.count) == [1, 1, 0])
+        #expect(rows[0].defects.first?.contains("1970-01-01") == true)
+        let event = try Self.row(
+            .adapty, Self.adaptyHeader,
+            ["original_transaction_id": "2000", "install_date": "1970-01-01T00:00:00Z"])
+        #expect(event.details.firstSeenAt == nil && event.defects.count == 1)
+    }
 
     @Test(arguments: cells.indices)
     func `attributes keep the time at which they were set, in every form of the cell`(
@@ -122,7 +173,17 @@ import Testing
         (["entitlement_identifiers": "['plus']"], "plus", end),
         (["entitlement_identifiers": #"["plus","pro"]"#], "pro", end),
         (["effective_end_time": "2026-11-09 00:00:00"], "pro", Instant("2026-11-09T00:00:00.000Z")),
-        (["product_identifier": "rc_promo_pro_lifetime"], "pro", nil),
+        (["product_identifier": "rc_promo_pro_lifetime"], "pro", end),
+        (lifetime.merging(["end_time": ""]) { $1 }, "pro", nil),
+        (lifetime.merging(["end_time": "2226-11-01 00:00:00"]) { $1 }, "pro", nil),
+        (
+            lifetime.merging(["effective_end_time": "2026-11-09 00:00:00"]) { $1 }, "pro",
+            Instant("2026-11-09T00:00:00.000Z")
+        ),
+    ]
+
+    private static let lifetime = [
+        "product_identifier": "rc_promo_pro_lifetime", "end_time": "2226-11-01 00:00:00",
     ]
 
     @Test(arguments: grants.indices)
@@ -146,6 +207,47 @@ import Testing
             let failure = #expect(throws: UnusableRow.self) { try Self.grant(columns) }
             #expect(failure?.reason.contains("by hand") == true, "\(columns)")
         }
+    }
+
+    @Test(arguments: ["yearly", "lifetime"])
+    func `a grant that was taken back gives nothing, and the reason says when`(
+        duration: String
+    ) throws {
+        let failure = #expect(throws: UnusableRow.self) {
+            try Self.grant([
+                "product_identifier": "rc_promo_pro_\(duration)",
+                "refunded_at": "2026-11-09 00:00:00", "end_time": "2226-11-01 00:00:00",
+            ])
+        }
+        #expect(failure?.reason.contains("2026-11-09") == true)
+        #expect(failure?.reason.contains("by hand") == true)
+    }
+
+    @Test(arguments: ["effective_end_time", "end_time", "start_time", "refunded_at", "is_sandbox"])
+    func `an unreadable cell that decides about a grant refuses the row, and is quoted`(
+        column: String
+    ) throws {
+        for duration in ["monthly", "lifetime"] {
+            let failure = #expect(throws: UnusableRow.self) {
+                try Self.grant([
+                    "product_identifier": "rc_promo_pro_\(duration)", column: "next week",
+                ])
+            }
+            let reason = failure?.reason ?? ""
+            #expect(reason.contains(column) && reason.contains("“next week”"), "\(reason)")
+        }
+    }
+
+    @Test(arguments: [
+        ("TRUE", Environment.sandbox), ("t", .sandbox), ("1", .sandbox), ("False", .production),
+        ("F", .production), ("0", .production), ("", .production),
+    ])
+    func `the environment of a row is read in each form of a truth value`(
+        cell: String, environment: Environment
+    ) throws {
+        #expect(
+            try Self.row(["is_sandbox": cell]).evidence == .number("2000", in: environment))
+        #expect(throws: UnusableRow.self) { try Self.row(["is_sandbox": "yes"]) }
     }
 
     @Test func `a grant without a transaction id has the same key in every export`() throws {
