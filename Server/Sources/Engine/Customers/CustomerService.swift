@@ -110,11 +110,13 @@ package struct CustomerService: Sendable {
     ///   customers that needs a proof; nil for a server's request.
     /// - Parameter unlessSignedIn: whether the request is refused with `aliasJoinsTwoPeople` if the
     ///   other id belongs to a person.
+    /// - Parameter unlessErased: whether the request is refused with `aliasJoinsTwoPeople` if the
+    ///   other id was erased, or the given one, and that one is not a customer again.
     /// - Returns: the state of the customer, under the given id, or under another id of the
     ///   customer if the given id was not kept.
     package func alias(
         _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
-        proofs: [String]? = nil, unlessSignedIn: Bool = false
+        proofs: [String]? = nil, unlessSignedIn: Bool = false, unlessErased: Bool = false
     ) async throws(EngineFailure) -> CustomerState {
         let (app, _) = try context.app(appID)
         try id.requireValid()
@@ -133,6 +135,13 @@ package struct CustomerService: Sendable {
             }
             if unlessSignedIn,
                 try tx.customers.find(known: other, in: appID)?.isAnonymous == false
+            {
+                return .refused(.aliasJoinsTwoPeople(other))
+            }
+            if unlessErased,
+                try tx.erasedIDs.contains(other.hash, in: appID)
+                    || tx.erasedIDs.contains(id.hash, in: appID)
+                        && tx.customers.find(known: id, in: appID) == nil
             {
                 return .refused(.aliasJoinsTwoPeople(other))
             }

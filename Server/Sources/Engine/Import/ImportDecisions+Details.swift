@@ -20,15 +20,16 @@ extension ImportDecisions {
     /// later stays, whichever arrives first.
     ///
     /// - Parameters:
-    ///   - id: the row's customer. Nil if the row names none; then only the sale counts.
+    ///   - ids: all ids of the row; the first one is the customer's. If there is none, only the
+    ///     sale counts.
     ///   - purchase: the row's purchase. Nil for a grant.
     func news(
-        in details: ImportedDetails, about id: CustomerID?, _ purchase: PurchaseID?, in app: AppID,
-        at now: Instant
+        in details: ImportedDetails, about ids: [CustomerID], _ purchase: PurchaseID?,
+        in app: AppID, at now: Instant
     ) throws -> ImportedNews {
         var news = ImportedNews()
         // An export from before an erasure must not bring back what was erased.
-        if let id, try !tx.erasedIDs.contains(id.hash, in: app) {
+        if let id = ids.first, try !namesErasedPerson(ids, in: app) {
             let known = try tx.customers.find(known: id, in: app)
             let present = try known.map { try tx.attributes.all(of: $0.customer, in: app) } ?? []
             let result = try AttributeDecisions.result(
@@ -90,11 +91,16 @@ extension ImportDecisions {
     }
 
     /// Adds an imported grant that is not known and has not ended.
+    ///
+    /// - Parameter ids: all ids of the row; the first one is the customer's, and must exist.
     func record(
-        _ grant: ImportedGrant, of id: CustomerID, in app: AppSettings, _ environment: Environment,
-        at now: Instant
+        _ grant: ImportedGrant, of ids: [CustomerID], in app: AppSettings,
+        _ environment: Environment, at now: Instant
     ) throws -> ImportOutcome {
-        if let obstacle = try obstacle(to: grant, of: id, in: app, at: now) { return obstacle }
+        if let obstacle = try obstacle(to: grant, of: ids, in: app, environment, at: now) {
+            return obstacle
+        }
+        let id = ids[0]
         let customer = try IdentityUpdates(tx).customer(id, in: app.id, at: now).customer
         let kept = StoredGrant(
             Grant(
@@ -108,13 +114,25 @@ extension ImportDecisions {
     /// Why a grant is not added: it is known, or the server can give nothing by it. Returns nil if
     /// it can be added.
     func obstacle(
-        to grant: ImportedGrant, of id: CustomerID, in app: AppSettings, at now: Instant
+        to grant: ImportedGrant, of ids: [CustomerID], in app: AppSettings,
+        _ environment: Environment, at now: Instant
     ) throws -> ImportOutcome? {
         let name = grant.entitlement.rawValue
-        if try tx.erasedIDs.contains(id.hash, in: app.id) {
-            return .unusable("the customer was erased, so the grant of \(name) was left out")
+        if try namesErasedPerson(ids, in: app.id) {
+            return .unusable(
+                "the customer was erased, so the grant of \(name) was left out; if the person is a "
+                    + "customer again, grant it by hand")
         }
-        if let known = try tx.grants.find(grant.id, in: app.id)?.grant {
+        if let stored = try tx.grants.find(grant.id, in: app.id) {
+            let known = stored.grant
+            guard known.entitlement == grant.entitlement, stored.environment == environment,
+                try isCustomer(stored.customer, with: ids, in: app.id)
+            else {
+                return .unusable(
+                    "a grant with the same store_transaction_id was imported before for another "
+                        + "customer, entitlement or environment, so the grant of \(name) was left "
+                        + "out; grant it by hand if it is right")
+            }
             guard known.withdrawnAt == nil, known.until != grant.until else { return .recorded }
             return .unusable(
                 "this grant of \(name) was imported before with another end, and stays as it is; "
@@ -129,6 +147,19 @@ extension ImportDecisions {
             return .unusable("the grant of \(name) ended at \(until), so it gives nothing")
         }
         return nil
+    }
+}
+
+extension ImportDecisions {
+    /// Whether a customer has one of the ids of a row, of which the second may still have to become
+    /// an alias.
+    private func isCustomer(
+        _ customer: CustomerID, with ids: [CustomerID], in app: AppID
+    ) throws -> Bool {
+        let others = try ids.dropFirst().compactMap { try alias($0, in: app) }
+        return try (ids.prefix(1) + others).contains {
+            try tx.customers.find(known: $0, in: app)?.customer == customer
+        }
     }
 }
 

@@ -13,22 +13,42 @@ struct ImportDecisions {
 
     /// The other id of a row if it may become an alias of the imported customer. A device on which
     /// somebody has signed in meanwhile stays theirs: the file is older, and a merge of two people
-    /// cannot be undone.
+    /// cannot be undone. An id of a person who was erased becomes nobody's alias, not even if the
+    /// person came back.
     func alias(_ other: CustomerID?, in app: AppID) throws -> CustomerID? {
+        if let other, try tx.erasedIDs.contains(other.hash, in: app) { return nil }
         guard let other, other.isOfRevenueCatDevice,
             let known = try tx.customers.find(known: other, in: app), !known.isAnonymous
         else { return other }
         return nil
     }
 
-    /// Links purchases to a customer if they have no owner and do not name another customer.
+    /// Whether any id of a row belonged to a person who was erased.
+    func namesErasedPerson(_ ids: [CustomerID], in app: AppID) throws -> Bool {
+        try ids.contains { try tx.erasedIDs.contains($0.hash, in: app) }
+    }
+
+    /// Why a row may not give its customer a purchase: the customer was erased, and is not a
+    /// customer again by other means than an import. Nil if it may.
+    func erasure(of id: CustomerID, also other: CustomerID?, in app: AppID) throws -> String? {
+        guard try namesErasedPerson([id, other].compactMap { $0 }, in: app),
+            try tx.customers.find(known: id, in: app) == nil
+        else { return nil }
+        return "the customer was erased here, so the import gives this id no purchase; once the "
+            + "person is a customer again, import the file again with --anew"
+    }
+
+    /// Links purchases to a customer if they have no owner and do not name another customer. A
+    /// customer who was erased gets nothing, and stays unknown.
     ///
-    /// - Parameter other: another id of the customer.
+    /// - Parameter other: another id of the row, which need not become an alias.
     func linkImported(
         _ purchases: [PurchaseID], for id: CustomerID?, also other: CustomerID?, in app: AppID,
         at now: Instant
     ) throws -> ImportOutcome {
         guard let id else { return .recorded }
+        if let erasure = try erasure(of: id, also: other, in: app) { return .unusable(erasure) }
+        let other = try alias(other, in: app)
         var refused: String?
         var walletCache = WalletProjectionCache()
         for purchase in purchases {

@@ -54,7 +54,7 @@ package struct ImportService: Sendable {
                 file.first == UInt8(ascii: "{")
                 ? try await verification.verify(transactionReceipt: file, verifier, origin)
                 : try await verification.verify(appReceipt: file, verifier, origin)
-            if isTrial { return .recorded }
+            if isTrial { return try await trial(of: id, also: nil, app: appID) }
         } catch { return try Self.outcome(of: error) }
         verification.logShortcomings(attestation)
         return try await context.transaction { tx in
@@ -87,7 +87,7 @@ package struct ImportService: Sendable {
     /// - Parameters:
     ///   - number: the id of the purchase's first transaction, or of any other of its transactions.
     ///   - other: another id of the customer.
-    ///   - isTrial: whether to only validate the row; nothing is queried or recorded.
+    ///   - isTrial: whether to only validate the row; Apple is not queried, nothing is recorded.
     package func record(
         transaction number: String, of id: CustomerID?, also other: CustomerID? = nil,
         app appID: AppID, in environment: Ledger.Environment, isTrial: Bool = false
@@ -99,7 +99,7 @@ package struct ImportService: Sendable {
         guard !number.isEmpty, number.utf8.count <= Self.transactionIDDigitsMax,
             number.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return .unusable("“\(number.prefix(40))” is not a transaction id") }
-        if isTrial { return .recorded }
+        if isTrial { return try await trial(of: id, also: other, app: appID) }
         let asked = PurchaseID(TransactionID(rawValue: number), in: environment)
         let known = try await context.read { tx in
             try tx.checks.history(of: asked, in: appID)?.history.askedAt != nil
@@ -122,6 +122,17 @@ package struct ImportService: Sendable {
         return try await linkPurchase(purchase, to: id, also: other, app: appID)
     }
 
+    /// The outcome that a valid row would have, as far as it is known without Apple.
+    private func trial(
+        of id: CustomerID?, also other: CustomerID?, app: AppID
+    ) async throws(EngineFailure) -> ImportOutcome {
+        guard let id else { return .recorded }
+        let erasure = try await context.read { tx in
+            try ImportDecisions(tx).erasure(of: id, also: other, in: app)
+        }
+        return erasure.map { .unusable($0) } ?? .recorded
+    }
+
     private func linkPurchase(
         _ purchase: PurchaseID, to id: CustomerID?, also other: CustomerID?, app: AppID
     ) async throws(EngineFailure) -> ImportOutcome {
@@ -132,7 +143,7 @@ package struct ImportService: Sendable {
             let decisions = ImportDecisions(tx)
             let alias = try decisions.alias(other, in: app)
             let outcome = try decisions.linkImported(
-                [purchase], for: id, also: alias, in: app, at: now)
+                [purchase], for: id, also: other, in: app, at: now)
             return (outcome, alias)
         }
         guard outcome == .recorded else { return outcome }

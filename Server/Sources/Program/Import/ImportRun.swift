@@ -193,7 +193,8 @@ struct ImportRun {
         let outcome = try await importEvidence(of: row)
         guard outcome == .recorded else { return outcome }
         let details = try await engine.imports.record(
-            row.details, of: row.customer, row.evidence.purchase, app: app, isTrial: isTrial)
+            row.details, of: row.customer, also: row.alias, row.evidence.purchase, app: app,
+            isTrial: isTrial)
         guard let defect = row.defects.first else {
             return details.prefixed("the rest of the row was used, but ")
         }

@@ -179,9 +179,102 @@ import Testing
             ]
             _ = try await Self.run(.revenueCat, lines, with: shop, in: folder)
             _ = try await shop.engine.customers.erase("anna", app: "birds")
-            _ = try await Self.run(.revenueCat, lines, with: shop, in: folder)
+            let trial = try await Self.run(
+                .revenueCat, lines, with: shop, in: folder, called: "trial", isTrial: true)
+            #expect(trial.position.used == 0)
+            let adapty = [
+                "original_transaction_id,customer_user_id,store", "\(number),anna,app_store",
+            ]
+            let ids = ["original_transaction_id,customer_id", "\(number),anna"]
+            for (kind, lines) in [
+                (ImportKind.revenueCat, lines), (.adapty, adapty), (.originalTransactionIDs, ids),
+            ] {
+                let found = try await Self.run(kind, lines, with: shop, in: folder)
+                #expect(found.position.used == 0, "\(kind): \(found.report)")
+                #expect(found.report.first?.contains("erased") == true, "\(found.report)")
+                #expect(found.report.first?.contains("--anew") == true, "\(found.report)")
+                #expect(try await !shop.engine.customers.isKnown("anna", app: "birds"), "\(kind)")
+            }
             #expect(try await Self.attributes("anna", shop).isEmpty)
             #expect(try await shop.entitlement("premium", of: "anna")?["grant_id"] == nil)
+            let owner = try await Database(shop.database).read { tx in
+                try tx.links.find(
+                    of: PurchaseID(TransactionID(rawValue: number), in: .production), in: "birds")
+            }
+            #expect(owner == nil)
+
+            // The person comes back by the app's server, and may have the purchase again.
+            try await shop.support.post("/v1/customers/anna/aliases", ["customer_id": "anna-2"])
+            _ = try await Self.run(.revenueCat, lines, with: shop, in: folder)
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            #expect(try await Self.attributes("anna", shop).isEmpty)
+            #expect(try await shop.entitlement("premium", of: "anna")?["grant_id"] == nil)
+        }
+    }
+
+    @Test func `an import brings back no erased person under another id of the row`() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            let number = try await shop.buyMonth("anna").text("original_transaction_id")
+            // `guest-7` has the purchase and is erased. The file calls the same person `anna`, too.
+            let before = [Self.header, Self.sold("guest-7", number, bird: "owl")]
+            _ = try await Self.run(.revenueCat, before, with: shop, in: folder)
+            _ = try await shop.engine.customers.erase("guest-7", app: "birds")
+            let lines = [
+                Self.header,
+                Self.sold("anna", number, bird: "owl")
+                    .replacing("\"anna\",\"anna\"", with: "\"guest-7\",\"anna\""),
+                Self.granted("anna", "premium", until: "2126-01-01 00:00:00", "g1")
+                    .replacing("\"anna\",\"anna\"", with: "\"guest-7\",\"anna\""),
+            ]
+            let found = try await Self.run(.revenueCat, lines, with: shop, in: folder)
+            #expect(found.position.used == 0 && found.report.count == 2, "\(found.report)")
+            #expect(found.report.allSatisfy { $0.contains("erased") }, "\(found.report)")
+            for id in ["anna", "guest-7"] as [CustomerID] {
+                #expect(try await !shop.engine.customers.isKnown(id, app: "birds"), "\(id)")
+            }
+
+            // `anna` may be a customer again; `guest-7` never becomes her alias by a file.
+            try await shop.support.post("/v1/customers/anna/aliases", ["customer_id": "anna-2"])
+            let again = try await Self.run(.revenueCat, lines, with: shop, in: folder)
+            #expect(again.position.used == 1, "\(again.report)")
+            #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
+            #expect(try await Self.attributes("anna", shop).isEmpty)
+            #expect(try await !shop.engine.customers.isKnown("guest-7", app: "birds"))
+        }
+    }
+
+    @Test func `a grant whose transaction id another customer's grant has is reported`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            let until = "2126-01-01 00:00:00"
+            let lines = [
+                Self.header, Self.granted("anna", "premium", until: until, "g1"),
+                Self.granted("ben", "premium", until: until, "g1"),
+                Self.granted("anna", "pro", until: until, "g1"),
+                Self.granted("anna", "premium", until: until, "g1")
+                    .replacing("\"false\"", with: "\"true\""),
+            ]
+            var first: [String] = []
+            for line in lines.dropFirst() {
+                let found = try await Self.run(
+                    .revenueCat, [Self.header, line], with: shop, in: folder)
+                first += found.report
+                #expect(found.position.used == (line == lines[1] ? 1 : 0), "\(line)")
+            }
+            #expect(first.count == 3, "\(first)")
+            #expect(first.allSatisfy { $0.contains("same store_transaction_id") }, "\(first)")
+            #expect(try await shop.entitlement("premium", of: "ben") == nil)
+            // The same person under another id of the row keeps the grant.
+            let later = lines[1].replacing("\"anna\",\"anna\"", with: "\"anna\",\"anna-2\"")
+            let again = try await Self.run(
+                .revenueCat, [Self.header, later], with: shop, in: folder)
+            #expect(again.position.used == 1, "\(again.report)")
+            #expect(try await shop.entitlement("premium", of: "anna-2")?["state"] == "granted")
         }
     }
 
