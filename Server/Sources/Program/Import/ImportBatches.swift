@@ -16,6 +16,8 @@ struct ImportBatches {
     private var reader: RowReader
     private var ready: [RowReader.Row] = []
     private var isAtEnd = false
+    /// Why nothing can be read after the rows that are ready.
+    private var end: (any Error)?
 
     init(
         _ source: ImportSource, kind: ImportKind, environment: Ledger.Environment,
@@ -41,7 +43,8 @@ struct ImportBatches {
         try source.start(at: 0)
         var bytes: [UInt8] = []
         while bytes.count < startBytesMax {
-            let part = try source.read()
+            let part: [UInt8]
+            do { part = try source.read() } catch  where source.isTruncated { break }
             if part.isEmpty { break }
             bytes += part
         }
@@ -79,12 +82,17 @@ struct ImportBatches {
         }
     }
 
-    /// Returns the next batch, or nil at the end of the file.
+    /// Returns the next batch, or nil at the end of the file. Of a truncated file, returns all
+    /// rows that are complete before the error is thrown.
     mutating func next() throws -> [RowReader.Row]? {
         while !isAtEnd, ready.count < Self.rowsMax,
             ready.reduce(0, { $0 + $1.weight }) < Self.bytesMax
         {
-            let chunk = try source.read()
+            let chunk: [UInt8]
+            do { chunk = try source.read() } catch  where source.isTruncated {
+                (isAtEnd, end) = (true, error)
+                break
+            }
             if chunk.isEmpty {
                 isAtEnd = true
                 if let last = reader.finish() { ready.append(last) }
@@ -92,7 +100,10 @@ struct ImportBatches {
                 ready += reader.add(chunk)
             }
         }
-        guard !ready.isEmpty else { return nil }
+        guard !ready.isEmpty else {
+            if let end { throw end }
+            return nil
+        }
         let batch = Array(ready.prefix(Self.rowsMax))
         ready.removeFirst(batch.count)
         return batch

@@ -39,6 +39,9 @@ struct ImportRun {
 
     /// Reads the file to its end. Returns the final position, which counts the rows of earlier
     /// runs, and how many usable rows of this run named no customer.
+    ///
+    /// - Throws: ``StartFailure``, for example if the file is truncated, after its complete rows
+    ///   were processed.
     func run() async throws -> (position: ImportPosition, nameless: Int64) {
         let source = try ImportSource(file)
         defer { source.close() }
@@ -47,6 +50,23 @@ struct ImportRun {
         var position = ImportPosition()
         if !isTrial, !isAnew { position = try await engine.imports.position(of: key) ?? position }
         if position.endedAt != nil { return (position, 0) }
+        do {
+            let nameless = try await process(source, key, &position)
+            return (position, nameless)
+        } catch let failure as StartFailure where source.isTruncated {
+            let lines = position.linesRead.counted("line")
+            let done = isTrial ? "checked, and nothing was imported" : "processed"
+            throw StartFailure(
+                "\(failure.message) The first \(lines) of the text were \(done).",
+                remedy: failure.remedy)
+        }
+    }
+
+    /// Processes the file from a position to its end. Returns how many usable rows named no
+    /// customer.
+    private func process(
+        _ source: ImportSource, _ key: ImportKey, _ position: inout ImportPosition
+    ) async throws -> Int64 {
         var walk = try ImportBatches(
             source, kind: kind, environment: environment, from: position)
         if !isWithoutCustomers { try requireCustomers(walk.columns) }
@@ -64,7 +84,7 @@ struct ImportRun {
         position.reportBytes = written.bytes
         if !isTrial { try await engine.imports.save(position, of: key) }
         try written.close()
-        return (position, nameless)
+        return nameless
     }
 
     /// Throws if there is no customer column. Perhaps the column has another name; without it, no

@@ -18,6 +18,8 @@ final class ImportSource {
     /// The size of the file as it is stored.
     let storedBytes: Int64
     let isCompressed: Bool
+    /// Whether ``read()`` has failed because the file ends within its compressed text.
+    private(set) var isTruncated = false
     private var gzip: GzipReader?
     private var storedBytesRead: Int64 = 0
     /// What was decompressed beyond the position of ``start(at:)``.
@@ -65,7 +67,7 @@ final class ImportSource {
             return
         }
         try handle.seek(toOffset: 0)
-        storedBytesRead = 0
+        (storedBytesRead, isTruncated) = (0, false)
         gzip = try GzipReader()
         var rest = position
         while rest > 0 {
@@ -76,7 +78,8 @@ final class ImportSource {
         }
     }
 
-    /// The next part of the text. Empty at its end.
+    /// The next part of the text. Empty at its end. Of a truncated file, all that can be
+    /// decompressed is returned before the error is thrown.
     func read() throws -> [UInt8] {
         if !ready.isEmpty {
             defer { ready = [] }
@@ -84,6 +87,7 @@ final class ImportSource {
         }
         guard let gzip else { return try readStored() }
         do { return try gzip.next(from: readStored) } catch let defect as GzipReader.Defect {
+            isTruncated = defect == .truncated
             throw failure(defect)
         }
     }
@@ -114,7 +118,7 @@ final class ImportSource {
         switch defect {
         case .truncated:
             StartFailure(
-                "\(url.path) ends within its compressed text. The rows before were imported.",
+                "\(url.path) ends within its compressed text.",
                 remedy: "Download the file again, and import it: rows that are known change "
                     + "nothing.")
         case .damaged:

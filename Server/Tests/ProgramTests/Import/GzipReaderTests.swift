@@ -1,5 +1,8 @@
 import CZlib
+import Engine
 import Foundation
+import Ledger
+import Storage
 import Testing
 
 @testable import Program
@@ -135,6 +138,72 @@ import Testing
             }
             #expect(failure?.message.contains("ends within its compressed text") == true)
             #expect(failure?.remedy.contains("Download") == true)
+        }
+    }
+
+    @Test(arguments: [12, 400, 30_000, 90_000])
+    func `all complete rows of a truncated file are handed out, and then the error`(
+        bytes: Int
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            let url = URL(fileURLWithPath: folder + "/file.gz")
+            let text = Array("original_transaction_id,customer_id\n".utf8) + Self.text
+            let file = Self.gzip(text)
+            try #require(bytes < file.count)
+            try Data(file.prefix(bytes)).write(to: url)
+            var known: [UInt8] = []
+            let reader = try GzipReader()
+            var rest = file.prefix(bytes)
+            #expect(throws: GzipReader.Defect.truncated) {
+                while true {
+                    known += try reader.next {
+                        defer { rest = [] }
+                        return Array(rest)
+                    }
+                }
+            }
+            let complete = known.count { $0 == UInt8(ascii: "\n") } - 1
+            let source = try ImportSource(url)
+            defer { source.close() }
+            var rows = 0
+            let failure = #expect(throws: StartFailure.self) {
+                var batches = try ImportBatches(
+                    source, kind: .originalTransactionIDs, environment: .production,
+                    from: ImportPosition())
+                while let batch = try batches.next() { rows += batch.count }
+            }
+            #expect(failure?.message.contains("ends within") == true)
+            #expect(rows == max(0, complete))
+        }
+    }
+
+    @Test(arguments: [(false, "were processed"), (true, "were checked, and nothing was imported")])
+    func
+        `an import of a truncated file says how many lines it has read, and whether it was a trial`(
+            isTrial: Bool, done: String
+        ) async throws
+    {
+        try await TemporaryFolder.with { folder in
+            let url = URL(fileURLWithPath: folder + "/file.gz")
+            let text = Array("receipt\n".utf8) + Self.text
+            // Without the check value and the size, the whole text can still be read.
+            try Data(Self.gzip(text).dropLast(8)).write(to: url)
+            let assembly = try await Assembly(
+                apps: [
+                    AppConfiguration(
+                        settings: AppSettings(
+                            id: "birds", bundleID: "com.example.birds", entitlements: [:]),
+                        extraRoots: [])
+                ], databaseAddress: folder + "/p.sqlite",
+                now: { Instant(milliseconds: 1_795_248_000_000) }, logger: .quiet)
+            defer { assembly.database.close() }
+            let run = ImportRun(
+                engine: assembly.engine, app: "birds", kind: .receipts, file: url,
+                report: URL(fileURLWithPath: folder + "/report.csv"), isTrial: isTrial)
+            let failure = await #expect(throws: StartFailure.self) { try await run.run() }
+            #expect(
+                failure?.message.hasSuffix("The first 20001 lines of the text \(done).") == true,
+                "\(failure?.message ?? "")")
         }
     }
 }
