@@ -134,6 +134,11 @@ package struct PerennialServer: Sendable {
         return server
     }
 
+    /// Learns which keys exist, so that a request with one of them is not counted as one without a
+    /// key. Call this before the server listens, before another engine comes into force, and
+    /// regularly, because other processes create keys.
+    package func learnKeys(of engine: Engine) async throws { try await keys.learn(from: engine) }
+
     /// Stores when keys were used, at most once an hour for each key. Requests only note the use in
     /// memory, so this function must be called regularly.
     package func recordKeyUses() async throws { try await engine.keys.record(keys.drainUses()) }

@@ -34,17 +34,22 @@ package struct KeyService: Sendable {
     ) async throws(EngineFailure) {
         _ = try self.context.app(app)
         let now = context.now()
-        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        let hash = Self.hash(of: key)
         try await context.transaction { tx in
             try tx.keys.add(
                 hash: hash, app: app, kind: kind, name: name, scopes: scopes, until: until, at: now)
         }
     }
 
+    /// The SHA-256 of a key, by which it is stored.
+    package static func hash(of key: String) -> [UInt8] {
+        Array(SHA256.hash(data: Array(key.utf8)))
+    }
+
     /// The stored data of a key. Returns nil if the key does not exist. The lookup is by hash, so
     /// its duration reveals nothing about the key.
     package func holder(_ key: String) async throws(EngineFailure) -> StoredKey? {
-        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        let hash = Self.hash(of: key)
         let found = try await context.read { tx in
             try tx.keys.find(hash: hash)
         }
@@ -69,6 +74,16 @@ package struct KeyService: Sendable {
     package func all(of app: AppID) async throws(EngineFailure) -> [StoredKey] {
         _ = try self.context.app(app)
         return try await context.read { tx in try tx.keys.all(of: app) }
+    }
+
+    /// The stored keys of all configured apps.
+    package func all() async throws(EngineFailure) -> [StoredKey] {
+        let apps = context.appIDs
+        return try await context.read { tx in
+            var keys: [StoredKey] = []
+            for app in apps { keys += try tx.keys.all(of: app) }
+            return keys
+        }
     }
 
     /// Revokes a key. A server that has accepted the key before caches it for a short time.

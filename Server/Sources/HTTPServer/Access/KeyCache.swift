@@ -6,10 +6,15 @@ import Synchronization
 ///
 /// Only keys that exist are cached, so made-up keys take no memory. A revoked key keeps working
 /// for at most `lifeSeconds`.
+///
+/// Besides, the cache knows the kinds of all keys, for longer than their holders. This knowledge
+/// admits no request: it only decides which limit counts a request before its key is looked up.
 package final class KeyCache: Sendable {
     static let keysMax = 1024
     package static let lifeSeconds = 30
     static let keyBytesMax = 200
+    /// How many keys are known. With 200 bytes for each, they take about 3 MB.
+    static let knownMax = 16_384
 
     private struct Entry {
         var holder: StoredKey
@@ -18,13 +23,14 @@ package final class KeyCache: Sendable {
 
     private let entries = Mutex<[String: Entry]>([:])
     private let uses = Mutex<[[UInt8]: KeyUse]>([:])
+    private let known = Mutex(KnownKeys(max: knownMax))
     private let refused: Mutex<Set<String>>
 
     /// - Parameter refused: keys that are rejected even if the database has them.
     init(refused: Set<String> = []) { self.refused = Mutex(refused) }
 
     /// Replaces the set of rejected keys, and empties the cache, so that every other key is looked
-    /// up again.
+    /// up again. The known keys stay.
     func replace(refused: Set<String>) {
         self.refused.withLock { $0 = refused }
         entries.withLock { $0.removeAll() }
@@ -39,8 +45,10 @@ package final class KeyCache: Sendable {
         let now = ContinuousClock.now
         guard let holder = try await engine.keys.holder(key) else {
             _ = entries.withLock { $0.removeValue(forKey: key) }
+            known.withLock { $0.remove(KeyService.hash(of: key)) }
             return nil
         }
+        known.withLock { $0.add(holder) }
         entries.withLock { entries in
             if entries.count >= Self.keysMax { entries.removeAll() }
             entries[key] = Entry(holder: holder, until: now + .seconds(Self.lifeSeconds))
@@ -49,9 +57,21 @@ package final class KeyCache: Sendable {
         return holder
     }
 
-    /// Whether a key was a secret key when it was last looked up. Does not look it up.
-    func isKnownSecret(_ key: String) -> Bool {
-        entries.withLock { $0[key] }?.holder.kind == .secret
+    /// Learns the kinds of all stored keys, so that they are known before their first request.
+    func learn(from engine: Engine) async throws(EngineFailure) {
+        let keys = try await engine.keys.all()
+        known.withLock { $0.replace(by: keys) }
+    }
+
+    /// The kind of a key that exists, as far as the server knows. Does not look the key up. Nil if
+    /// the key is refused or unknown. The key may have been revoked since.
+    func knownKind(of key: String) -> KeyKind? {
+        guard key.utf8.count <= Self.keyBytesMax, !refused.withLock({ $0.contains(key) }) else {
+            return nil
+        }
+        // The holder spares the hash.
+        let hash = entries.withLock { $0[key]?.holder.hash } ?? KeyService.hash(of: key)
+        return known.withLock { $0.kind(of: hash) }
     }
 
     /// Stores a use until ``drainUses()``. The stored use may be lost before it is written. This

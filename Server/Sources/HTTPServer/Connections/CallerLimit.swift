@@ -6,6 +6,7 @@ import Synchronization
 /// below `limits` in the configuration.
 enum CallerLimit: String, CaseIterable, Sendable {
     case requestsOfAddress = "requests_of_address"
+    case requestsWithoutKeyOfAddress = "requests_without_key_of_address"
     case requestsOfAppKey = "requests_of_app_key"
     case requestsOfSecretKey = "requests_of_secret_key"
     case waitsOfKey = "waits_of_key"
@@ -18,6 +19,8 @@ enum CallerLimit: String, CaseIterable, Sendable {
         switch self {
         case .requestsOfAddress:
             "At most \(max) requests a minute are accepted from one address."
+        case .requestsWithoutKeyOfAddress:
+            "At most \(max) requests a minute without a known key are accepted from one address."
         case .requestsOfAppKey:
             "At most \(max) requests a minute are accepted with one app key."
         case .requestsOfSecretKey:
@@ -38,8 +41,8 @@ enum CallerLimit: String, CaseIterable, Sendable {
         case .streamsOfKey:
             "Or close unused streams. GET /v1/events?wait=30 gives the same events without a "
                 + "stream."
-        case .requestsOfAddress, .requestsOfAppKey, .requestsOfSecretKey, .connectionsOfAddress,
-            .halfSentRequestsOfAddress:
+        case .requestsOfAddress, .requestsWithoutKeyOfAddress, .requestsOfAppKey,
+            .requestsOfSecretKey, .connectionsOfAddress, .halfSentRequestsOfAddress:
             nil
         }
     }

@@ -3,11 +3,11 @@
 /// A caller may use up its budget at once; the budget refills evenly within a minute. A bucket is
 /// one number: the moment at which the bucket is full again (the generic cell rate algorithm). A
 /// request moves this moment forward by the time in which its share refills, and is refused if the
-/// moment would then be more than a minute ahead. A full bucket needs no number, so a caller who
-/// sends nothing for a minute takes no memory.
+/// moment would then be more than a minute ahead.
 ///
 /// At most `callersMax` callers have a number. Beyond that, the callers with the fullest buckets
-/// are forgotten, and begin again with a full one. So many addresses cannot displace the caller who
+/// are forgotten, and begin again with a full one. A caller who sends nothing for a minute has a
+/// full bucket, which is also forgotten only then. So many addresses cannot displace the caller who
 /// sends the most.
 struct RequestBudgets<Caller: Hashable & Sendable>: Sendable {
     /// The time in which one request's share of the budget refills.

@@ -11,11 +11,15 @@ import Synchronization
 /// The defaults are for a million customers whose requests all come from one address, because the
 /// server may not know their proxy. docs/operations.md has the calculation.
 package struct RequestLimits: Hashable, Sendable {
-    /// The limit of one address, or of one network of IPv6 addresses. Requests with secret keys do
-    /// not count.
+    /// The limit of requests with known app keys from one address, or from one network of IPv6
+    /// addresses.
     package var ofAddress = 240_000
-    /// The limit of one app key, or of the public keys of RevenueCat of one app.
-    package var ofAppKey = 240_000
+    /// The limit of requests from one address whose key is missing or unknown. They never use up
+    /// ``ofAddress``, so that a stranger cannot shut out the customers behind the same address.
+    package var withoutKeyOfAddress = 60_000
+    /// The limit of one app key, or of the public keys of RevenueCat of one app. It is ten times
+    /// ``ofAddress``, so that one network cannot use up the key of an app.
+    package var ofAppKey = 2_400_000
     package var ofSecretKey = 0
 
     package init() {}
@@ -25,7 +29,8 @@ package struct RequestLimits: Hashable, Sendable {
 /// Each server counts its own requests.
 final class RequestMeter: Sendable {
     static let minute = Duration.seconds(60)
-    /// How many addresses are counted at one time. A hundred bytes for each are about 7 MB.
+    /// How many addresses are counted at one time with known keys, and how many without. A hundred
+    /// bytes for each are about 7 MB, twice.
     static let addressesMax = 65_536
     /// How many keys of one kind are counted at one time.
     static let keysMax = 1_024
@@ -40,6 +45,7 @@ final class RequestMeter: Sendable {
     private let limits: RequestLimits
     private let refusals: LimitRefusals
     private let addresses: Mutex<RequestBudgets<String>>
+    private let addressesWithoutKey: Mutex<RequestBudgets<String>>
     private let appKeys: Mutex<RequestBudgets<KeyHolder>>
     private let secretKeys: Mutex<RequestBudgets<KeyHolder>>
 
@@ -48,22 +54,35 @@ final class RequestMeter: Sendable {
         self.refusals = refusals
         addresses = Mutex(
             RequestBudgets(perMinute: limits.ofAddress, callersMax: Self.addressesMax))
+        addressesWithoutKey = Mutex(
+            RequestBudgets(
+                perMinute: limits.withoutKeyOfAddress, callersMax: Self.addressesMax))
         appKeys = Mutex(RequestBudgets(perMinute: limits.ofAppKey, callersMax: Self.keysMax))
         secretKeys = Mutex(
             RequestBudgets(perMinute: limits.ofSecretKey, callersMax: Self.keysMax))
     }
 
-    var limitsAddresses: Bool { limits.ofAddress > 0 }
+    var limitsAddresses: Bool { limits.ofAddress > 0 || limits.withoutKeyOfAddress > 0 }
 
     /// Counts a request from an address.
     ///
     /// - Parameter network: see ``CanonicalAddress/network``.
-    /// - Throws: ``ProblemError`` if the address has sent too many.
-    func count(from network: String, at now: ContinuousClock.Instant = .now) throws(ProblemError) {
-        guard limits.ofAddress > 0,
-            let wait = addresses.withLock({ $0.consume(for: network, at: now) })
-        else { return }
-        throw refusal(.requestsOfAddress, limits.ofAddress, of: network, after: wait, now)
+    /// - Parameter hasKey: whether the request has a key that the server knows.
+    /// - Throws: ``ProblemError`` if the address has sent too many of these requests.
+    func count(
+        from network: String, hasKey: Bool, at now: ContinuousClock.Instant = .now
+    ) throws(ProblemError) {
+        let (limit, max) =
+            hasKey
+            ? (CallerLimit.requestsOfAddress, limits.ofAddress)
+            : (CallerLimit.requestsWithoutKeyOfAddress, limits.withoutKeyOfAddress)
+        guard max > 0 else { return }
+        let wait =
+            hasKey
+            ? addresses.withLock { $0.consume(for: network, at: now) }
+            : addressesWithoutKey.withLock { $0.consume(for: network, at: now) }
+        guard let wait else { return }
+        throw refusal(limit, max, of: network, after: wait, now)
     }
 
     /// Counts a request with a key.
@@ -107,15 +126,23 @@ extension StoredKey {
 extension RequestAuthorization {
     /// Counts a request against the limit of its client's address. Requests from this machine or
     /// from a trusted proxy that name no other client are not counted, because they are the
-    /// requests of many clients. Neither are requests with a secret key that the server knows, so
-    /// that no stranger behind the same proxy can use up the budget of a backend.
+    /// requests of many clients. Neither are requests with a secret key that the server knows.
+    /// Requests with an app key that it knows, and those without such a key, are counted apart. So
+    /// no stranger without a key can shut out the customers or the backend behind the same proxy.
     ///
     /// - Throws: ``ProblemError`` if the address has sent too many requests.
     func countAddress(of request: Request, _ context: ServerContext) throws {
-        guard server.meter.limitsAddresses, let network = network(of: request, context),
-            !(BearerKey(request.headers).map { server.keys.isKnownSecret($0.text) } ?? false)
-        else { return }
-        try server.meter.count(from: network)
+        guard server.meter.limitsAddresses, let network = network(of: request, context) else {
+            return
+        }
+        let kind = BearerKey(request.headers).flatMap { knownKind(of: $0.text) }
+        guard kind != .secret else { return }
+        try server.meter.count(from: network, hasKey: kind == .app)
+    }
+
+    private func knownKind(of key: String) -> KeyKind? {
+        server.keys.knownKind(of: key)
+            ?? (engine.context.app(ofRevenueCatKey: key) == nil ? nil : .app)
     }
 
     /// The network of a request's client. Returns nil if its requests are not counted.

@@ -94,6 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
             server.readsConfiguration = ConfigurationProposal.reading(
                 inPlaceOf: options.configPath)
             try server.encodeDescription()
+            try await server.learnKeys(of: assembly.engine)
             let backups = backups(of: file, settings, assembly, logger)
             let certificate = certificate(of: file, now, logger)
             connect(backups, certificate, settings, to: &server)
@@ -203,7 +204,8 @@ struct ServeCommand: AsyncParsableCommand {
             ForwardWorker(
                 engine: engine, replacements: live.replacements, logger: logger, states: states),
             WebhookWorker(engine: engine, logger: logger, states: states),
-            Worker.keyUses(of: live.current, logger: logger),
+            Worker.keyUses(
+                of: { live.current }, logger: logger, states: live.current.workers),
         ]
     }
 

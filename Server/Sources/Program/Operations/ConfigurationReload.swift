@@ -103,6 +103,7 @@ final class ConfigurationReload: Sendable {
         try await engine.customers.prepare()
         let added = Set(engine.context.appIDs).subtracting(live.current.engine.context.appIDs)
         if !added.isEmpty { try await repeatErasures(engine, added) }
+        try await live.current.learnKeys(of: engine)
         live.replace(engine, refusedKeys: DevelopmentKeys.all(of: apps.map(\.id)))
         self.stores.withLock { $0 = stores }
         var waiting = settings.names(differingFrom: new)

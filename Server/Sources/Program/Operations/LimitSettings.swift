@@ -14,6 +14,7 @@ package struct LimitSettings: Hashable, Sendable {
 
     static let keys: [Key<LimitSettings>] = [
         requests("requests_of_address", \.requests.ofAddress),
+        requests("requests_without_key_of_address", \.requests.withoutKeyOfAddress),
         requests("requests_of_app_key", \.requests.ofAppKey),
         requests("requests_of_secret_key", \.requests.ofSecretKey),
         Key("waits_of_key", \.waits.waitsOfKeyMax, in: 1...usual.waits.waitsMax) { $0 },
@@ -30,8 +31,9 @@ package struct LimitSettings: Hashable, Sendable {
     /// The limits of requests, for a person.
     var text: String {
         let limits = [
-            ("address", requests.ofAddress), ("app key", requests.ofAppKey),
-            ("secret key", requests.ofSecretKey),
+            ("address", requests.ofAddress),
+            ("address without a key", requests.withoutKeyOfAddress),
+            ("app key", requests.ofAppKey), ("secret key", requests.ofSecretKey),
         ]
         let texts = limits.map { caller, max in
             "\(max == 0 ? "any number" : "\(max)") for each \(caller)"

@@ -151,13 +151,17 @@ extension Worker {
         return Worker(every: pause, logger: logger, states: states) { steps }
     }
 
-    /// Records when keys were last used.
-    static func keyUses(of server: PerennialServer, logger: Logger) -> Worker {
+    /// Records when keys were last used, and learns which keys were created since.
+    static func keyUses(
+        of server: @escaping @Sendable () -> PerennialServer, logger: Logger, states: WorkerStates
+    ) -> Worker {
         Worker(
             .keyUses, "recording the use of keys failed", every: .seconds(60), logger: logger,
-            states: server.workers
+            states: states
         ) {
+            let server = server()
             try await server.recordKeyUses()
+            try await server.learnKeys(of: server.engine)
             return 0
         }
     }

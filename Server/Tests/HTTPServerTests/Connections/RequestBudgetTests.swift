@@ -1,4 +1,5 @@
 import Dice
+import Foundation
 import Testing
 
 @testable import HTTPServer
@@ -55,7 +56,7 @@ import Testing
         #expect(budgets.consume(for: -1, at: Self.start) != nil)
     }
 
-    @Test func `callers who are silent for a minute are forgotten first`() {
+    @Test func `if there are too many callers, those who are silent for a minute are forgotten`() {
         var budgets = RequestBudgets<Int>(perMinute: 6, callersMax: 100)
         for caller in 0..<100 {
             for _ in 0..<6 { _ = budgets.consume(for: caller, at: Self.start) }
@@ -90,19 +91,32 @@ import Testing
     }
 
     /// docs/operations.md has the calculation.
-    @Test func `the default limits hold for a million customers behind one address`() {
+    @Test func `the default limits hold for a million customers behind one address`() throws {
         let customers = 1_000_000
         // Each opens the app four times a day; a launch takes four requests.
         let mean = customers * 4 * 4 / (24 * 60)
         let busiest = 10 * mean
-        // Of the customers, one in fifty looks at the app at one time; it asks every 45 seconds.
-        let following = customers / 50 * 60 / 45
+        // Of the customers, one in fifty looks at the app at one time, and asks the server to wait.
+        let wait = try Self.followSeconds()
+        let following = customers / 50 * 60 / wait
         let usual = RequestLimits()
-        #expect(busiest == 111_110 && following == 26_666)
-        #expect(usual.ofAddress > busiest + following && usual.ofAppKey > busiest + following)
+        #expect(wait == 25 && busiest == 111_110 && following == 48_000)
+        #expect(usual.ofAddress > busiest + following)
+        #expect(usual.ofAppKey == 10 * usual.ofAddress)
+        #expect(WaitLimits().waitsOfKeyMax * 60 / wait == 1_200)
+        #expect(usual.withoutKeyOfAddress < usual.ofAddress)
         #expect(usual.ofSecretKey == 0)
         var budgets = RequestBudgets<String>(perMinute: usual.ofAddress, callersMax: 1)
         // A push message: a tenth of all customers opens the app within the same second.
         #expect(Self.taken(usual.ofAddress / 4, from: &budgets) == usual.ofAddress / 4)
+    }
+
+    /// How many seconds the SDK asks the server to wait for a change.
+    private static func followSeconds() throws -> Int {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../../Sources/Perennial/Engine/Engine+LongPoll.swift")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        return try #require(
+            text.firstMatch(of: /static let followSeconds = (\d+)/).flatMap { Int($0.1) })
     }
 }

@@ -16,9 +16,10 @@ import Testing
     private static let triesMax = 10
 
     private static func limits(
-        address: Int = 0, appKey: Int = 0, secretKey: Int = 0
+        address: Int = 0, appKey: Int = 0, secretKey: Int = 0, withoutKey: Int? = nil
     ) -> RequestLimits {
         var limits = RequestLimits()
+        limits.withoutKeyOfAddress = withoutKey ?? address
         (limits.ofAddress, limits.ofAppKey, limits.ofSecretKey) = (address, appKey, secretKey)
         return limits
     }
@@ -154,10 +155,7 @@ import Testing
     @Test func `a known secret key is not limited by its address`() async throws {
         try await Self.run(Self.limits(address: 2)) { server in
             let address = Self.forwarded("192.0.2.7")
-            // The first request with the key makes it known.
-            let first = try await server.connect().answers(
-                to: RequestText.get("/v1/customers/anna", Self.secret + address), count: 1)
-            #expect(first.map(\.status) == [200])
+            try await server.keys.learn(from: server.engine)
             let stranger = "authorization: Bearer sk_test_made_up\r\n" + address
             #expect(
                 try await Self.refusal("/v1/customers/anna", stranger, by: server) != nil,
@@ -165,6 +163,46 @@ import Testing
             #expect(
                 try await Self.refusal("/v1/customers/anna", Self.secret + address, by: server)
                     == nil)
+        }
+    }
+
+    /// Sends a made-up key, or none, until the address is refused.
+    private static func flood(
+        _ server: ListeningServer, from address: String, key: String
+    ) async throws {
+        let refused = try #require(
+            try await refusal("/v1/customers/anna", key + address, by: server))
+        #expect(refused.body.contains(#""limit":"requests_without_key_of_address""#))
+    }
+
+    @Test(arguments: ["", "authorization: Bearer pk_made_up\r\n"])
+    func `a flood without a key shuts out no key of the same address, even a new one`(
+        key: String
+    ) async throws {
+        var birds = ListeningServer.birds
+        birds.revenueCat = RevenueCatSettings(keys: ["appl_test_birds"])
+        try await Self.run(Self.limits(address: 100, withoutKey: 2), birds) { server in
+            let address = Self.forwarded("192.0.2.7")
+            func statuses() async throws -> [Int] {
+                var statuses: [Int] = []
+                for (path, key) in [
+                    ("/v1/customers/anna", RequestText.key), ("/v1/customers/anna", Self.secret),
+                    ("/v1/subscribers/anna", "authorization: Bearer appl_test_birds\r\n"),
+                ] {
+                    statuses += try await server.connect().answers(
+                        to: RequestText.get(path, key + address), count: 1
+                    ).map(\.status)
+                }
+                return statuses
+            }
+            // As at the start of the program.
+            try await server.keys.learn(from: server.engine)
+            try await Self.flood(server, from: address, key: key)
+            #expect(try await statuses().allSatisfy { $0 < 300 })
+            // As when the configuration is read again.
+            server.keys.replace(refused: [])
+            try await Self.flood(server, from: address, key: key)
+            #expect(try await statuses().allSatisfy { $0 < 300 })
         }
     }
 
@@ -224,7 +262,8 @@ import Testing
         let meter = Self.meter(Self.limits())
         let now = ContinuousClock.now
         for _ in 0..<1_000 {
-            try meter.count(from: "192.0.2.7", at: now)
+            try meter.count(from: "192.0.2.7", hasKey: true, at: now)
+            try meter.count(from: "192.0.2.7", hasKey: false, at: now)
             try meter.count(with: Self.key(1, .app), at: now)
             try meter.count(with: Self.key(2, .secret), at: now)
         }

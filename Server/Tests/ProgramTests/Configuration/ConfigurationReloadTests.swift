@@ -1,12 +1,12 @@
 import AsyncHTTPClient
 import Engine
 import Foundation
-import HTTPServer
 import Ledger
 import Logging
 import Synchronization
 import Testing
 
+@testable import HTTPServer
 @testable import Program
 
 /// Changes of the configuration while the server runs.
@@ -76,6 +76,17 @@ import Testing
                             stores: AppStores(file.apps, http: http, now: { .machine }),
                             logger: logger, read: read), log: log))
             }
+        }
+    }
+
+    @Test func `after a reload, the server knows every key before its first request`() async throws
+    {
+        try await withDesk { desk in
+            let keys = desk.live.current.engine.keys
+            let secret = try await keys.create(app: "birds", kind: .secret, name: "")
+            #expect(desk.live.current.keys.knownKind(of: secret) == nil)
+            #expect(await desk.reload.reload())
+            #expect(desk.live.current.keys.knownKind(of: secret) == .secret)
         }
     }
 

@@ -21,6 +21,7 @@ import Testing
             """
             limits:
               requests_of_address: 600
+              requests_without_key_of_address: 500
               requests_of_app_key: off
               requests_of_secret_key: 60
               waits_of_key: 100
@@ -29,7 +30,7 @@ import Testing
               half_sent_requests_of_address: 0
             """
         ).limits
-        #expect(limits.requests.ofAddress == 600)
+        #expect(limits.requests.ofAddress == 600 && limits.requests.withoutKeyOfAddress == 500)
         #expect(limits.requests.ofAppKey == 0 && limits.requests.ofSecretKey == 60)
         #expect(limits.waits.waitsOfKeyMax == 100 && limits.streams.streamsOfKeyMax == 5)
         #expect(limits.connections.connectionsOfAddressMax == 300)
@@ -70,7 +71,8 @@ import Testing
             ])
             let lines = await CheckReport(options).lines
             let line =
-                "ok    limits: requests a minute: 600 for each address, 240000 for each app key, "
+                "ok    limits: requests a minute: 600 for each address, "
+                + "60000 for each address without a key, 2400000 for each app key, "
                 + "any number for each secret key"
             #expect(lines.contains(line), "\(lines)")
         }
