@@ -52,8 +52,8 @@ final class ChangeShipper: Service {
     /// Changes after the place of the chain that may no longer be in the log.
     private struct Moved: Sendable {
         var changes: WriteAheadLog.Changes
-        /// Whether the database file has everything before their end.
-        var isWhole: Bool
+        /// The database file, if it has everything before their end.
+        var file: ShippedChain.DatabaseFile?
     }
 
     /// The changes cannot be continued.
@@ -209,7 +209,7 @@ final class ChangeShipper: Service {
         guard let found else { throw Gap(reason: "the write-ahead log is missing") }
         guard
             found.end.salts == chain.place.salts
-                || chain.isMoved && found.end.count == chain.place.count &+ 1
+                || isUnchanged(chain) && found.end.count == chain.place.count &+ 1
         else { throw Gap(reason: "another program has moved what is in the write-ahead log") }
         return found
     }
@@ -219,14 +219,20 @@ final class ChangeShipper: Service {
         log.bytes > logBytesMax && state.withLock { !$0.isCopying && $0.problem != nil }
     }
 
+    /// Whether nothing was moved into the database file after everything before the place was.
+    private func isUnchanged(_ chain: ShippedChain) -> Bool {
+        chain.isMoved && chain.moved == ShippedChain.DatabaseFile(of: writer.database)
+    }
+
     private func ship(
-        _ changes: WriteAheadLog.Changes, after chain: ShippedChain, isMoved: Bool = false
+        _ changes: WriteAheadLog.Changes, after chain: ShippedChain,
+        moved: ShippedChain.DatabaseFile? = nil
     ) async throws {
         let segment = ChangeSegment(moment: now(), from: chain.place, changes: changes)
         try await writer.write(segment, after: chain)
         var next = chain
         next.number += 1
-        (next.place, next.isMoved) = (changes.end, isMoved)
+        (next.place, next.moved) = (changes.end, moved)
         state.withLock { $0.moved = nil }
         try save(next)
     }
@@ -252,13 +258,14 @@ final class ChangeShipper: Service {
         }
         guard let (rest, frames, moved) = outcome else { return }
         let isWhole = frames == moved && Int64(rest.end.frames) == frames
+        let file = isWhole ? ShippedChain.DatabaseFile(of: writer.database) : nil
         guard rest.pages.isEmpty else {
-            state.withLock { $0.moved = Moved(changes: rest, isWhole: isWhole) }
+            state.withLock { $0.moved = Moved(changes: rest, file: file) }
             return try await shipMoved()
         }
-        guard isWhole else { return }
+        guard let file else { return }
         var next = chain
-        next.isMoved = true
+        next.moved = file
         try save(next)
     }
 
@@ -269,7 +276,7 @@ final class ChangeShipper: Service {
         guard !isLogTooLarge else {
             throw Gap(reason: "the write-ahead log has reached \(logBytesMax >> 20) MiB")
         }
-        try await ship(moved.changes, after: chain, isMoved: moved.isWhole)
+        try await ship(moved.changes, after: chain, moved: moved.file)
     }
 
     /// Until there is a backup after which changes can be shipped, the log need not be kept.
@@ -322,7 +329,7 @@ extension ChangeShipper {
             throw StorageFailure("the write-ahead log is missing")
         }
         state.withLock { $0.isCopying = true }
-        return ShippedChain(backup: "", number: 1, place: end, isMoved: false)
+        return ShippedChain(backup: "", number: 1, place: end, moved: nil)
     }
 
     /// Appends to the write-ahead log, by a transaction that changes a row and changes it back:

@@ -14,8 +14,22 @@ struct ShippedChain: Hashable, Sendable {
     var number: Int
     /// The place in the write-ahead log up to which changes have been shipped.
     var place: WriteAheadLog.Place
-    /// Whether the database file has everything before the place, so that the log may begin again.
-    var isMoved: Bool
+    /// The database file after everything before the place was moved into it, so that the log may
+    /// begin again. Nil if not everything was moved.
+    ///
+    /// If the file is the same when the log has begun again, nothing was moved between: so no
+    /// transaction was appended behind the place and then overwritten.
+    var moved: DatabaseFile?
+
+    var isMoved: Bool { moved != nil }
+
+    /// What changes whenever something is moved out of the log into the database file.
+    struct DatabaseFile: Hashable, Sendable {
+        /// The size of the file, in bytes.
+        var bytes: Int64
+        /// When the file was written, in microseconds since 1970.
+        var writtenAt: Int64
+    }
 
     /// The path of the file of a database.
     static func path(of database: String) -> String {
@@ -46,12 +60,12 @@ struct ShippedChain: Hashable, Sendable {
         self.init(
             backup: words[0], number: number,
             place: WriteAheadLog.Place(salts: salts, frames: frames, checksum: checksum),
-            isMoved: words[5] == "moved\n")
+            moved: DatabaseFile(text: words[5]))
     }
 
-    init(backup: String, number: Int, place: WriteAheadLog.Place, isMoved: Bool) {
+    init(backup: String, number: Int, place: WriteAheadLog.Place, moved: DatabaseFile?) {
         (self.backup, self.number) = (backup, number)
-        (self.place, self.isMoved) = (place, isMoved)
+        (self.place, self.moved) = (place, moved)
     }
 
     /// Replaces the file in one step. The file always exists.
@@ -59,7 +73,7 @@ struct ShippedChain: Hashable, Sendable {
         let path = path(of: database)
         let text = chain.map { chain in
             "\(chain.backup) \(chain.number) \(chain.place.salts) \(chain.place.frames) "
-                + "\(chain.place.checksum) \(chain.isMoved ? "moved" : "open")\n"
+                + "\(chain.place.checksum) \(chain.moved?.text ?? "open")\n"
         }
         let fresh = path + ".new"
         unlink(fresh)
@@ -67,4 +81,26 @@ struct ShippedChain: Hashable, Sendable {
         try Data((text ?? "").utf8).write(to: URL(fileURLWithPath: fresh))
         try Disk.rename(fresh, to: path)
     }
+}
+
+extension ShippedChain.DatabaseFile {
+    /// Reads what the file of a database is now. Returns nil if there is none.
+    init?(of database: String) {
+        let path = Disk.resolvedName(database)
+        guard let found = try? FileManager.default.attributesOfItem(atPath: path),
+            let bytes = found[.size] as? NSNumber, let date = found[.modificationDate] as? Date
+        else { return nil }
+        self.init(
+            bytes: bytes.int64Value, writtenAt: Int64(date.timeIntervalSince1970 * 1_000_000))
+    }
+
+    fileprivate init?(text: String) {
+        let parts = text.trimmingCharacters(in: .newlines).split(separator: ":")
+        guard parts.count == 3, parts[0] == "moved", let bytes = Int64(parts[1]),
+            let writtenAt = Int64(parts[2])
+        else { return nil }
+        self.init(bytes: bytes, writtenAt: writtenAt)
+    }
+
+    fileprivate var text: String { "moved:\(bytes):\(writtenAt)" }
 }

@@ -124,6 +124,36 @@ import Testing
         }
     }
 
+    @Test func `what was appended behind moved changes and then overwritten is noticed`()
+        async throws
+    {
+        try await ChangeDesk.with { desk in
+            try await desk.change(25, bytes: 400_000)
+            try await desk.ship()
+            let chain = try #require(ShippedChain(of: desk.database))
+            #expect(chain.isMoved)
+            desk.close()
+            // Another program recovers the log, appends to it, moves it, and begins it again.
+            let other = try SQLiteDriver(path: desk.database)
+            for round in 1...2 {
+                try await other.write { connection in
+                    _ = try connection.run("INSERT INTO filler (bytes) VALUES ('\(round)')", [])
+                }
+                if round == 1 { _ = try await other.checkpoint { true } }
+            }
+            other.close()
+            let log = WriteAheadLog(of: desk.database)
+            #expect(try log.start()?.count == chain.place.count &+ 1)
+            try desk.start()
+            try await desk.shipper.ship()
+            #expect(try desk.shipper.needsBackup, "\(desk.log.text)")
+            #expect(try await desk.worker.makeIfDue(), "\(desk.log.text)")
+            try await desk.change(1)
+            let hash = try await desk.hash()
+            #expect(try await desk.hash(at: try await desk.ship()) == hash)
+        }
+    }
+
     /// Everything in the log was moved, so that the next write begins it again.
     @Test func `after a gap, changes during the next backup are shipped`() async throws {
         try await ChangeDesk.with { desk in
