@@ -60,6 +60,9 @@ final class BackupWorker: Service {
     /// The worker, and what ships changes for it.
     var services: [any Service] { ([shipper, self] as [(any Service)?]).compactMap(\.self) }
 
+    /// Ships what was written until the server's end, if changes are shipped.
+    func shipRest() async { await shipper?.shipRest() }
+
     /// Runs on threads other than those of the event loops, which would wait for the disk.
     func run() async {
         await withTaskExecutorPreference(globalConcurrentExecutor) {

@@ -25,6 +25,9 @@ final class ChangeShipper: Service {
     static let logBytesMax: Int64 = 1_073_741_824
     /// The maximum number of files that are shipped in a row. The rest follows after the pause.
     private static let filesAtOnceMax = 100
+    /// The longest time that the end of the server waits for the last changes to be shipped, for
+    /// example if the disk of the backups does not answer.
+    static let lastShipMax = Duration.seconds(8)
 
     private let writer: ChangeWriter
     private let driver: SQLiteDriver
@@ -79,13 +82,35 @@ final class ChangeShipper: Service {
         state = Mutex(State(chain: ShippedChain(of: database), shippedAt: now()))
     }
 
+    /// Ships until the server stops. An attempt that hangs does not keep the server from stopping.
+    /// What is written until the end is shipped by ``shipRest(within:)``.
     func run() async {
-        await withTaskExecutorPreference(globalConcurrentExecutor) {
-            await cancelWhenGracefulShutdown {
-                while (try? await Task.sleep(for: Self.pause)) != nil { await self.ship() }
-            }
-            await self.ship()
+        let shipping = Task(executorPreference: globalConcurrentExecutor) {
+            while (try? await Task.sleep(for: Self.pause)) != nil { await self.ship() }
         }
+        try? await gracefulShutdown()
+        shipping.cancel()
+    }
+
+    /// Ships what was committed, after the last writer has ended and before the database is closed.
+    ///
+    /// - Parameter limit: the longest time to wait; shorter in tests. What is not shipped by then
+    ///   stays in the log, and is shipped after the next start.
+    func shipRest(within limit: Duration = lastShipMax) async {
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        Task(executorPreference: globalConcurrentExecutor) {
+            await self.ship()
+            end.yield(true)
+        }
+        let waiting = Task {
+            try? await Task.sleep(for: limit)
+            end.yield(false)
+        }
+        defer { waiting.cancel() }
+        guard await ends.first(where: { _ in true }) == false else { return }
+        logger.warning(
+            "the last changes of the database are shipped after the next start",
+            metadata: ["reason": "the disk of the backups did not answer"])
     }
 
     /// How long ago everything that was committed had been shipped.

@@ -120,7 +120,8 @@ struct ServeCommand: AsyncParsableCommand {
             services.insert(
                 contentsOf: addresses.services(of: live, certificate?.live, logger), at: 0)
             if let clock { services.insert(clock, at: 0) }
-            try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()
+            try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger)
+                .run(before: { await backups?.shipRest() })
         }
     }
 

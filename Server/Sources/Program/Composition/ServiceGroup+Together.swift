@@ -19,4 +19,14 @@ extension ServiceGroup {
                 }, gracefulShutdownSignals: stopsOnSignals ? [.sigint, .sigterm] : [],
                 logger: logger))
     }
+
+    /// Runs the services, and after all of them have ended, the last work, even if one failed.
+    /// Services stop in reverse order, so none of them sees what those before it do at their end.
+    nonisolated func run(before last: @Sendable () async -> Void) async throws {
+        do { try await run() } catch {
+            await last()
+            throw error
+        }
+        await last()
+    }
 }

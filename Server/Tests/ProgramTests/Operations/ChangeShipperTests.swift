@@ -2,6 +2,7 @@ import Dice
 import Foundation
 import Ledger
 import Logging
+import ServiceLifecycle
 import Storage
 import StorageSQLite
 import Testing
@@ -191,6 +192,49 @@ import Testing
             try await desk.ship()
             #expect(try await desk.hash(at: nil) == hash)
             #expect(try desk.point(at: nil).backup.path == desk.newestBackup)
+        }
+    }
+
+    // MARK: - The end of the server
+
+    /// A listener stops after the shipper: services stop in reverse order.
+    private struct LateWriter: Service {
+        var desk: ChangeDesk
+
+        func run() async throws {
+            try? await gracefulShutdown()
+            try await desk.change(5)
+        }
+    }
+
+    /// Its end stops all services.
+    private struct Stop: Service {
+        func run() async {}
+    }
+
+    @Test func `what is written until the end of a stop is restored`() async throws {
+        try await ChangeDesk.with { desk in
+            let worker = try desk.worker
+            let group = ServiceGroup(
+                together: [LateWriter(desk: desk)] + worker.services + [Stop()],
+                stopsOnSignals: false, logger: Logger(label: "test") { _ in desk.log.handler })
+            try await group.run(before: { await worker.shipRest() })
+            let hash = try await desk.hash()
+            #expect(try await desk.hash(at: nil) == hash, "\(desk.log.text)")
+        }
+    }
+
+    @Test func `a disk that does not answer does not keep the server from stopping`() async throws {
+        try await ChangeDesk.with { desk in
+            try await desk.change(1)
+            let answers = DispatchSemaphore(value: 0)
+            desk.onNextReadings([{ answers.wait() }])
+            try await desk.shipper.shipRest(within: .milliseconds(50))
+            #expect(desk.log.text.contains("shipped after the next start"))
+            answers.signal()
+            let hash = try await desk.hash()
+            try await desk.shipper.ship()
+            #expect(try await desk.hash(at: nil) == hash)
         }
     }
 
