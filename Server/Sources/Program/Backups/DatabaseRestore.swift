@@ -96,6 +96,7 @@ struct DatabaseRestore {
         try Disk.make(copy)
         try Disk.copy(plain, into: copy)
         try await changes.apply(to: copy, identity: identity)
+        try await changes.requireIntact(copy)
         return try await BackupCopy(of: copy).makePart(fresh, progress: progress)
     }
 

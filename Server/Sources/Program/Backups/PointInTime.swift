@@ -130,6 +130,28 @@ struct PointInTime: Sendable {
         guard fsync(file) == 0 else { throw Disk.failure(copy) }
     }
 
+    /// Checks the pages and indexes of the copy to which the changes were applied.
+    ///
+    /// Not inlined for the same reason as ``BackupCopy/contents(of:)``.
+    ///
+    /// - Throws: ``StartFailure`` if the changes do not fit the backup, or each other.
+    @inline(never)
+    func requireIntact(_ copy: String) async throws {
+        var damage: [String]
+        do {
+            damage = try await SQLiteFile(copy).read { connection in
+                try connection.texts("PRAGMA integrity_check(5)")
+            }
+        } catch { damage = ["\(error)"] }
+        try Task.checkCancellation()
+        damage.removeAll { $0 == "ok" }
+        guard let last = files.last, !damage.isEmpty else { return }
+        throw StartFailure(
+            "The changes after \(backup.path), up to the file \(last.path), lead to a damaged "
+                + "database: \(damage.joined(separator: "; ")).",
+            remedy: Self.remedy(before: files.last { !$0.hasMore && $0.number < last.number }))
+    }
+
     private func segment(
         in change: ChangeFolder.File, beside copy: String, identity: String?
     ) async throws -> ChangeSegment {

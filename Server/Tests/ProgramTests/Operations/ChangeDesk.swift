@@ -173,6 +173,14 @@ final class ChangeDesk: Sendable {
             at: moment, in: BackupFolder(path: backups), now: time.withLock { $0 })
     }
 
+    /// Restores a moment into another database.
+    func restore(at moment: Instant?) async throws -> DatabaseRestore.Outcome {
+        let point = try point(at: moment)
+        return try await DatabaseRestore(
+            backup: point.backup.path, path: folder + "/restored.sqlite", now: now, changes: point
+        ).run()
+    }
+
     /// The hash of the content at a moment, after it was checked for damage.
     ///
     /// - Parameter moment: nil for the latest.

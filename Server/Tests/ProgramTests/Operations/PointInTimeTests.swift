@@ -66,6 +66,41 @@ import Testing
         }
     }
 
+    /// Copying the rows would not notice a damaged index.
+    @Test func `changes that lead to a damaged index are refused, and an earlier moment is named`()
+        async throws
+    {
+        try await ChangeDesk.with { desk in
+            try await desk.run("CREATE INDEX filler_lengths ON filler (length(bytes))")
+            try await desk.change(5)
+            let earlier = try await desk.ship()
+            let indexed = try await desk.hash(at: earlier)
+            try await desk.run("INSERT INTO filler (bytes) VALUES (randomblob(777))")
+            try await desk.ship()
+            let root = try await desk.driver.read { connection in
+                try connection.texts(
+                    "SELECT CAST(rootpage AS TEXT) FROM sqlite_master WHERE name = 'filler_lengths'"
+                )
+            }
+            let page = try #require(root.first.flatMap { UInt32($0) })
+            let file = try #require(try desk.changeFiles().last).path
+            let bytes = try Data(contentsOf: URL(filePath: file))
+            var segment = try #require(ChangeSegment(bytes))
+            // The index as it was before: an entry is missing.
+            let former = try Data(contentsOf: URL(filePath: try desk.changeFiles()[1].path))
+            let stale = try #require(ChangeSegment(former)?.changes.pages[page])
+            #expect(segment.changes.pages.updateValue(stale, forKey: page) != nil)
+            try segment.data.write(to: URL(filePath: file))
+            let failure = await #expect(throws: StartFailure.self) {
+                _ = try await desk.restore(at: nil)
+            }
+            #expect(failure?.message.contains(file) == true, "\(failure as Any)")
+            #expect(failure?.remedy.contains("--at \(earlier)") == true, "\(failure as Any)")
+            _ = try await desk.restore(at: earlier)
+            #expect(try await desk.hash(at: earlier) == indexed)
+        }
+    }
+
     @Test func `a moment before the first or after the last change is refused`() async throws {
         try await ChangeDesk.with { desk in
             try await desk.change(2)
