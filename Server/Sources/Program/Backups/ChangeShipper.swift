@@ -23,6 +23,9 @@ final class ChangeShipper: Service {
     /// The size of the log at which the worker gives up shipping it, in bytes: otherwise it would
     /// fill the disk of the database.
     static let logBytesMax: Int64 = 1_073_741_824
+    /// The free part of the disk of the database below which the worker gives up, too, in bytes. Of
+    /// a smaller disk than 2.5 GiB, it is a tenth.
+    static let freeBytesMin: Int64 = 268_435_456
     /// The maximum number of files that are shipped in a row. The rest follows after the pause.
     private static let filesAtOnceMax = 100
     /// The longest time that the end of the server waits for the last changes to be shipped, for
@@ -35,6 +38,7 @@ final class ChangeShipper: Service {
     private let now: @Sendable () -> Instant
     private let logger: Logger
     private let logBytesMax: Int64
+    private let disk: @Sendable () -> DiskSpace?
     private let line = KeyedLock()
     private let state: Mutex<State>
 
@@ -46,6 +50,8 @@ final class ChangeShipper: Service {
         var isCopying = false
         /// What was moved out of the log before it could be shipped.
         var moved: Moved?
+        /// Why the file beside the database does not say how far changes were shipped.
+        var unsaved: String?
         /// When everything that was committed had been shipped.
         var shippedAt: Instant
         /// Why the last attempt failed.
@@ -67,10 +73,12 @@ final class ChangeShipper: Service {
     ///   - database: the path of the database, which the driver has opened.
     ///   - log: the log of the database; with other limits in tests.
     ///   - logBytesMax: see ``logBytesMax``; smaller in tests.
+    ///   - disk: returns the space of the disk of the database; nil for the real one.
     init(
         _ settings: BackupSettings, in folder: String, of database: String, by driver: SQLiteDriver,
         now: @escaping @Sendable () -> Instant = { .machine }, logger: Logger,
-        log: WriteAheadLog? = nil, logBytesMax: Int64 = logBytesMax
+        log: WriteAheadLog? = nil, logBytesMax: Int64 = logBytesMax,
+        disk: (@Sendable () -> DiskSpace?)? = nil
     ) {
         writer = ChangeWriter(
             folder: folder, database: database, recipients: settings.recipients)
@@ -79,6 +87,7 @@ final class ChangeShipper: Service {
         self.now = now
         self.logger = logger
         self.logBytesMax = logBytesMax
+        self.disk = disk ?? { DatabaseDisk.space(for: database) }
         state = Mutex(State(chain: ShippedChain(of: database), shippedAt: now()))
     }
 
@@ -137,12 +146,15 @@ final class ChangeShipper: Service {
         do {
             guard state.withLock({ $0.chain != nil }) else { return try await moveUnshipped() }
             try await shipAll(asOf: began)
+            try requireSaved()
             reportSuccess()
         } catch let gap as Gap {
             abandon(gap)
         } catch {
             guard !Task.isCancelled else { return }
+            let isRepeated = problem != nil
             report(error)
+            if isRepeated, let reason = reasonToGiveUp { abandon(Gap(reason: reason)) }
         }
     }
 
@@ -174,7 +186,7 @@ final class ChangeShipper: Service {
 
     private func abandon(_ gap: Gap) {
         state.withLock { state in
-            (state.chain, state.moved) = (nil, nil)
+            (state.chain, state.moved, state.unsaved) = (nil, nil, nil)
             state.problem = .init(
                 "The changes of the database are not shipped: \(gap.reason).",
                 remedy: "The server makes another backup, and goes on after it.")
@@ -214,9 +226,6 @@ final class ChangeShipper: Service {
     /// Ships one file of changes. Returns whether there are more.
     private func shipSome() async throws -> Bool {
         guard let chain = state.withLock({ $0.chain }) else { return false }
-        guard !isLogTooLarge else {
-            throw Gap(reason: "the write-ahead log has reached \(logBytesMax >> 20) MiB")
-        }
         let changes = try changes(after: chain)
         guard !changes.pages.isEmpty else { return false }
         try await ship(changes, after: chain)
@@ -239,9 +248,20 @@ final class ChangeShipper: Service {
         return found
     }
 
-    /// The log is too large only if it cannot be moved because it cannot be shipped.
-    private var isLogTooLarge: Bool {
-        log.bytes > logBytesMax && state.withLock { !$0.isCopying && $0.problem != nil }
+    /// Why a log that cannot be shipped is not kept any longer. A small log, which would be moved
+    /// anyway, does not fill the disk. Nil if the log is kept.
+    private var reasonToGiveUp: String? {
+        let bytes = log.bytes
+        // If only the file beside the database cannot be written, the log is moved nevertheless.
+        guard !state.withLock({ $0.isCopying || $0.unsaved != nil }) else { return nil }
+        guard bytes <= logBytesMax else {
+            return "the write-ahead log has reached \(logBytesMax >> 20) MiB"
+        }
+        guard bytes > smallLogBytes, let disk = disk(),
+            disk.freeBytes < min(Self.freeBytesMin, disk.bytes / 10)
+        else { return nil }
+        return "the disk of the database has only \(disk.freeBytes >> 20) MiB free, and the "
+            + "write-ahead log would fill it"
     }
 
     /// Whether nothing was moved into the database file after everything before the place was.
@@ -259,12 +279,27 @@ final class ChangeShipper: Service {
         next.number += 1
         (next.place, next.moved) = (changes.end, moved)
         state.withLock { $0.moved = nil }
-        try save(next)
+        save(next)
     }
 
-    private func save(_ chain: ShippedChain) throws {
+    /// A failure does not stop the worker, which would let the log grow. If the server is killed
+    /// before the file is written, changes are shipped twice, or another backup is made.
+    private func save(_ chain: ShippedChain) {
         state.withLock { $0.chain = chain }
-        try ShippedChain.write(chain, of: writer.database)
+        var failure: String?
+        do { try ShippedChain.write(chain, of: writer.database) } catch { failure = "\(error)" }
+        state.withLock { $0.unsaved = failure }
+    }
+
+    private func requireSaved() throws(StartFailure) {
+        let (chain, unsaved) = state.withLock { ($0.chain, $0.unsaved) }
+        guard unsaved != nil, let chain else { return }
+        save(chain)
+        guard let failure = state.withLock({ $0.unsaved }) else { return }
+        throw StartFailure(
+            "The changes are shipped, but \(ShippedChain.path(of: writer.database)), which says "
+                + "how far, cannot be written: \(failure).",
+            remedy: "Make room on the disk of the database, and let the server write its folder.")
     }
 
     // MARK: - The log
@@ -291,23 +326,23 @@ final class ChangeShipper: Service {
         guard let file else { return }
         var next = chain
         next.moved = file
-        try save(next)
+        save(next)
     }
 
     /// Ships what was moved out of the log. As long as that fails, it stays in memory.
     private func shipMoved() async throws {
         let (chain, moved) = state.withLock { ($0.chain, $0.moved) }
         guard let chain, let moved else { return }
-        guard !isLogTooLarge else {
-            throw Gap(reason: "the write-ahead log has reached \(logBytesMax >> 20) MiB")
-        }
         try await ship(moved.changes, after: chain, moved: moved.file)
     }
+
+    /// The size of the log from which it is moved, in bytes.
+    private var smallLogBytes: Int64 { Int64(Self.movedFrames * SQLiteDriver.pageBytes) }
 
     /// Until there is a backup after which changes can be shipped, the log need not be kept.
     private func moveUnshipped() async throws {
         guard !state.withLock({ $0.isCopying }),
-            log.bytes > Int64(Self.movedFrames * SQLiteDriver.pageBytes)
+            log.bytes > smallLogBytes
         else { return }
         _ = try await driver.checkpoint { true }
     }

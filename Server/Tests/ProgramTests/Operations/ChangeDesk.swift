@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPServer
 import Ledger
 import Logging
 import Storage
@@ -20,6 +21,8 @@ final class ChangeDesk: Sendable {
     private let parts = Mutex<(ChangeShipper, BackupWorker)?>(nil)
     private let logBytesMax: Int64
     private let changesBytesMax: Int
+    /// The space of the disk of the database.
+    let disk = Mutex(DiskSpace(bytes: 1_000_000_000, freeBytes: 900_000_000))
 
     var database: String { folder + "/p.sqlite" }
     var backups: String { folder + "/backups" }
@@ -94,7 +97,7 @@ final class ChangeDesk: Sendable {
         let shipper = ChangeShipper(
             settings, in: backups, of: database, by: driver, now: { self.now }, logger: logger,
             log: WriteAheadLog(of: database, changesBytesMax: changesBytesMax),
-            logBytesMax: logBytesMax)
+            logBytesMax: logBytesMax, disk: { self.disk.withLock { $0 } })
         let worker = BackupWorker(
             settings, in: backups, of: database, now: { self.now }, shipper: shipper,
             logger: logger)

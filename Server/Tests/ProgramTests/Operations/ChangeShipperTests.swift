@@ -307,6 +307,53 @@ import Testing
         }
     }
 
+    @Test func `a log that cannot be shipped is given up before the disk of the database is full`()
+        async throws
+    {
+        try await ChangeDesk.with { desk in
+            try Disk.rename(desk.backups, to: desk.folder + "/unmounted")
+            try await desk.change(25, bytes: 400_000)
+            for _ in 1...3 { try await desk.shipper.ship() }
+            #expect(try !desk.shipper.needsBackup)
+            desk.disk.withLock { $0.freeBytes = 99_000_000 }
+            try await desk.shipper.ship()
+            #expect(try desk.shipper.needsBackup)
+            #expect(desk.log.text.contains("has only 94 MiB free"), "\(desk.log.text)")
+            // The log is moved, and begins again.
+            try await desk.shipper.ship()
+            let bytes = WriteAheadLog(of: desk.database).bytes
+            try await desk.change(10, bytes: 400_000)
+            #expect(WriteAheadLog(of: desk.database).bytes == bytes)
+            try Disk.rename(desk.folder + "/unmounted", to: desk.backups)
+            #expect(try await desk.worker.makeIfDue(), "\(desk.log.text)")
+            let hash = try await desk.hash()
+            #expect(try await desk.hash(at: try await desk.ship()) == hash)
+        }
+    }
+
+    @Test func `the log is moved even if the file beside the database cannot be written`()
+        async throws
+    {
+        try await ChangeDesk.with { desk in
+            // A folder with a file cannot be replaced by a file.
+            let path = ShippedChain.path(of: desk.database)
+            unlink(path)
+            try FileManager.default.createDirectory(
+                atPath: path + "/kept", withIntermediateDirectories: true)
+            for _ in 1...4 {
+                try await desk.change(25, bytes: 400_000)
+                try await desk.ship()
+            }
+            #expect(WriteAheadLog(of: desk.database).bytes < 30_000_000, "the log begins again")
+            #expect(try desk.shipper.problem?.message.contains("cannot be written") == true)
+            #expect(try !desk.shipper.needsBackup)
+            try FileManager.default.removeItem(atPath: path)
+            try await desk.shipper.ship()
+            #expect(try desk.shipper.problem == nil)
+            #expect(ShippedChain(of: desk.database) != nil)
+        }
+    }
+
     @Test func `the lag grows even if the clock was set back`() async throws {
         try await ChangeDesk.with { desk in
             try desk.linkChanges()
