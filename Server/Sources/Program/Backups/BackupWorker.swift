@@ -127,7 +127,7 @@ final class BackupWorker: Service {
         try deleteExpired(among: try readFolder(), at: now)
         let newest = Self.newest(of: try readFolder(), at: now)
         let isDue = dueAt(after: newest, at: now) <= now
-        guard isDue || shipper?.needsBackup == true else { return }
+        guard isDue || shipper?.wantsBackup == true else { return }
         try folder.requireRoom(for: database)
         let began = ContinuousClock.now
         let (file, contents) = try await make(at: now)

@@ -50,6 +50,7 @@ final class ChangeShipper: Service {
         var isCopying = false
         /// What was moved out of the log before it could be shipped.
         var moved: Moved?
+        var pauses: GapPauses
         /// Why the file beside the database does not say how far changes were shipped.
         var unsaved: String?
         /// When everything that was committed had been shipped.
@@ -88,7 +89,11 @@ final class ChangeShipper: Service {
         self.logger = logger
         self.logBytesMax = logBytesMax
         self.disk = disk ?? { DatabaseDisk.space(for: database) }
-        state = Mutex(State(chain: ShippedChain(of: database), shippedAt: now()))
+        let (chain, begun) = (ShippedChain(of: database), now())
+        state = Mutex(
+            State(
+                chain: chain, pauses: GapPauses(shippingSince: chain.map { _ in begun }),
+                shippedAt: begun))
     }
 
     /// Ships until the server stops. An attempt that hangs does not keep the server from stopping.
@@ -134,6 +139,13 @@ final class ChangeShipper: Service {
     /// Whether changes can be shipped only after another backup.
     var needsBackup: Bool {
         state.withLock { ($0.chain?.number ?? .max) > ChangeFolder.filesMax }
+    }
+
+    /// Whether such a backup is made now. After repeated gaps, it waits: see ``GapPauses``.
+    var wantsBackup: Bool {
+        guard needsBackup else { return false }
+        let now = now()
+        return state.withLock { $0.pauses.areOver(at: now) }
     }
 
     /// Ships what was committed. A failure is reported once, and never stops the server.
@@ -185,11 +197,15 @@ final class ChangeShipper: Service {
     }
 
     private func abandon(_ gap: Gap) {
+        let now = now()
         state.withLock { state in
+            state.pauses.add(at: now)
             (state.chain, state.moved, state.unsaved) = (nil, nil, nil)
             state.problem = .init(
                 "The changes of the database are not shipped: \(gap.reason).",
-                remedy: "The server makes another backup, and goes on after it.")
+                remedy:
+                    "The server makes another backup, and goes on after it. If this repeats, it "
+                    + "waits for up to an hour: remove the cause.")
         }
         do { try ShippedChain.write(nil, of: writer.database) } catch {
             // After a restart, the same gap is found again.
@@ -365,6 +381,8 @@ extension ChangeShipper {
         defer { state.withLock { $0.isCopying = false } }
         let made = try await make()
         do { try await completeCopy(of: made.file, after: former) } catch let gap as Gap {
+            let now = now()
+            state.withLock { if $0.chain == nil { $0.pauses.add(at: now) } }
             throw StartFailure(
                 "The changes after the backup \(made.file) cannot be shipped: \(gap.reason).",
                 remedy: "The backup itself can be used. The server tries again with another one.")
@@ -412,7 +430,10 @@ extension ChangeShipper {
         let changes = try changes(after: chain)
         // The first file is written even without changes: the backup can be restored from then on.
         try await ship(changes, after: chain)
-        state.withLock { $0.isNumbered = true }
+        state.withLock { state in
+            state.isNumbered = true
+            state.pauses.begin(at: began)
+        }
         if !changes.hasMore { state.withLock { $0.shippedAt = began } }
         reportSuccess()
         logger.notice(

@@ -281,6 +281,8 @@ import Testing
                 try await desk.shipper.ship()
                 #expect(try desk.shipper.needsBackup, "\(path)")
                 #expect(desk.log.text.contains("removed"), "\(desk.log.text)")
+                // After the second gap, the backup waits for a minute.
+                if isBackup { desk.wait(.seconds(60)) }
                 #expect(try await desk.worker.makeIfDue(), "\(desk.log.text)")
                 #expect(try !desk.shipper.needsBackup)
             }
@@ -378,6 +380,46 @@ import Testing
             #expect(!Disk.exists(ChangeFolder(of: first).path))
             #expect(try desk.changeFiles().count == 1)
         }
+    }
+
+    @Test func `gaps that repeat do not make the server copy the database all the time`()
+        async throws
+    {
+        try await ChangeDesk.with { desk in
+            func gap() async throws {
+                let path = ChangeFolder(of: try desk.newestBackup).path
+                try FileManager.default.removeItem(atPath: path)
+                try await desk.shipper.ship()
+                #expect(try desk.shipper.needsBackup)
+            }
+            for minutes in [0, 1, 5, 30, 60, 60] {
+                let count = try desk.backupCount
+                try await gap()
+                if minutes > 0 {
+                    desk.wait(.seconds(minutes * 60 - 20))
+                    #expect(try await desk.worker.makeIfDue())
+                    #expect(try desk.backupCount == count, "\(minutes)")
+                    desk.wait(.seconds(20))
+                }
+                #expect(try await desk.worker.makeIfDue())
+                #expect(try desk.backupCount == count + 1, "\(minutes)")
+                #expect(try !desk.shipper.needsBackup)
+            }
+            // After an hour without a gap, the next one is the first one again.
+            desk.wait(.hours(1))
+            try await gap()
+            #expect(try await desk.worker.makeIfDue())
+            #expect(try !desk.shipper.needsBackup)
+        }
+    }
+
+    @Test func `a pause does not become longer if the clock is set back`() {
+        var pauses = GapPauses(shippingSince: nil)
+        let now = Instant(milliseconds: 1_795_248_000_000)
+        for _ in 1...3 { pauses.add(at: now) }
+        #expect(!pauses.areOver(at: now + .seconds(299)))
+        #expect(pauses.areOver(at: now + .seconds(300)))
+        #expect(pauses.areOver(at: now + .hours(-5)))
     }
 
     @Test func `what was not complete when the server was killed is deleted`() async throws {
