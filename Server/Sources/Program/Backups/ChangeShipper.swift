@@ -33,16 +33,16 @@ final class ChangeShipper: Service {
     static let lastShipMax = Duration.seconds(8)
 
     private let writer: ChangeWriter
-    private let driver: SQLiteDriver
-    private let log: WriteAheadLog
-    private let now: @Sendable () -> Instant
-    private let logger: Logger
+    let driver: SQLiteDriver
+    let log: WriteAheadLog
+    let now: @Sendable () -> Instant
+    let logger: Logger
     private let logBytesMax: Int64
     private let disk: @Sendable () -> DiskSpace?
-    private let line = KeyedLock()
-    private let state: Mutex<State>
+    let line = KeyedLock()
+    let state: Mutex<State>
 
-    private struct State {
+    struct State {
         var chain: ShippedChain?
         /// Whether the number of the chain's next file is known to be free.
         var isNumbered = false
@@ -60,14 +60,14 @@ final class ChangeShipper: Service {
     }
 
     /// Changes after the place of the chain that may no longer be in the log.
-    private struct Moved: Sendable {
+    struct Moved: Sendable {
         var changes: WriteAheadLog.Changes
         /// The database file, if it has everything before their end.
         var file: ShippedChain.DatabaseFile?
     }
 
     /// The changes cannot be continued.
-    private struct Gap: Error { var reason: String }
+    struct Gap: Error { var reason: String }
 
     /// - Parameters:
     ///   - folder: the full path of the folder of the backups.
@@ -188,7 +188,7 @@ final class ChangeShipper: Service {
             metadata: ["problem": .string("\(failure.message) \(failure.remedy)")])
     }
 
-    private func reportSuccess() {
+    func reportSuccess() {
         let wasFailing = state.withLock { state in
             defer { state.problem = nil }
             return state.problem != nil
@@ -196,7 +196,7 @@ final class ChangeShipper: Service {
         if wasFailing { logger.notice("the changes of the database are shipped again") }
     }
 
-    private func abandon(_ gap: Gap) {
+    func abandon(_ gap: Gap) {
         let now = now()
         state.withLock { state in
             state.pauses.add(at: now)
@@ -220,7 +220,7 @@ final class ChangeShipper: Service {
 
     // MARK: - Shipping
 
-    private func shipAll(asOf began: Instant) async throws {
+    func shipAll(asOf began: Instant) async throws {
         try prepareChain()
         try await shipMoved()
         for _ in 0..<Self.filesAtOnceMax {
@@ -248,7 +248,7 @@ final class ChangeShipper: Service {
         return changes.hasMore
     }
 
-    private func changes(after chain: ShippedChain) throws -> WriteAheadLog.Changes {
+    func changes(after chain: ShippedChain) throws -> WriteAheadLog.Changes {
         let found: WriteAheadLog.Changes?
         do throws(StorageFailure) {
             found = try log.changes(after: chain.place)
@@ -285,7 +285,7 @@ final class ChangeShipper: Service {
         chain.isMoved && chain.moved == ShippedChain.DatabaseFile(of: writer.database)
     }
 
-    private func ship(
+    func ship(
         _ changes: WriteAheadLog.Changes, after chain: ShippedChain,
         moved: ShippedChain.DatabaseFile? = nil
     ) async throws {
@@ -361,83 +361,5 @@ final class ChangeShipper: Service {
             log.bytes > smallLogBytes
         else { return }
         _ = try await driver.checkpoint { true }
-    }
-}
-
-// MARK: - Backups
-
-extension ChangeShipper {
-    /// Makes a backup after which changes are shipped. Changes are shipped after the former backup
-    /// until it is complete.
-    ///
-    /// - Parameter make: makes a backup that has the pages of the database with their numbers, and
-    ///   returns its path.
-    /// - Throws: ``StartFailure`` if the backup cannot be made, or no change can be shipped after
-    ///   it.
-    func backUp<Value: Sendable>(
-        _ make: () async throws -> (file: String, Value)
-    ) async throws -> (file: String, Value) {
-        let former = try await beginCopy()
-        defer { state.withLock { $0.isCopying = false } }
-        let made = try await make()
-        do { try await completeCopy(of: made.file, after: former) } catch let gap as Gap {
-            let now = now()
-            state.withLock { if $0.chain == nil { $0.pauses.add(at: now) } }
-            throw StartFailure(
-                "The changes after the backup \(made.file) cannot be shipped: \(gap.reason).",
-                remedy: "The backup itself can be used. The server tries again with another one.")
-        }
-        return made
-    }
-
-    /// Returns a chain that ends where the log ends now.
-    private func beginCopy() async throws -> ShippedChain {
-        await line.lock()
-        defer { line.unlock() }
-        if state.withLock({ $0.chain != nil }) {
-            do { try await shipAll(asOf: now()) } catch let gap as Gap { abandon(gap) }
-        }
-        if let chain = state.withLock({ $0.chain }) {
-            state.withLock { $0.isCopying = true }
-            return chain
-        }
-        // As long as the log ends with a change that was not moved, no writer begins it again.
-        try await writeSomething()
-        guard let end = try log.changes(after: nil, collecting: false)?.end else {
-            throw StorageFailure("the write-ahead log is missing")
-        }
-        state.withLock { $0.isCopying = true }
-        return ShippedChain(backup: "", number: 1, place: end, moved: nil)
-    }
-
-    /// Appends to the write-ahead log, by a transaction that changes a row and changes it back:
-    /// SQLite does not write a page whose content stays the same.
-    private func writeSomething() async throws {
-        try await driver.write { connection in
-            for change in ["+ 1", "- 1"] {
-                _ = try connection.run(
-                    "UPDATE schema_versions SET applied_at_ms = applied_at_ms \(change)", [])
-            }
-        }
-    }
-
-    private func completeCopy(of file: String, after former: ShippedChain) async throws {
-        await line.lock()
-        defer { line.unlock() }
-        var chain = former
-        (chain.backup, chain.number) = (URL(fileURLWithPath: file).lastPathComponent, 1)
-        let began = now()
-        let changes = try changes(after: chain)
-        // The first file is written even without changes: the backup can be restored from then on.
-        try await ship(changes, after: chain)
-        state.withLock { state in
-            state.isNumbered = true
-            state.pauses.begin(at: began)
-        }
-        if !changes.hasMore { state.withLock { $0.shippedAt = began } }
-        reportSuccess()
-        logger.notice(
-            "the changes of the database are shipped after this backup",
-            metadata: ["file": .string(file)])
     }
 }
