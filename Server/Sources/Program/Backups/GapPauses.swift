@@ -1,8 +1,8 @@
 import Ledger
 
-/// When a server makes another backup because changes could not be continued. Otherwise a cause that
-/// lasts, such as another program that moves the log again and again, would make it copy the whole
-/// database all the time.
+/// When a server makes another backup because changes could not be continued. Without pauses, a
+/// lasting cause, such as another program that moves the log again and again, would make it copy
+/// the whole database all the time.
 struct GapPauses: Hashable, Sendable {
     /// The pauses after gaps in a row. The last one is for all further gaps.
     private static let pauses: [Duration] = [

@@ -228,7 +228,7 @@ import Testing
         try await ChangeDesk.with { desk in
             try await desk.change(1)
             let answers = DispatchSemaphore(value: 0)
-            desk.onNextReadings([{ answers.wait() }])
+            desk.onNextReadings([{ _ = answers.wait(timeout: .now() + .seconds(60)) }])
             try await desk.shipper.shipRest(within: .milliseconds(50))
             #expect(desk.log.text.contains("shipped after the next start"))
             answers.signal()
