@@ -76,8 +76,9 @@ import Testing
                     curl --silent --cacert root.pem --max-time 30 "https://localhost:$port/metrics"
                 }
                 export -f metrics; export port
-                timeout 60 bash -c 'until metrics | grep -q "^perennial_database_ready"; do :; done'
-                metrics
+                measured='work="measurements"'; export measured
+                timeout 60 bash -c 'until metrics >page && grep -q "$measured" page; do :; done'
+                cat page
                 echo "now $(date +%s)"
                 """)
         func value(_ name: String) throws -> Int {
