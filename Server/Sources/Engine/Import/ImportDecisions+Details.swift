@@ -104,7 +104,7 @@ extension ImportDecisions {
         let customer = try IdentityUpdates(tx).customer(id, in: app.id, at: now).customer
         let kept = StoredGrant(
             Grant(
-                id: grant.id, entitlement: grant.entitlement, from: min(grant.from, now),
+                id: grant.id, entitlement: grant.entitlement, from: grant.from,
                 until: grant.until, reason: ImportedGrant.reason),
             to: customer, in: environment)
         try GrantUpdates(tx).add(kept, in: app.id, knownAt: now)
@@ -145,6 +145,12 @@ extension ImportDecisions {
         }
         if let until = grant.until, until <= now {
             return .unusable("the grant of \(name) ended at \(until), so it gives nothing")
+        }
+        // A grant opens its entitlement at once, so this one would open it too early.
+        guard grant.from <= now else {
+            return .unusable(
+                "the grant of \(name) begins at \(grant.from); import the file again with --anew "
+                    + "after that")
         }
         return nil
     }

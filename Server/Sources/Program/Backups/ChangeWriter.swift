@@ -49,7 +49,7 @@ struct ChangeWriter: Sendable {
         guard recipients.isEmpty else {
             return try await encrypt(data, into: file + EncryptedBackup.suffix)
         }
-        try await Self.complete(file) { part in
+        try await Disk.makeWhole(file) { part in
             try data.write(to: URL(fileURLWithPath: part))
         }
     }
@@ -73,25 +73,8 @@ struct ChangeWriter: Sendable {
         defer { unlink(plain) }
         try data.write(to: URL(fileURLWithPath: plain))
         let age = try AgeProgram()
-        try await Self.complete(file) { part in
+        try await Disk.makeWhole(file) { part in
             try await age.encrypt(plain, into: part, for: recipients)
-        }
-    }
-
-    private static func complete(
-        _ file: String, _ body: (String) async throws -> Void
-    ) async throws {
-        let part = file + BackupCopy.partSuffix
-        unlink(part)
-        try Disk.make(part)
-        do {
-            try await body(part)
-            try Disk.sync(part)
-            try Disk.renameExclusively(part, file)
-            try Disk.syncFolder(of: file)
-        } catch {
-            unlink(part)
-            throw error
         }
     }
 }

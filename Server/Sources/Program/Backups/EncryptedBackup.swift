@@ -35,16 +35,8 @@ struct EncryptedBackup {
             .makePart(plain)
         // Now the plain copy needs room, too, if both are on one disk.
         try BackupFolder(path: Disk.folder(of: file)).requireRoom(for: plain)
-        let part = file + BackupCopy.partSuffix
-        do {
-            try Disk.make(part)
+        try await Disk.makeWhole(file) { part in
             try await age.encrypt(plain, into: part, for: recipients)
-            try Disk.sync(part)
-            try Disk.renameExclusively(part, file)
-            try Disk.syncFolder(of: file)
-        } catch {
-            unlink(part)
-            throw error
         }
         return contents
     }

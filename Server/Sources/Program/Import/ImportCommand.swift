@@ -87,6 +87,12 @@ struct ImportCommand: AsyncParsableCommand {
             report: report, environment: environment, isTrial: dryRun, isAnew: anew,
             isWithoutCustomers: withoutCustomers, progress: progress.report)
         let (position, nameless) = try await run.run()
+        guard let nameless else {
+            print(
+                "\(file) was imported before: \(position.used.counted("row")) used, "
+                    + "\(position.refused) not. Nothing was done. --anew imports it again.")
+            return
+        }
         // If an import is resumed, only the rows of this run are counted here.
         let unnamed = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"

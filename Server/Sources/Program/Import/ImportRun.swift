@@ -38,18 +38,19 @@ struct ImportRun {
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     /// Reads the file to its end. Returns the final position, which counts the rows of earlier
-    /// runs, and how many usable rows of this run named no customer.
+    /// runs, and how many usable rows of this run named no customer. That number is nil if an
+    /// earlier run has read the file to its end, so that this run did nothing.
     ///
-    /// - Throws: ``StartFailure``, for example if the file is truncated, after its complete rows
-    ///   were processed.
-    func run() async throws -> (position: ImportPosition, nameless: Int64) {
+    /// - Throws: ``StartFailure``, for example if the file has no rows, or if it is truncated, after
+    ///   its complete rows were processed.
+    func run() async throws -> (position: ImportPosition, nameless: Int64?) {
         let source = try ImportSource(file)
         defer { source.close() }
         try requireReportApart()
         let key = ImportKey(app: app, kind: kind.rawValue, file: try source.mark())
         var position = ImportPosition()
         if !isTrial, !isAnew { position = try await engine.imports.position(of: key) ?? position }
-        if position.endedAt != nil { return (position, 0) }
+        if position.endedAt != nil { return (position, nil) }
         do {
             let nameless = try await process(source, key, &position)
             return (position, nameless)
@@ -79,6 +80,12 @@ struct ImportRun {
                 ImportShare(
                     position: position, bytesDone: source.storedBytes(at: position.bytesRead),
                     bytesTotal: source.storedBytes))
+        }
+        guard position.used + position.refused > 0 else {
+            try written.close()
+            throw StartFailure(
+                "\(file.path) has no rows.",
+                remedy: "Export it again. Perhaps the export is not complete yet.")
         }
         position.endedAt = engine.context.serverTime
         position.reportBytes = written.bytes

@@ -91,6 +91,27 @@ enum Disk {
         return lstat(path, &found) == 0
     }
 
+    /// Writes a file under a temporary name, and gives the file its name only when it is complete
+    /// and stored. Fails if a file has this name. After an error, no part of the file is left.
+    ///
+    /// - Parameter body: writes the file at the temporary path, where an empty file exists.
+    static func makeWhole(
+        _ path: String, _ body: (String) async throws -> Void
+    ) async throws {
+        let part = path + BackupCopy.partSuffix
+        unlink(part)
+        try make(part)
+        do {
+            try await body(part)
+            try sync(part)
+            try renameExclusively(part, path)
+            try syncFolder(of: path)
+        } catch {
+            unlink(part)
+            throw error
+        }
+    }
+
     /// Replaces a file's contents atomically: after a power failure, the file has either the old
     /// bytes or the new ones.
     static func replace(_ path: String, with bytes: Data) throws {

@@ -47,13 +47,13 @@ package struct LimitSettings: Hashable, Sendable {
         upTo(requestsMax, name, property)
     }
 
-    /// A limit that `off` or 0 switches off.
+    /// A limit that `off` switches off. `off` is stored as 0.
     private static func upTo(
         _ max: Int, _ name: String, _ property: WritableKeyPath<LimitSettings, Int> & Sendable
     ) -> Key<LimitSettings> {
         Key(name, property) { reader, node in
             if reader.text(node) == "off" { return 0 }
-            if let count = reader.text(node).flatMap({ Int($0) }), (0...max).contains(count) {
+            if let count = reader.text(node).flatMap({ Int($0) }), (1...max).contains(count) {
                 return count
             }
             reader.complain(

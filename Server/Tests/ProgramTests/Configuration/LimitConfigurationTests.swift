@@ -16,7 +16,7 @@ import Testing
         #expect(try Self.read("limits: {}").limits == LimitSettings())
     }
 
-    @Test func `each key sets its limit, and off or 0 means that there is none`() throws {
+    @Test func `each key sets its limit, and off means that there is no limit`() throws {
         let limits = try Self.read(
             """
             limits:
@@ -27,7 +27,7 @@ import Testing
               waits_of_key: 100
               streams_of_key: 5
               connections_of_address: 300
-              half_sent_requests_of_address: 0
+              half_sent_requests_of_address: off
             """
         ).limits
         #expect(limits.requests.ofAddress == 600 && limits.requests.withoutKeyOfAddress == 500)
@@ -39,6 +39,7 @@ import Testing
 
     @Test(arguments: [
         ("limits: [5]", "limits must be a mapping.", "key: value"),
+        ("limits: {requests_of_address: 0}", "“0” is not a valid requests_of_address", "or off"),
         ("limits: {requests_of_address: -1}", "“-1” is not a valid requests_of_address", "or off"),
         ("limits: {requests_of_address: many}", "“many” is not a valid requests", "or off"),
         ("limits: {requests_of_app_key: 1.5}", "“1.5” is not a valid requests_of_app_key", "off"),

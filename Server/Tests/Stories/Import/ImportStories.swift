@@ -15,7 +15,7 @@ import Testing
         _ kind: ImportKind, _ lines: [String], with engine: Engine, in folder: TemporaryFolder,
         isTrial: Bool = false, isAnew: Bool = false,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }
-    ) async throws -> (position: ImportPosition, nameless: Int64, report: String) {
+    ) async throws -> (position: ImportPosition, nameless: Int64?, report: String) {
         let file = URL(filePath: folder.path + "/\(kind.rawValue).csv")
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
         let report = URL(filePath: folder.path + "/\(kind.rawValue).\(isTrial).csv")

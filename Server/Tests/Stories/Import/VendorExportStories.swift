@@ -151,6 +151,29 @@ import Testing
         }
     }
 
+    @Test func `a grant that begins later opens nothing before, and is imported after that`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
+            let start = try await shop.now() + .seconds(86_400)
+            let lines = [
+                Self.header,
+                Self.granted("ben", "premium", until: "2126-01-01 00:00:00", "g1")
+                    .replacing("2025-11-01 00:00:00", with: "\(start)"),
+            ]
+            let early = try await Self.run(.revenueCat, lines, with: shop, in: folder)
+            #expect(early.position.used == 0)
+            #expect(early.report.first?.contains("begins at \(start)") == true, "\(early.report)")
+            #expect(try await shop.entitlement("premium", of: "ben") == nil)
+            try await shop.set(clock: start)
+            let late = try await Self.run(.revenueCat, lines, with: shop, in: folder)
+            #expect(late.position.used == 1, "\(late.report)")
+            #expect(try await shop.entitlement("premium", of: "ben")?["state"] == "granted")
+        }
+    }
+
     @Test func `an attribute that breaks a rule is reported, and the rest of its row is used`()
         async throws
     {
