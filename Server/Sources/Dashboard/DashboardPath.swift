@@ -119,6 +119,7 @@ extension DashboardPath {
     package static let operators = DashboardPath("operators")
     package static let account = DashboardPath("account")
     package static let audit = DashboardPath("audit")
+    package static let rehearsal = DashboardPath("rehearsal")
 
     /// The page of a link that works once.
     package static func link(_ token: String) -> DashboardPath { .init("links", token) }

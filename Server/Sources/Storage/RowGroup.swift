@@ -47,6 +47,7 @@ extension DatabaseSession {
     package var purchases: PurchaseRows { PurchaseRows(tx: self) }
     package var queues: QueueRows { QueueRows(tx: self) }
     package var rebuild: Rebuild { Rebuild(tx: self) }
+    package var rehearsals: RehearsalRows { RehearsalRows(tx: self) }
     package var reminders: ReminderRows { ReminderRows(tx: self) }
     package var reportSources: ReportSourceRows { ReportSourceRows(tx: self) }
     package var sales: SaleRows { SaleRows(tx: self) }

@@ -58,6 +58,7 @@ def all_pages(world):
         "products": "/products",
         "health": "/checks",
         "audit": "/audit",
+        "rehearsal": "/rehearsal",
         "problem": "/webhooks/wh_none",
         "phone": "/phone",
     }

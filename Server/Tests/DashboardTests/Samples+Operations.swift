@@ -206,6 +206,39 @@ extension Samples {
             ])
     }
 
+    var rehearsal: RehearsalPage {
+        func summary(_ unexplained: Int64, _ day: Int) -> RehearsalPage.Summary {
+            .init(
+                from: at("2026-11-\(day)T07:00:00Z"), to: at("2026-11-\(day)T08:20:00Z"),
+                project: text("proj1ab2c3d4"), customers: 10_000, entitlements: 4_120,
+                differences: 19 + unexplained, unexplained: unexplained,
+                isComplete: unexplained == 0, loses: 3, gains: 11)
+        }
+        return RehearsalPage(
+            last: summary(0, 24),
+            causes: [
+                .init(
+                    name: text("unexplained"), count: 0, sentence: text("No known cause fits."),
+                    remedy: text("Compare `perennial explain`.")),
+                .init(
+                    name: text("missed_there"), count: 19,
+                    sentence: text("RevenueCat lacks a document that Apple signed."),
+                    remedy: text("Nothing: Apple has signed the document.")),
+            ],
+            differences: [
+                .init(
+                    cause: text("missed_there"), customer: text("cleo"), entitlement: text("pro"),
+                    aspect: text("access"), effect: "gains", ours: text("open until 2026-12-24"),
+                    theirs: text("closed"), evidenceHere: text("document 9f2c41bb01"),
+                    evidenceThere: text("subscriptions.0.status=expired")),
+                .init(
+                    cause: text("granted_there"), customer: text("usr_31224"),
+                    entitlement: text("pro"), aspect: text("access"), effect: "loses",
+                    ours: text("closed"), theirs: text("open until 2027-01-01"), evidenceHere: "",
+                    evidenceThere: ""),
+            ], earlier: [summary(7, 17)])
+    }
+
     func problem(_ status: Int, _ code: String) -> ProblemPage {
         ProblemPage(
             Problem(

@@ -99,6 +99,7 @@ struct CustomerErasure {
         try tx.reminders.delete(
             of: [customer] + person.ids + tokens(of: person, in: app), in: app)
         try tx.customers.delete(customer, in: app)
+        try tx.rehearsals.deleteDifferences(of: app)
     }
 
     /// Leaves out the hashes of account tokens that belong to another customer, who has the same

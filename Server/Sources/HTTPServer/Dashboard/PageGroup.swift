@@ -23,6 +23,7 @@ extension DashboardRoutes {
     var operationPages: OperationPages { OperationPages(routes: self) }
     var operatorPages: OperatorPages { OperatorPages(routes: self) }
     var overviewPages: OverviewPages { OverviewPages(routes: self) }
+    var rehearsalPages: RehearsalPages { RehearsalPages(routes: self) }
     var seatPages: SeatPages { SeatPages(routes: self) }
     var supportActs: SupportActs { SupportActs(routes: self) }
     var webhookPages: WebhookPages { WebhookPages(routes: self) }

@@ -14,8 +14,12 @@ struct OperationPages: PageGroup {
             let database = await databaseCheck
             // If the database does not respond, the page shows the last result.
             _ = try? await engine.recording.unlistedSales(of: app)
-            return ChecksPage(checks: [database] + (await setupChecks) + cachedChecks)
-                .html(in: page.frame)
+            let rehearsals = try? await engine.rehearsals.recorded(of: app, in: page.environment)
+            let rehearsal = rehearsals.flatMap(RehearsalPages.check)
+            return ChecksPage(
+                checks: [database] + (await setupChecks) + cachedChecks
+                    + (rehearsal.map { [$0] } ?? [])
+            ).html(in: page.frame)
         }
         routes.page("/products", of: router) { page in
             ProductsPage(
@@ -39,6 +43,7 @@ struct OperationPages: PageGroup {
         }
         routes.livePage("/", of: router, routes.overviewPages.show)
         routes.documentPages.add(to: router)
+        routes.rehearsalPages.add(to: router)
         routes.notificationPages.add(to: router)
         routes.moneyPages.addAppleReports(to: router)
     }

@@ -1,6 +1,7 @@
 import Engine
 import Ledger
 import Rehearsal
+import Storage
 
 /// One difference with its cause, and the evidence of both sides as text.
 struct RehearsalDifference: Hashable, Sendable {
@@ -106,6 +107,16 @@ struct RehearsalDifference: Hashable, Sendable {
             cause.rawValue, customer.rawValue, entitlement.rawValue, aspect.rawValue,
             effect.rawValue, ours, theirs, here, there, cause.remedy,
         ]
+    }
+}
+
+extension RehearsalDifference {
+    /// What the dashboard shows.
+    var stored: StoredDifference {
+        StoredDifference(
+            cause: cause.rawValue, customer: customer, entitlement: entitlement,
+            aspect: aspect.rawValue, effect: effect.rawValue, ours: ours, theirs: theirs,
+            evidenceHere: here, evidenceThere: there)
     }
 }
 

@@ -50,10 +50,12 @@ struct RehearsalReport {
     ///
     /// - Parameter project: RevenueCat's id of the project.
     /// - Parameter sign: returns the signed text of claims.
+    /// - Returns: the signed summary.
     /// - Throws: ``StartFailure`` if a file cannot be written; what `sign` throws.
+    @discardableResult
     func write(
         _ result: RehearsalResult, project: String, sign: (JSON) async throws -> String
-    ) async throws {
+    ) async throws -> String {
         let text = CSVText.text([RehearsalDifference.columns] + result.findings.map(\.fields))
         let digest = Hexadecimal.text(Array(SHA256.hash(data: Data(text.utf8))))
         let signed = try await sign(result.claims(project: project, report: digest))
@@ -66,6 +68,7 @@ struct RehearsalReport {
                 "The report \(csv.path) cannot be written: \(reason)",
                 remedy: Self.folderRemedy)
         }
+        return signed
     }
 
     // MARK: - Verification

@@ -14,9 +14,10 @@ struct RehearseCommand: AsyncParsableCommand {
         commandName: "rehearse",
         abstract: "Compare every customer with RevenueCat, before you move away from it.",
         discussion: """
-            Only reads, on both sides. Each difference has a cause. Writes a report of all \
-            differences, and a summary that the server signs. Ends with 1 if any difference is \
-            unexplained. docs/rehearsal.md describes the causes.
+            Changes nothing about customers, on either side. Each difference has a cause. Writes a \
+            report of all differences, and a summary that the server signs, and stores both for \
+            the dashboard. Ends with 1 if any difference is unexplained. docs/rehearsal.md \
+            describes the causes.
             """)
 
     /// The environment variable with the key, so that no list of processes shows it.
@@ -38,6 +39,8 @@ struct RehearseCommand: AsyncParsableCommand {
     var toleranceSeconds = Int(RehearsalRules.toleranceDefault.components.seconds)
     @Option(help: "The pause before customers with differences are compared again; 0 for never.")
     var secondLookSeconds = 120
+    @Flag(name: .customLong("no-record"), help: "Do not store the result for the dashboard.")
+    var isUnrecorded = false
     @Option(help: "Check a signed summary instead, and print it.") var verify: String?
     @Option(help: "The app, if there are several.") var app: String?
     @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
@@ -118,14 +121,29 @@ struct RehearseCommand: AsyncParsableCommand {
                 "The rehearsal stopped: \(failure).",
                 remedy: "Run the same command again: it has changed nothing.")
         }
-        try await report.write(result, project: project) {
+        let signed = try await report.write(result, project: project) {
             try await Self.signed($0, engine, app)
         }
         for line in RehearsalText.lines(of: result.claims(project: project, report: "")) {
             print(line)
         }
         print("report: \(report.csv.path), signed summary: \(report.summary.path)")
+        if !isUnrecorded { await record(result, signed: signed) }
         if result.summary.unexplained > 0 || !result.isComplete { throw ExitCode(1) }
+    }
+
+    /// Stores the result for the dashboard. A failure is only reported: the files are complete.
+    private func record(_ result: RehearsalResult, signed: String) async {
+        do {
+            let assembly = try await options.assembly(for: .modifying)
+            defer { assembly.database.close() }
+            try await assembly.engine.rehearsals.record(
+                signed, endedAt: result.end, result.findings.map(\.stored), of: result.app,
+                in: result.environment)
+            print("The dashboard shows the result at /rehearsal.")
+        } catch {
+            Outcome.printError("The dashboard does not show the result: \(error)")
+        }
     }
 
     private static func signed(

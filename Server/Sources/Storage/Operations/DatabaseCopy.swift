@@ -80,6 +80,14 @@ struct CopiedTable: Hashable, Sendable {
                 "bytes_read", "lines_read", "used", "refused", "report_bytes", "changed_at_ms",
                 "ended_at_ms",
             ]),
+        CopiedTable(
+            name: "rehearsals", key: ["app", "environment", "ended_at_ms"], others: ["signed"]),
+        CopiedTable(
+            name: "rehearsal_differences", key: ["app", "environment", "number"],
+            others: [
+                "cause", "customer", "entitlement", "aspect", "effect", "ours", "theirs",
+                "evidence_here", "evidence_there",
+            ]),
         CopiedTable(name: "secrets", key: ["app", "name"], others: ["secret", "created_at_ms"]),
         CopiedTable(
             name: "transfers", key: ["app", "transfer"],

@@ -55,4 +55,34 @@ extension Schema.Step {
             """
         ]
     }
+
+    /// Adds the results of rehearsals of the move from RevenueCat.
+    static let rehearsals = Schema.Step(name: "results of rehearsals") { dialect in
+        let (text, integer) = (dialect.text, dialect.integer)
+        let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
+        let words = [
+            "cause", "customer", "entitlement", "aspect", "effect", "ours", "theirs",
+            "evidence_here", "evidence_there",
+        ]
+        return [
+            """
+            CREATE TABLE rehearsals (
+                app \(text) NOT NULL,
+                environment \(text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                ended_at_ms \(integer) NOT NULL,
+                signed \(text) NOT NULL,
+                PRIMARY KEY (app, environment, ended_at_ms)
+            \(ending)
+            """,
+            """
+            CREATE TABLE rehearsal_differences (
+                app \(text) NOT NULL,
+                environment \(text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                number \(integer) NOT NULL,
+                \(words.map { "\($0) \(text) NOT NULL,\n" }.joined(separator: "    "))\
+                PRIMARY KEY (app, environment, number)
+            \(ending)
+            """,
+        ]
+    }
 }

@@ -9,7 +9,8 @@
 /// `customer_ids`, `customer_attributes`, `links`, `shares`, `blocks`, `transfers`, `grants`,
 /// `erasures`, `removed_ids`, `seat_claims` with `seat_invitations` and `seat_unclaims`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
-/// `webhook_deliveries` and `webhook_attempts`, `imports`, `reminders`, `purchase_origins`,
+/// `webhook_deliveries` and `webhook_attempts`, `imports`, `rehearsals` with
+/// `rehearsal_differences`, `reminders`, `purchase_origins`,
 /// `apple_reports`, `operators` with `operator_roles`, `operator_sessions` and `operator_links`,
 /// `audit_entries`,
 /// `consumption_questions` with `consumption_consents` and `consumption_uses`, and the event log:
@@ -54,7 +55,7 @@ package enum Schema {
     /// A released step is never changed; a new one is added at the end. The same change is made in
     /// both files of SQL, from which new databases are made: `Fixtures/databases/README.md` says
     /// how a test compares the two ways.
-    static let steps: [Step] = [.customerAttributes, .cohorts]
+    static let steps: [Step] = [.customerAttributes, .cohorts, .rehearsals]
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }
 

@@ -735,6 +735,33 @@ CREATE TABLE imports (
     PRIMARY KEY (app, kind, file)
 );
 
+-- The signed summaries of rehearsals of the move from RevenueCat. They contain no ids of customers.
+CREATE TABLE rehearsals (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    ended_at_ms BIGINT NOT NULL,
+    signed TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (app, environment, ended_at_ms)
+);
+
+-- The first differences of the last rehearsal, in the order of its report. An erasure deletes all
+-- of them.
+CREATE TABLE rehearsal_differences (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    number BIGINT NOT NULL,
+    cause TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    entitlement TEXT COLLATE "C" NOT NULL,
+    aspect TEXT COLLATE "C" NOT NULL,
+    effect TEXT COLLATE "C" NOT NULL,
+    ours TEXT COLLATE "C" NOT NULL,
+    theirs TEXT COLLATE "C" NOT NULL,
+    evidence_here TEXT COLLATE "C" NOT NULL,
+    evidence_there TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (app, environment, number)
+);
+
 
 -- The App Store
 -- -------------

@@ -714,6 +714,33 @@ CREATE TABLE imports (
     PRIMARY KEY (app, kind, file)
 ) STRICT;
 
+-- The signed summaries of rehearsals of the move from RevenueCat. They contain no ids of customers.
+CREATE TABLE rehearsals (
+    app TEXT NOT NULL,
+    environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    ended_at_ms INTEGER NOT NULL,
+    signed TEXT NOT NULL,
+    PRIMARY KEY (app, environment, ended_at_ms)
+) STRICT, WITHOUT ROWID;
+
+-- The first differences of the last rehearsal, in the order of its report. An erasure deletes all
+-- of them.
+CREATE TABLE rehearsal_differences (
+    app TEXT NOT NULL,
+    environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    number INTEGER NOT NULL,
+    cause TEXT NOT NULL,
+    customer TEXT NOT NULL,
+    entitlement TEXT NOT NULL,
+    aspect TEXT NOT NULL,
+    effect TEXT NOT NULL,
+    ours TEXT NOT NULL,
+    theirs TEXT NOT NULL,
+    evidence_here TEXT NOT NULL,
+    evidence_there TEXT NOT NULL,
+    PRIMARY KEY (app, environment, number)
+) STRICT, WITHOUT ROWID;
+
 
 -- The App Store
 -- -------------

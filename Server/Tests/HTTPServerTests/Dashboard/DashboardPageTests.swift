@@ -10,7 +10,8 @@ import Testing
     private static let pages = [
         "/", "/customers", "/customers?query=anna", "/customers/anna", "/events",
         "/events?customer_id=anna&what=opened&from=2026-01-01&to=", "/webhooks", "/products",
-        "/checks", "/notifications", "/notifications/forwarded", "/notifications/asked", "/reports",
+        "/checks", "/rehearsal", "/notifications", "/notifications/forwarded",
+        "/notifications/asked", "/reports",
         "/documents?transaction=7001", "/charts/mrr/purchases?column=mrr&by=month",
     ]
     private static let reports = [

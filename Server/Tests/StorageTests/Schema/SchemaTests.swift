@@ -112,6 +112,7 @@ import Testing
             for statement in [
                 "DROP VIEW attributes", "DROP INDEX customer_attributes_by_mail_address",
                 "DROP TABLE customer_attributes", "DROP TABLE money_cohorts",
+                "DROP TABLE rehearsals", "DROP TABLE rehearsal_differences",
             ] { try connection.run(statement, []) }
         }
         try await old.migrate(at: 2)

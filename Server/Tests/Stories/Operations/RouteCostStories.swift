@@ -86,7 +86,7 @@
             "/", "/customers", "/customers/anna", "/customers?query=anna", "/events",
             "/notifications", "/notifications/forwarded", "/webhooks", "/products", "/checks",
             "/charts/mrr", "/charts/revenue", "/reports", "/phone", "/operators", "/audit",
-            "/account",
+            "/account", "/rehearsal",
             "/login", "/nowhere",
         ]
 
