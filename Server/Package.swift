@@ -23,6 +23,8 @@ let argumentParser = Target.Dependency.product(
     name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let contract = Target.Dependency.product(name: "PerennialContract", package: "perennial")
+let tracing = Target.Dependency.product(
+    name: "Tracing", package: "swift-distributed-tracing")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypto")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
@@ -85,6 +87,7 @@ let package = Package(
             url: "https://github.com/apple/swift-configuration", exact: "1.4.0",
             traits: ["CommandLineArguments", "YAML"]),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
@@ -104,6 +107,7 @@ let package = Package(
         library("RevenueCatWebhooks", ["Ledger", contract]),
         library("RevenueCatWire", ["Ledger", "RevenueCatWebhooks"]),
         library("Rehearsal", ["Ledger"]),
+        library("Traces", [tracing]),
         library(
             "RevenueCatClient", ["AppStoreFormats", "Ledger", "Rehearsal", httpClient, nioCore]),
         .target(
@@ -126,15 +130,15 @@ let package = Package(
             "Engine",
             [
                 "Ledger", "Intake", "Reports", "AppStoreClient", "AppStoreFormats", "AppStoreTrust",
-                "Rehearsal", "Storage", contract, crypto, cryptoExtras, logging,
+                "Rehearsal", "Storage", "Traces", contract, crypto, cryptoExtras, logging, tracing,
             ]),
         library(
             "HTTPServer",
             [
                 "Dashboard", "Engine", "HTTPBasics", "Ledger", "Reports", "RevenueCatWebhooks",
-                "RevenueCatWire", "Storage", contract,
+                "RevenueCatWire", "Storage", "Traces", contract,
                 asn1, hummingbird, logging, nioCore, nioHTTP1, nioSSL, nioTLS,
-                serviceLifecycle, x509,
+                serviceLifecycle, tracing, x509,
             ]),
         library(
             "Simulator",
@@ -154,7 +158,7 @@ let package = Package(
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "CZlib", "Convergence",
                 "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
                 "Ledger", "Rehearsal", "Reports", "RevenueCatClient", "Simulator", "Storage",
-                "StoragePostgres", "StorageSQLite",
+                "StoragePostgres", "StorageSQLite", "Traces",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
                 nioPosix, serviceLifecycle, unixSignals, yams,
@@ -211,6 +215,7 @@ let package = Package(
         tests(
             "RevenueCatDoubleTests",
             ["RevenueCatDouble", "AppStoreFormats", "Dice", "Simulator", httpClient]),
+        tests("TracesTests", ["Traces", "Eventually", tracing]),
         tests("RehearsalTests", ["Rehearsal", "Ledger"]),
         tests(
             "RevenueCatClientTests",
@@ -261,7 +266,7 @@ let package = Package(
                 "AppStoreClient", "AppStoreFormats", "Convergence", "Courier", "Dice", "Engine",
                 "Ledger", "Eventually", "PostgresCluster",
                 "Program", "Rehearsal", "Reports", "RevenueCatClient", "RevenueCatDouble",
-                "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", "Traces",
                 crypto, httpClient, logging,
             ], tables: true),
         tests("TidyTests", ["Eventually"]),

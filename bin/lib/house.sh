@@ -232,21 +232,29 @@ need_fonts() {
         || install_packages fonts-liberation
 }
 
-# Sets `browser_python`: a Python in .perennial/browser with the packages that Server/Tests/Browser needs.
-need_browser_python() {
+# make_python NAME LIST: makes a Python in .perennial/NAME with the packages in the file LIST.
+make_python() {
     need_python
-    local folder="$root/.perennial/browser" list="$server/Tests/Browser/requirements.txt"
-    browser_python="$folder/bin/python"
+    local folder="$root/.perennial/$1" list="$2"
     ! cmp -s "$list" "$folder/installed" || return 0
-    say "Installing into .perennial/browser: $(grep -v '^#' "$list" | tr '\n' ' ')"
+    say "Installing into .perennial/$1: $(grep -v '^#' "$list" | tr '\n' ' ')"
     mkdir -p "$root/.perennial"
     python3 -m venv --clear "$folder" || stop "no virtual environment could be made" \
         "python3 -m venv $folder"
     "$folder/bin/pip" install --quiet --disable-pip-version-check --requirement "$list" \
-        || stop "pip could not install what the tests in the browser need" \
+        || stop "pip could not install what tests need" \
             "$folder/bin/pip install --requirement $list"
     cp "$list" "$folder/installed"
 }
+
+# Sets `browser_python`: a Python with the packages that Server/Tests/Browser needs.
+need_browser_python() {
+    make_python browser "$server/Tests/Browser/requirements.txt"
+    browser_python="$root/.perennial/browser/bin/python"
+}
+
+# need_collector_python: makes a Python that decodes what is sent to a collector of traces.
+need_collector_python() { make_python collector "$root/bin/lib/requirements/collector.txt"; }
 
 # browser_tests ARGUMENTS…: runs Server/Tests/Browser against the program that was built. The last
 # line is "N passed, N failed".

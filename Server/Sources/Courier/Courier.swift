@@ -50,16 +50,19 @@ package struct Courier: Sendable {
         package var secrets: [WebhookSecret]
         /// The value of the header `Authorization`.
         package var authorization: String?
+        /// The value of the header `traceparent`.
+        package var traceparent: String?
 
         package init(
             url: String, id: String, body: [UInt8], secrets: [WebhookSecret],
-            authorization: String? = nil
+            authorization: String? = nil, traceparent: String? = nil
         ) {
             self.url = url
             self.id = id
             self.body = body
             self.secrets = secrets
             self.authorization = authorization
+            self.traceparent = traceparent
         }
     }
 
@@ -178,6 +181,9 @@ package struct Courier: Sendable {
             value: WebhookSignature.text(
                 id: parcel.id, at: timestamp, body: parcel.body,
                 secrets: Array(parcel.secrets.prefix(Self.secretsMax))))
+        if let traceparent = parcel.traceparent {
+            request.headers.add(name: "traceparent", value: traceparent)
+        }
         if let value = parcel.authorization {
             request.headers.add(name: "authorization", value: value)
         }

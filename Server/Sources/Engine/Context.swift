@@ -3,6 +3,7 @@ import AppStoreTrust
 import Ledger
 import Logging
 import Storage
+import Traces
 
 /// The values that every service uses: the database, the apps, the clock, the log, and
 /// transactions.
@@ -18,13 +19,16 @@ package final class Context: Sendable {
     let growth: GrowthMeter
     let newestNotifications: NewestNotifications
     let passwords: PasswordThreads
+    /// Records spans. Nil if no traces are sent.
+    package let traces: TraceRecorder?
 
     /// - Parameter former: the context of the previous configuration. The new context shares its
     ///   caches.
     init(
         database: Database, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, logger: Logger,
-        reconciliation: ReconciliationSettings, former: Context? = nil
+        reconciliation: ReconciliationSettings, traces: TraceRecorder? = nil,
+        former: Context? = nil
     ) {
         db = database
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
@@ -37,6 +41,7 @@ package final class Context: Sendable {
         growth = former?.growth ?? GrowthMeter()
         newestNotifications = former?.newestNotifications ?? NewestNotifications()
         passwords = former?.passwords ?? PasswordThreads()
+        self.traces = former?.traces ?? traces
     }
 
     /// Returns a context for another configuration, with the same database, clock and caches.

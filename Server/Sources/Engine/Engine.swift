@@ -4,6 +4,7 @@ import AppStoreTrust
 import Ledger
 import Logging
 import Storage
+import Traces
 
 /// The operations of the server, with one service for each subject: they record Apple's documents
 /// and report what a customer may use. Ledger makes the decisions, Storage writes the rows, and
@@ -53,17 +54,19 @@ package struct Engine: Sendable {
     /// - Parameter signers: the offer signer of each app that may sign offers.
     /// - Parameter operators: how operators sign in.
     /// - Parameter erasures: the list of erasures outside of the database; nil if there is none.
+    /// - Parameter traces: records spans; nil if no traces are sent.
     package init(
         database: any DatabaseDriver, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, reconciliation: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
         signers: [AppID: OfferSigner] = [:], operators: OperatorSettings = OperatorSettings(),
-        erasures: ErasureList? = nil, logger: Logger
+        erasures: ErasureList? = nil, traces: TraceRecorder? = nil, logger: Logger
     ) {
         Self.requireConsistency(of: apps, verifiers)
         let context = Context(
             database: Database(database, rules: Self.rules(of: apps, reconciliation)), apps: apps,
-            verifiers: verifiers, now: now, logger: logger, reconciliation: reconciliation)
+            verifiers: verifiers, now: now, logger: logger, reconciliation: reconciliation,
+            traces: traces)
         self.init(
             context,
             ServiceSettings(

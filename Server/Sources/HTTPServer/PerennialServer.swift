@@ -89,7 +89,7 @@ package struct PerennialServer: Sendable {
     var requestMiddleware: RequestMiddleware {
         RequestMiddleware(
             counts: counts, bodies: bodies, logger: logger,
-            now: { [engine] in engine.context.serverTime })
+            now: { [engine] in engine.context.serverTime }, traces: engine.context.traces)
     }
 
     /// The routes, with the middleware around each request: request id, problems, metrics, one log

@@ -10,6 +10,7 @@ package struct ServerContext: RequestContext {
     /// The part of the body budget that the body uses; nil if there is no body.
     var bodyShare: BodyShare?
     let author = RequestAuthor()
+    let trace = RequestTrace()
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)

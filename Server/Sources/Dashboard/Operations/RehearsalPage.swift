@@ -138,7 +138,7 @@ package struct RehearsalPage: Sendable {
             last.isComplete
             ? "" : "<p class=\"small\">Incomplete: some customers were not compared.</p>"
         return Panel(
-            title: "Verdict", side: frame.time(last.to),
+            title: "Verdict", side: "\(frame.time(last.to))",
             content: """
                 <div class="big">\(.bdi(last.verdict))</div>\(limit)<dl class="facts">\
                 <dt>Compared with</dt><dd>\(.bdi(last.project)), \

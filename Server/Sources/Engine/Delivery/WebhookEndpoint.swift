@@ -194,6 +194,8 @@ package struct WebhookPost: Sendable {
     package var body: [UInt8]
     package var secrets: [String]
     package var authorization: String?
+    /// The value of the header `traceparent`; nil if no traces are sent.
+    package var traceparent: String?
     package var rules: WebhookRules
 }
 

@@ -180,11 +180,14 @@ extension WebhookService {
     private func attempt(_ lease: DeliveryLease, to webhook: WebhookEndpoint) async throws -> Bool {
         guard let body = try await body(of: lease, to: webhook) else { return true }
         let (at, start) = (context.now(), ContinuousClock.now)
+        let span = await span(of: lease, to: webhook)
         let answer = await webhookTransport.post(
             WebhookPost(
                 url: webhook.settings.url, message: lease.message, body: body,
                 secrets: webhook.secrets, authorization: webhook.settings.authorization,
-                rules: context.apps[webhook.app]?.webhooks ?? .none))
+                traceparent: span?.trace.header, rules: context.apps[webhook.app]?.webhooks ?? .none
+            ))
+        span?.end(with: answer)
         if answer == .notAttempted || (Task.isCancelled && !answer.isAccepted) {
             // This server is stopping or overloaded, so the receiver did not cause the failure.
             try await context.transaction { tx in

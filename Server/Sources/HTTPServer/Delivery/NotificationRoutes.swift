@@ -37,6 +37,7 @@ struct NotificationRoutes: RouteGroup {
             let receipt = try await engine.recording.record(
                 notification: Array(body.readableBytesView),
                 contentType: request.headers[.contentType])
+            context.trace.record(receipt.document, isRepeat: receipt.isRepeat)
             server.logger.debug(
                 "notification recorded",
                 metadata: [

@@ -14,6 +14,10 @@ extension Metrics {
             "perennial_certificate_end_time_seconds",
             "When the certificate in force ends, as Unix time.", .gauge
         ) { $0.process.certificateEnd?.wholeSeconds },
+        Metric(
+            "perennial_trace_spans_dropped_total",
+            "Spans of traces that were not sent, because the collector was away."
+        ) { $0.process.spansDropped },
     ]
 
     static let workers = [

@@ -6,9 +6,14 @@ package struct ProcessReadings: Hashable, Sendable {
     package var certificateEnd: Instant?
     /// The disk with the database's file; nil for PostgreSQL.
     package var disk: DiskSpace?
+    /// The number of spans that could not be sent; nil if no traces are sent.
+    package var spansDropped: Int?
 
-    package init(certificateEnd: Instant? = nil, disk: DiskSpace? = nil) {
+    package init(
+        certificateEnd: Instant? = nil, disk: DiskSpace? = nil, spansDropped: Int? = nil
+    ) {
         (self.certificateEnd, self.disk) = (certificateEnd, disk)
+        self.spansDropped = spansDropped
     }
 }
 

@@ -5,6 +5,8 @@ import Ledger
 import Logging
 import PerennialContract
 import Synchronization
+import Traces
+import Tracing
 
 /// Surrounds every request: assigns its id, turns errors into problems, adds headers, counts, and
 /// writes one log line.
@@ -18,12 +20,15 @@ struct RequestMiddleware: RouterMiddleware {
     let bodies: BodyBudget
     let logger: Logger
     let now: @Sendable () -> Instant
+    /// Records spans. Nil if no traces are sent.
+    var traces: TraceRecorder?
 
     @concurrent func handle(
         _ request: Request, context: ServerContext,
         next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
+        let traceStart = traces.map { _ in DefaultTracerClock.now }
         var (request, context) = (request, context)
         context.bodyShare = request.meterBody(by: bodies, from: context.channel)
         defer { context.bodyShare?.release() }
@@ -40,9 +45,15 @@ struct RequestMiddleware: RouterMiddleware {
                 to: context, at: Timestamp(now()), isIndented: request.asksForIndentation)
         }
         addCommonHeaders(&response.headers, requestID: context.requestID)
+        let route = context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        if let traces, let traceStart {
+            context.trace.record(
+                request, route: route, response.status, since: traceStart,
+                requestID: context.requestID, by: traces)
+        }
         finish(
-            request.method, route: context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil },
-            response.status, requestID: context.requestID, began: start,
+            request.method, route: route, response.status, requestID: context.requestID,
+            began: start,
             isWait: Self.asksToWait(request.head.path ?? ""), author: context.author.logMetadata)
         return response
     }

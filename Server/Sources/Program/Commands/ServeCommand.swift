@@ -7,6 +7,7 @@ import Ledger
 import Logging
 import ServiceLifecycle
 import StorageSQLite
+import Traces
 import UnixSignals
 
 /// Runs the server alone, for production.
@@ -73,6 +74,7 @@ struct ServeCommand: AsyncParsableCommand {
             let roots = SimulatorRoots(
                 signatures: try await clock?.root(), receipts: try await clock?.receiptRoot())
             let erasures = erasures(of: file, settings, logger)
+            let traces = file.traces.map { TraceRecorder(share: $0.share) }
             let assembly = try await Assembly(
                 apps: file.apps, databaseAddress: settings.database,
                 simulatorRoot: roots.signatures, receiptRoot: roots.receipts, now: now,
@@ -80,7 +82,7 @@ struct ServeCommand: AsyncParsableCommand {
                 forwarding: ForwardSender(client: http).forwarding(),
                 webhooks: WebhookSender.transport(),
                 operators: file.dashboard?.operators ?? OperatorSettings(),
-                erasures: erasures?.list, logger: logger)
+                erasures: erasures?.list, traces: traces, logger: logger)
             defer { assembly.database.close() }
             let places = LogPlaceFile(for: settings.database)
             // The check must come before the migration, after which an older schema can no longer
@@ -97,7 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await server.learnKeys(of: assembly.engine)
             let backups = backups(of: file, settings, assembly, logger)
             let certificate = certificate(of: file, now, logger)
-            connect(backups, certificate, settings, to: &server)
+            connect(backups, certificate, settings, traces, to: &server)
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
             if let dashboard = file.dashboard {
                 try await FirstOperator.printLink(dashboard, assembly.engine)
@@ -116,6 +118,12 @@ struct ServeCommand: AsyncParsableCommand {
                         file: places, engine: { live.current.engine }, logger: logger))
             }
             services += backups?.services ?? []
+            if let traces, let settings = file.traces {
+                services.append(
+                    Worker.traces(
+                        from: traces, by: TraceSender(settings, http), logger: logger,
+                        states: live.current.workers))
+            }
             if let certificate { services.append(CertificateWatch(reload: certificate)) }
             services.insert(
                 contentsOf: addresses.services(of: live, certificate?.live, logger), at: 0)
@@ -141,13 +149,13 @@ struct ServeCommand: AsyncParsableCommand {
     /// Lets the server's metrics and pages read what the process does besides requests.
     private func connect(
         _ backups: BackupWorker?, _ certificate: CertificateReload?, _ settings: ProcessSettings,
-        to server: inout PerennialServer
+        _ traces: TraceRecorder?, to server: inout PerennialServer
     ) {
         if let backups { server.readsBackups = { backups.state } }
         server.readings = {
             ProcessReadings(
                 certificateEnd: certificate?.live.current.end,
-                disk: DatabaseDisk.space(for: settings.database))
+                disk: DatabaseDisk.space(for: settings.database), spansDropped: traces?.dropped)
         }
     }
 

@@ -5,6 +5,7 @@ import Foundation
 import Ledger
 import Logging
 import Storage
+import Traces
 
 /// An engine made from a configuration, with its database and apps.
 package struct Assembly: Sendable {
@@ -35,6 +36,7 @@ package struct Assembly: Sendable {
     /// - Parameter webhooks: how events are posted.
     /// - Parameter operators: how operators sign in.
     /// - Parameter erasures: the list of erasures outside of the database; nil if there is none.
+    /// - Parameter traces: records spans; nil if no traces are sent.
     /// - Throws: ``StartFailure`` if the database cannot be opened or migrated, or if a root cannot
     ///   be read.
     package init(
@@ -43,7 +45,7 @@ package struct Assembly: Sendable {
         now: @escaping @Sendable () -> Instant, reconciliation: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
         operators: OperatorSettings = OperatorSettings(), erasures: ErasureList? = nil,
-        logger: Logger
+        traces: TraceRecorder? = nil, logger: Logger
     ) async throws {
         let trust = SimulatorRoots(signatures: simulatorRoot, receipts: receiptRoot)
         let verifiers = try Self.verifiers(of: apps, trust)
@@ -59,7 +61,7 @@ package struct Assembly: Sendable {
             reconciliation: reconciliation,
             forwarding: forwarding, webhooks: webhooks,
             signers: Self.signers(of: apps), operators: operators, erasures: erasures,
-            logger: logger)
+            traces: traces, logger: logger)
         guard purpose != .inspecting else { return }
         do {
             // If a database server does not respond, this check gives a clearer message than a

@@ -15,6 +15,8 @@ package struct ConfigurationFile: Sendable {
     package var tls: TLSSettings?
     /// Nil if the server makes no backups.
     package var backup: BackupSettings?
+    /// Where traces are sent. Nil if the server sends none.
+    package var traces: TraceSettings?
     /// The limits of a server's callers.
     package var limits = LimitSettings()
     /// Oddities that do not prevent a start.

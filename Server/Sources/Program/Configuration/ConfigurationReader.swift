@@ -34,7 +34,8 @@ struct ConfigurationReader {
         var result = ConfigurationFile(apps: [], settings: [:], warnings: [])
         guard let root = node(of: text) else { return result }
         let members = members(
-            of: root, known: ["apps", "settings", "dashboard", "tls", "backup", "limits"],
+            of: root,
+            known: ["apps", "settings", "dashboard", "tls", "backup", "limits", "traces"],
             in: "the configuration")
         if let apps = members["apps"] {
             result.apps = self.apps(apps)
@@ -52,6 +53,7 @@ struct ConfigurationReader {
         if let limits = members["limits"] {
             read(limits, LimitSettings.keys, into: &result.limits, in: "limits")
         }
+        if let traces = members["traces"] { result.traces = TraceSettings(traces, by: &self) }
         result.warnings = warnings.inFileOrder
         result.servingWarnings = servingWarnings.inFileOrder
         return result

@@ -29,7 +29,7 @@ enum WebhookSender {
             Courier.Parcel(
                 url: post.url, id: post.message, body: post.body,
                 secrets: post.secrets.compactMap { WebhookSecret($0) },
-                authorization: post.authorization))
+                authorization: post.authorization, traceparent: post.traceparent))
         return switch outcome {
         case .answer(let status, let body, let retryAfter):
             .answer(status: status, body: body, retryAfter: retryAfter)

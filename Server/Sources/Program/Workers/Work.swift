@@ -18,6 +18,7 @@ enum Work: String, CaseIterable, Sendable {
     case seatComparisons = "seat_comparisons"
     case seatReports = "seat_reports"
     case statistics
+    case traces
     case transitions
     case webhookEvents = "webhook_events"
     case webhooks
