@@ -14,7 +14,7 @@ extension WebhookService {
             try tx.events.find(lease.sequence, of: webhook.app)
         }
         var parent: TraceContext?
-        if case .document(let digest) = event??.entry.cause {
+        if case .document(let digest) = event?.entry.cause {
             parent = traces.context(ofDocument: DocumentID(bytes: digest).rawValue)
         }
         let span = traces.startSpan(
@@ -23,7 +23,7 @@ extension WebhookService {
         span.attributes["perennial.app"] = webhook.app.rawValue
         span.attributes["perennial.webhook"] = webhook.id.rawValue
         span.attributes["perennial.attempt"] = Int64(lease.tries + 1)
-        if let event = event ?? nil {
+        if let event {
             span.attributes["perennial.event"] = event.entry.change.kind.rawValue
         }
         return span
