@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a grant that begins later opens nothing before, and is imported after that`()
+    @Test func `a grant that begins later opens no access yet, and is imported once it has begun`()
         async throws
     {
         let folder = try TemporaryFolder()
