@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a decision that says open is always known`() {
+    @Test func `an open decision is never marked as unknown`() {
         forEvidence("known") { _, evidence in
             let decision = decide(evidence)
             if decision.isActive { #expect(decision.isKnown) }
@@ -68,8 +68,7 @@ import Testing
         }
     }
 
-    @Test func `after a hold while the store and the server are silent, access is open or unknown`()
-    {
+    @Test func `if a hold ends without answers from store or server, access is open or unknown`() {
         forEvidence("silence", times: 2000) { _, evidence in
             var silent = evidence
             silent.serverAnsweredAt = nil
@@ -127,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a decision changes at the time that it names, and not before`() {
+    @Test func `a decision changes exactly at the time that it names`() {
         forEvidence("changes") { dice, evidence in
             let decision = decide(evidence)
             let last = decision.changesAt ?? Timestamp(milliseconds: 400 * 86_400_000)
@@ -165,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `an open purchase opens access, whatever other evidence exists`() {
+    @Test func `an open purchase opens access, regardless of other evidence`() {
         forEvidence("more") { dice, evidence in
             var more = evidence
             more.store.isTrusted = true
@@ -186,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `an open answer of the server opens access if the server knows all documents`() {
+    @Test func `if the server says open and knows all documents, access is open`() {
         forEvidence("answer") { _, evidence in
             var evidence = evidence
             for id in evidence.store.transactions.keys {
@@ -224,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `access ends at most one hold after the last known end`() {
+    @Test func `access ends at most one hold after the latest known end`() {
         forEvidence("last hold") { _, evidence in
             var evidence = evidence
             evidence.store.transactions = evidence.store.transactions.filter {
@@ -236,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that gives another right does not change the decision`() {
+    @Test func `a purchase that gives another entitlement does not change the decision`() {
         forEvidence("another right") { dice, evidence in
             var evidence = evidence
             evidence.areMeaningsCurrent = true

@@ -40,7 +40,7 @@ import Testing
         #expect(restarted == at(11) && !isOpen(at: restarted))
     }
 
-    @Test func `before a restart, a clock that is set forward a year closes nothing`() {
+    @Test func `before a restart, a clock that is set forward a year closes no access`() {
         let clock = contacted()
         let now = clock.now(
             deviceClock: Timestamp(milliseconds: Self.year), monotonic: Self.hour, bootID: "a")
@@ -83,7 +83,8 @@ import Testing
         #expect(wound == at(0), "it stays a lower limit")
     }
 
-    @Test func `a clock's anchor counts if it is proven or comes from a contact with the server`() {
+    @Test func `a clock's anchor is used if it is proven or comes from a contact with the server`()
+    {
         var proven = forged()
         proven.confirm()
         var contacted = forged()
@@ -107,7 +108,7 @@ import Testing
         #expect(clock.now(deviceClock: at(-9), monotonic: Self.hour, bootID: "a") == at(5))
     }
 
-    @Test func `a document signed before the device's time is only a lower limit of the time`() {
+    @Test func `the date of a signed document is only a lower bound of the device's time`() {
         var clock = ReckonedClock()
         #expect(clock.now(deviceClock: at(7), monotonic: 0, bootID: "a") == at(7))
         clock.anchor(signed: at(2), monotonic: 0, bootID: "a", isContact: false)

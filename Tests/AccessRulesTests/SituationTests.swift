@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SituationTests {
     @Test(arguments: try Situation.rows())
-    func `each situation has the decision of the table`(row: Situation) throws {
+    func `each situation leads to the decision in the table`(row: Situation) throws {
         #expect(try row.decided() == row.expected)
     }
 
@@ -14,7 +14,7 @@ import Testing
         #expect(Set(claims).count == claims.count)
     }
 
-    @Test func `every right in any evidence has a decision`() {
+    @Test func `every entitlement in any evidence gets a decision`() {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,
             now: Timestamp(milliseconds: 0))

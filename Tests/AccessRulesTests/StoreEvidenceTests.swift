@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a document changes nothing if a later one of the same transaction is recorded`() {
+    @Test func `an older document of a transaction changes nothing`() {
         var dice = Dice(announcedBy: "older")
         for _ in 0..<500 {
             let store = dice.evidence().store
@@ -79,7 +79,8 @@ import Testing
         }
     }
 
-    @Test func `a refund closes access, until a later document of the transaction lacks it`() {
+    @Test func `a refund closes access, until a later document of the transaction shows no refund`()
+    {
         var dice = Dice(announcedBy: "refund")
         for _ in 0..<500 {
             var document = dice.transaction("1", in: "1", dice.pick(["month", "guide"]))
@@ -172,7 +173,7 @@ import Testing
     }
 
     @Test
-    func `a purchase is absent if two lists 30 seconds apart lack it, until a list contains it`() {
+    func `a purchase is absent if it is missing from two lists that are 30 seconds apart`() {
         var store = StoreEvidence(isTrusted: true)
         store.record(.bought("1", "guide", from: -9, to: 0))
         store.record(.bought("2", "season", from: -9, to: 0))
@@ -189,7 +190,7 @@ import Testing
         #expect(store.answeredAt == second(33))
     }
 
-    @Test func `a renewal ends the absence of a purchase, and an older document does not`() {
+    @Test func `a renewal ends the absence of a purchase, but an older document does not`() {
         var store = StoreEvidence(isTrusted: true)
         store.record(.bought("2", in: "1", "month", from: -30, to: 0))
         store.absent = ["1"]

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: try Snippet.pages().flatMap { try Snippet.all(of: $0) } + Snippet.steps())
-    func `in an example, modifiers that need Perennial precede the modifier perennial`(
+    func `in an example, no modifier that needs Perennial follows the modifier perennial`(
         snippet: Snippet
     ) {
         // The modifier `perennial(_:)` provides `Perennial` to the views inside, so no modifier
@@ -109,7 +109,7 @@ import Testing
         #expect(Snippet.all(in: page, of: "page.md").isEmpty)
     }
 
-    @Test func `README and the SDK's page begin with the same six lines`() throws {
+    @Test func `the README and docs/sdk.md begin with the same six lines of code`() throws {
         let first = try Snippet.all(of: "README.md").first?.lines
         #expect(first?.count == 6)
         #expect(try Snippet.all(of: "docs/sdk.md").first?.lines == first)

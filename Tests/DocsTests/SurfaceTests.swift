@@ -23,14 +23,14 @@ import Testing
     }
 
     @Test(arguments: ["Perennial", "PerennialTesting", "StoreKit", "PerennialContract"])
-    func `a module's public declarations are those in the module's recorded file`(
+    func `a module's public declarations equal those in its recorded file`(
         module: String
     ) throws {
         try check(module, modules: Toolchain.modules)
     }
 
     @Test(.enabled(if: Toolchain.hasStubs, "skipped: no stubs; run bin/check-apple"))
-    func `the views' public declarations are those in the recorded file`() throws {
+    func `the views' public declarations equal those in the recorded file`() throws {
         try check("PerennialUI", modules: Toolchain.stubs)
     }
 

@@ -88,7 +88,7 @@ import Testing
         try check(Self.anna, against: "customer")
     }
 
-    @Test func `a customer without any values has every list, and each list is empty`() throws {
+    @Test func `a customer without any values is encoded with all lists, which are empty`() throws {
         try check(Self.nobody, against: "customer-empty")
     }
 
@@ -203,8 +203,7 @@ import Testing
     }
 
     /// The responses of an older server, which lack the latest members.
-    @Test func `answers of an older server, which lack the latest members, can be decoded`() throws
-    {
+    @Test func `answers of an older server, without the latest members, can be decoded`() throws {
         func read<Value: Decodable>(_ name: String, as type: Value.Type) throws -> Value {
             let json = Self.without(
                 ["unlisted_products", "unlisted_product_id", "earlier_events"],

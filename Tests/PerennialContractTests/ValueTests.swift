@@ -22,7 +22,7 @@ import Testing
         arguments: [
             (.max, "292278994-08-17T07:12:55.807Z"), (.min, "-292275055-05-16T16:47:04.192Z"),
         ] as [(Int64, String)])
-    func `a time that is beyond all calendars can be written`(milliseconds: Int64, text: String) {
+    func `a time outside the range of calendars can be written`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).description == text)
     }
 

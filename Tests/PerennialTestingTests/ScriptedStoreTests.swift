@@ -102,7 +102,7 @@ struct ScriptedStoreTests {
         await #expect(throws: Perennial.Failure.self) { try await perennial.purchase("nothing") }
     }
 
-    @Test func `offline, known access stays, and calls fail temporarily`() async throws {
+    @Test func `offline, known access stays, and calls fail with a temporary error`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("guide")
         store.isOffline(true)
@@ -132,7 +132,7 @@ struct ScriptedStoreTests {
         #expect(store.sheets == ["guide"])
     }
 
-    @Test func `a changed snapshot is published, and an unchanged one is not`() async throws {
+    @Test func `a changed snapshot is published, but an unchanged one is not`() async throws {
         let perennial = store.perennial()
         var changes = perennial.changes(of: "guide").makeAsyncIterator()
         #expect(await changes.next()?.isActive == false)
@@ -153,7 +153,7 @@ struct ScriptedStoreTests {
         #expect(perennial["season"].state == .expired)
     }
 
-    @Test func `an upgrade leaves one subscription; a downgrade waits for the period's end`()
+    @Test func `an upgrade ends the old subscription; a downgrade waits for the period's end`()
         async throws
     {
         let perennial = store.perennial()
@@ -218,7 +218,7 @@ struct ScriptedStoreTests {
         #expect(perennial["promise"].state == .expired)
     }
 
-    @Test func `a commitment of a purchase that waited starts again after a year`()
+    @Test func `a commitment that began with a waiting purchase starts again after a year`()
         async throws
     {
         let store = ScriptedStore(products: [Self.promise])
@@ -299,7 +299,7 @@ struct ScriptedStoreTests {
         #expect(try await perennial.restore().outcome == .nothingNew)
     }
 
-    @Test func `a restore asks the customer for consent, and then does what its preview showed`()
+    @Test func `a restore asks the customer for consent, and then makes the previewed changes`()
         async throws
     {
         let perennial = store.perennial()
@@ -364,7 +364,7 @@ struct ScriptedStoreTests {
     }
 
     @Test
-    func `a scripted store always returns the same Perennial, which explains access in steps`()
+    func `a scripted store always returns the same Perennial, and explains access in steps`()
         async throws
     {
         let perennial = store.perennial()

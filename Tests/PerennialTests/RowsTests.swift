@@ -44,7 +44,7 @@ import Testing
         for row in try rows() { #expect(states.contains(row.state), "\(row.number)") }
     }
 
-    @Test func `exactly the rows marked as stories have a story`() throws {
+    @Test func `the rows marked as stories are exactly the rows that have a story`() throws {
         let claimed = try rows().filter { $0.state == "story" }.map(\.number)
         #expect(Set(claimed) == (try numbersOfStories()))
     }

@@ -25,7 +25,7 @@ struct RageStories {
         return "Subscribed: \(days) days left"
     }
 
-    @Test func `all nine products can be bought, and the screen shows each one`() async throws {
+    @Test func `all nine products can be bought, and the screen shows each product`() async throws {
         try await play { program in
             let phone = try await RagePhone(program, account: "anna")
             #expect(try await phone.screen() == [])

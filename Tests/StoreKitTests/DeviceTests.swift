@@ -43,7 +43,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `without a simulator, reads return the simulator's last answers`() async throws {
+        @Test func `without a simulator, reads return the last known answers`() async throws {
             let program = try await SimulatorProgram()
             let world = try await World(on: program)
             let phone = try await world.device()

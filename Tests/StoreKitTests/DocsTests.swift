@@ -59,7 +59,9 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
 
 extension StoreTests {
     @Suite struct TwoPhonesOfThePage {
-        @Test func `a purchase on one phone is also listed on the other phone`() async throws {
+        @Test func `a purchase on one phone is also listed on a second phone of the account`()
+            async throws
+        {
             let world = try await World()
             try await world.post("devices", ["account": "anna"])
             try await world.post("devices", ["account": "anna"])

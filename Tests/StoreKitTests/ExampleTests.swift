@@ -13,7 +13,7 @@ extension StoreTests {
             return tests.deletingLastPathComponent().appendingPathComponent("StoreKitOnLinux")
         }()
 
-        @Test func `a program that only uses Apple's API buys, renews and is refunded`()
+        @Test func `a program that uses only Apple's API can buy, renew and get a refund`()
             async throws
         {
             let world = try await World()

@@ -159,7 +159,9 @@ extension StoreTests {
             }
         }
 
-        @Test func `the app decides whether it buys in another storefront`() async throws {
+        @Test func `if the storefront changes, the app decides whether the purchase continues`()
+            async throws
+        {
             let world = try await World()
             let phone = try await world.device()
             let product = try await phone.product("guide")

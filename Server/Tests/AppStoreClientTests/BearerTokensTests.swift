@@ -70,7 +70,7 @@ import Testing
         (1800, [AppStoreResponse(status: 401), .transaction], 2, true),
         (1800, [AppStoreResponse(status: 401), AppStoreResponse(status: 401)], 2, false),
     ])
-    func `a call whose token expired on the way is sent once more with a new token`(
+    func `a call whose token expired in transit is repeated once with a new token`(
         asleep: Int64, answers: [AppStoreResponse], calls: Int, isAnswered: Bool
     ) async throws {
         let bench = try Bench(Script(answers))

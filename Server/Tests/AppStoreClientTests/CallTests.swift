@@ -157,7 +157,7 @@ import Testing
     ]
 
     @Test(arguments: places)
-    func `production is asked first, and the sandbox if production does not know the id`(
+    func `production is asked first, and the sandbox is asked if production does not know the id`(
         row: Places
     ) async throws {
         let bench = try Bench(Script(row.answers))

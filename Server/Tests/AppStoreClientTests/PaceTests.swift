@@ -21,7 +21,7 @@ import Testing
         #expect(pace.consumeCall(Self.budget, at: date(100)) == date(200))
     }
 
-    @Test func `a call that the limiter delays may be sent at the time that the limiter names`() {
+    @Test func `a delayed call may be sent at the time that the rate limiter names`() {
         var pace = Pace()
         for _ in 0..<Self.budget.burst { _ = pace.consumeCall(Self.budget, at: date(0)) }
         var now = date(0)
@@ -32,7 +32,7 @@ import Testing
         #expect(now == date(20 * 100))
     }
 
-    @Test func `the rate limiter lets calls through in the order in which they were requested`() {
+    @Test func `the rate limiter lets calls through in the order of their requests`() {
         var pace = Pace()
         let turns = (0..<5).map { _ in pace.reserve(Self.budget, at: date(0)) }
         #expect(turns == [date(0), date(0), date(0), date(100), date(200)])
@@ -42,7 +42,7 @@ import Testing
         #expect(pace.reserve(Self.budget, at: date(300)) == date(5100))
     }
 
-    @Test func `a waiting rate limiter delays calls until their turn and refuses none`()
+    @Test func `a waiting rate limiter delays calls until their turn, and refuses no call`()
         async throws
     {
         let waits = Mutex<[Duration]>([])
@@ -57,7 +57,7 @@ import Testing
         #expect(waited.suffix(2) == [call, call * 2])
     }
 
-    @Test func `a waiting call also waits for a pause that Apple requests meanwhile`()
+    @Test func `a waiting call also waits for a pause that Apple requests in the meantime`()
         async throws
     {
         let waits = Mutex<[Duration]>([])

@@ -76,7 +76,7 @@ import Testing
         await #expect(throws: AppStoreFailure.self) { try await pages.next() }
     }
 
-    @Test func `if a page does not say whether there are more, the next page is read`()
+    @Test func `if a page does not say whether there are more pages, the next page is read`()
         async throws
     {
         let bench = try Bench(

@@ -58,7 +58,7 @@ private final class StubStore: Sendable {
     }
 
     @Test(arguments: [StoreEnvironment.production, .sandbox])
-    func `if the first environment refers a receipt to the other one, the receipt is sent there`(
+    func `if the first environment refers a receipt to the second, the receipt is sent there`(
         first: StoreEnvironment
     ) async throws {
         let other: StoreEnvironment = first == .production ? .sandbox : .production
@@ -68,7 +68,7 @@ private final class StubStore: Sendable {
         #expect(answer.environment == other && store.environments == [first, other])
     }
 
-    @Test func `if production and sandbox refer a receipt to each other, each is asked once`()
+    @Test func `if production and sandbox refer a receipt to each other, each is asked only once`()
         async throws
     {
         let store = StubStore([

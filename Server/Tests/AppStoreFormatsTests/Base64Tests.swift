@@ -47,7 +47,7 @@ import Testing
     }
 
     /// Packed documents rely on this rule: they store the decoded bytes instead of the text.
-    @Test func `no two accepted Base64 texts decode to the same bytes`() {
+    @Test func `different accepted Base64 texts never decode to the same bytes`() {
         let head = Array("Zm9v".utf8)
         for first in UInt8.min...(.max) {
             for second in UInt8.min...(.max) {

@@ -13,7 +13,7 @@ import Testing
             "2017-04-10 17:22:23 America/Los_Angeles"
         ),
     ])
-    func `each spelling of a date is read as the same moment`(
+    func `each format of a date is read as the same moment`(
         milliseconds: Int64, text: String, greenwich: String, pacific: String
     ) {
         let moment = AppStoreDate(milliseconds: milliseconds)

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `an app receipt begins with a DER structure, a transaction receipt does not`() {
+    @Test func `an app receipt begins with a DER structure, but a transaction receipt does not`() {
         #expect(ReceiptText.isAppReceipt("MIISagYJKoZIhvcNAQcCoIISWzCCElcCAQEx"))
         let list = ReceiptText.text(of: Array("{\n\t\"signature\" = \"A0\";\n}".utf8))
         #expect(!ReceiptText.isAppReceipt(list))

@@ -67,7 +67,7 @@ import Testing
         return nil
     }
 
-    @Test func `a file that is truncated anywhere within a line is refused`() {
+    @Test func `a file that is truncated within any line is refused`() {
         for file in Self.files {
             for count in file.indices where count == 0 || file[count - 1] != UInt8(ascii: "\n") {
                 let failure = Self.failure(of: Array(file[..<count]))
@@ -136,7 +136,7 @@ import Testing
         #expect(throws: Never.self) { try AnySalesReport(parsing: Array(text.utf8)) }
     }
 
-    @Test func `a report with another character in place of a tab is refused`() {
+    @Test func `a report in which another character replaces a tab is refused`() {
         for file in Self.files {
             for place in file.indices where file[place] == UInt8(ascii: "\t") {
                 for other in [UInt8(ascii: " "), UInt8(ascii: "x"), UInt8(ascii: "\n"), 0x08] {
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a report with a tab in place of another character is refused`() {
+    @Test func `a report in which a tab replaces another character is refused`() {
         for file in Self.files {
             for place in file.indices where file[place] != UInt8(ascii: "\t") {
                 var damaged = file

@@ -52,7 +52,7 @@ import Testing
         #expect(last == CivilDate(year: year, month: month, day: day))
     }
 
-    @Test func `of the fiscal years 2008 to 2026, three years have 53 weeks`() {
+    @Test func `three of the fiscal years 2008 to 2026 have 53 weeks`() {
         let long = (2008...2026).filter {
             AppleFiscalMonth(year: $0, number: 1)?.hasLongYear == true
         }

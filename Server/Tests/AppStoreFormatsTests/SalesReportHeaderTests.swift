@@ -64,7 +64,7 @@ import Testing
         #expect(try report.bytes() == Array(text.utf8))
     }
 
-    @Test func `if a sales file is too old to be read, the remedy does not advise to upgrade`()
+    @Test func `if a sales file is too old to be read, the remedy does not suggest an upgrade`()
         throws
     {
         let header = try #require(SalesRow.layouts.first?.header)
@@ -106,7 +106,7 @@ import Testing
             (.subscriptionEvent, "1_2", true), (.subscriptionEvent, "1_4", false),
             (.subscriber, "1_1", false),
         ] as [(SalesReportKind, String, Bool)])
-    func `an unknown newer version is readable if columns may be added to the kind of report`(
+    func `a newer version is readable if columns may be added to this kind of report`(
         kind: SalesReportKind, version: String, isReadable: Bool
     ) throws {
         #expect(kind.canRead(try #require(SalesReportVersion(version))) == isReadable)
@@ -190,7 +190,7 @@ import Testing
         #expect(unknown?.code == .header && unknown?.column == subscription.count)
     }
 
-    @Test func `a report that has one column twice, under two names, is refused`() {
+    @Test func `a report that has one column under two names is refused`() {
         let header = SubscriberRow.layouts[1].header
         let both = header + ["Promotional Offer Name"]
         for (names, form) in [(both, SalesReportForm.tabs), (both.map(Self.snakeCase), .commas)] {
@@ -208,7 +208,7 @@ import Testing
         #expect(failure?.found == "a column of another version")
     }
 
-    @Test func `a data loader's file may mix column names of two versions, Apple's file may not`()
+    @Test func `only a data loader's file may mix the column names of two versions`()
         throws
     {
         let names = SubscriptionEventRow.layouts[1].header.map(Self.snakeCase)

@@ -79,7 +79,7 @@ import Testing
         #expect(try Self.sales().rows.isEmpty)
     }
 
-    @Test func `a date is read in both spellings`() throws {
+    @Test func `a date is read in both formats`() throws {
         let changed = Self.sale.replacing("10/05/2020", with: "2020-10-05")
         #expect(try Self.sales(changed).rows == (try Self.sales(Self.sale).rows))
     }

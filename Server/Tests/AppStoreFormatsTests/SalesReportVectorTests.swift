@@ -102,7 +102,7 @@ struct SalesReportVectorTests {
         #expect(refunds.map(\.purchaseDate) == [CivilDate(year: 2020, month: 9, day: 30)])
     }
 
-    @Test func `every event in the real files belongs to a known family of events`() throws {
+    @Test func `every event in the real files belongs to a known event family`() throws {
         for name in [
             "matisiekpl-subscriptions-events.tsv", "fivetran-sales_subscription_event_summary.csv",
         ] {
@@ -112,7 +112,7 @@ struct SalesReportVectorTests {
         }
     }
 
-    @Test func `the added columns of a data loader are kept`() throws {
+    @Test func `columns that a data loader has added are kept`() throws {
         let report = try SalesReport<SubscriptionRow>(
             parsing: Vectors.bytes("reports/fivetran-sales_subscription_summary.csv"))
         #expect(

@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test(arguments: families)
-    func `the beginning of an event's name says to which family the event belongs`(
+    func `the family of an event follows from the beginning of its name`(
         name: String, family: SalesReportEvent.Family?
     ) {
         #expect(SalesReportEvent(rawValue: name).family == family)

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test
-    func `if a key is repeated, its last value is read, also after the object is written again`()
+    func `if a key is repeated, its last value is read, even after the object is written again`()
         throws
     {
         let payload = try transaction(#"{"price":1,"price":2}"#)

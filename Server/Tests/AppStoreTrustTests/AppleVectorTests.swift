@@ -70,7 +70,7 @@ struct AppleVectorTests {
         #expect(outcome.refusal?.reason == .certificateCount)
     }
 
-    @Test func `Apple's real roots verify none of the examples`() async throws {
+    @Test func `Apple's real roots verify none of the example documents`() async throws {
         let outcome = await AppStoreTrust.Verifier(roots: .apple).transaction(
             try mock("transactionInfo"), for: example(), at: Self.now)
         #expect(outcome.refusal?.reason == .untrustedChain)

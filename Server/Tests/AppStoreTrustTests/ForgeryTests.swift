@@ -159,7 +159,7 @@ import X509
         }
     }
 
-    @Test func `a JWS with one changed byte, or a truncated one, is never verified`() async throws {
+    @Test func `a JWS that is truncated or has one changed byte is never verified`() async throws {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())
         let verifier = try Cast.verifier()
         let genuine = await verifier.transaction(jws, for: Cast.app, at: Cast.now)

@@ -6,7 +6,7 @@ import Testing
 @testable import AppStoreTrust
 
 @Suite struct KnownChainsTests {
-    @Test func `a chain is cached once, and the cache changes no verdict`()
+    @Test func `a chain is cached once, and the cache does not change the result`()
         async throws
     {
         let signer = try Authority.shared.get().signer()

@@ -22,7 +22,7 @@ import Testing
         #expect(first.verified != nil && verifier.cachedDocumentCount == 1)
     }
 
-    @Test func `a document that differs in one byte from a cached one is verified anew`()
+    @Test func `a document that differs in one byte from a cached one is verified again`()
         async throws
     {
         let verifier = try Cast.verifier()

@@ -105,7 +105,7 @@ import Testing
             (Cast.notification("", Cast.part(environment: "Staging")), nil),
             (Cast.transaction(), .fieldMissing), (Cast.renewal(), .fieldMissing),
         ] as [(JSON, Refusal.Reason?)])
-    func `if several parts of a notification name an app, each must name the expected one`(
+    func `each part of a notification that names an app must name the expected app`(
         payload: JSON, reason: Refusal.Reason?
     ) async throws {
         let outcome = try await outcome(payload)

@@ -38,7 +38,7 @@ import Testing
         #expect(second.refusal?.reason == .notValidAtSigning)
     }
 
-    @Test func `a chain is valid only as long as each of its certificates`() async throws {
+    @Test func `a chain is valid only while each of its certificates is valid`() async throws {
         let short = Moment.year2025..<Moment.year2026
         for authority in [
             try Authority(intermediateValid: short), try Authority(rootValid: short),

@@ -13,7 +13,7 @@ import Testing
         #expect(verified.signedAt == Cast.now)
     }
 
-    @Test func `of renewal information, only the environment is compared with the app's settings`()
+    @Test func `for renewal information, only the environment is compared with the app's settings`()
         async throws
     {
         let signer = try Authority.shared.get().signer()

@@ -1,8 +1,8 @@
 """A shop with some tens of customers over eight months. The same seed gives the same shop.
 
 Among them: anna, who pays and buys seeds; ben, who was refunded; cleo, whose card was refused and
-who is in grace; dora, who got `pro` by hand; emma, whose purchase moved to another account; yola,
-who pays for a group in which yuri has a seat. A webhook fails since the last week."""
+who is in grace; dora, to whom support granted `pro`; emma, whose purchase moved to another account;
+yola, who pays for a group in which yuri has a seat. A webhook has failed since the last week."""
 
 import random
 

@@ -112,7 +112,7 @@ def test_signing_out_ends_the_session(served, page, say):
     say("the cookie of before is worth nothing")
 
 
-def test_another_site_can_neither_sign_in_nor_act(served, page, say):
+def test_another_site_cannot_sign_in_or_act(served, page, say):
     sign_in(page, served.server, "mira")
     token = page.locator("input[name=csrf]").first.input_value()
     fields = "".join(
@@ -131,7 +131,7 @@ def test_another_site_can_neither_sign_in_nor_act(served, page, say):
     say("a form of another site, with the right token, did nothing")
 
 
-def test_axe_finds_nothing_on_the_account_pages(served, page, say):
+def test_the_account_pages_have_no_accessibility_violation(served, page, say):
     axe = chromium.axe_script()
     found = []
 

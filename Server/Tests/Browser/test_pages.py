@@ -1,5 +1,5 @@
-"""Every page: accessible, by keyboard alone, at every width, not in a frame, small, without a link
-that leads nowhere."""
+"""Checks of every page: accessibility, keyboard use, every width, framing, size, and the targets of its
+links."""
 
 import html
 import http.server
@@ -27,7 +27,7 @@ SCRIPT_BYTES_MAX = 5 * 1024
 CRAWLED_PAGES_MAX = 600
 
 
-def test_axe_finds_nothing(lived, page, say):
+def test_no_page_has_an_accessibility_violation(lived, page, say):
     axe = chromium.axe_script()
     found, looks = [], 0
     for name, path in pages(lived, IS_WHOLE).items():
@@ -100,7 +100,7 @@ def test_the_table_of_a_movement_fits_beside_the_navigation(lived, page, say):
             assert most <= room, f"{most} in {room} at {width} in {font}"
 
 
-def test_a_chart_that_takes_long_says_so(lived, page, say):
+def test_a_slow_chart_says_that_it_takes_long(lived, page, say):
     page.goto(lived.server + "/charts/mrr")
     waiting = []
     page.route("**/charts/mrr?*", lambda route: waiting.append(route))

@@ -46,7 +46,7 @@ def test_a_newcomer_who_follows_the_hints_completes_all_five_steps(world, any_pa
     say("What comes next:", page.locator("#try p").inner_text())
 
 
-def test_a_tap_while_time_passes_is_handled_afterwards(world, page, say):
+def test_a_tap_that_comes_while_time_passes_is_handled_afterwards(world, page, say):
     page.goto(world.server + "/phone")
     page.get_by_role("button", name="Start over").click()
     expect(page.locator("#line")).to_contain_text("has no access yet")

@@ -7,7 +7,7 @@ import Testing
     private static let house = Result { try TrialFixture() }
 
     @Test(.timeLimit(.minutes(10)), arguments: PopulationTrial.Disruption.allCases)
-    func `the server's answers about a hundred customers are true during and after a long outage`(
+    func `a hundred customers get correct answers from the server during and after a long outage`(
         trouble: PopulationTrial.Disruption
     ) async throws {
         let report = try await PopulationTrial.play(

@@ -5,8 +5,7 @@ import Testing
 /// The money of many customers of two apps.
 @Suite(.serialized) struct MoneyTrialTests {
     @Test(.timeLimit(.minutes(10)))
-    func
-        `the server's sales of two hundred customers equal the store's books and its report files`()
+    func `the server's sales of two hundred customers equal the ground truth and report files`()
         async throws
     {
         let report = try await MoneyTrial.play(200, months: 14, seed: 1, in: TrialFixture())

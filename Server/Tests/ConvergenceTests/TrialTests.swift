@@ -6,7 +6,7 @@ import Testing
 @Suite struct TrialTests {
     private static let house = Result { try TrialFixture() }
 
-    @Test func `the server's answers about one customer in a world without faults are true`()
+    @Test func `in a world without faults, the server's answers about one customer are correct`()
         async throws
     {
         var plan = Plan(seed: 1)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: ClientEra.allCases)
-    func `the server's answers about a life with refunds and renewals are true in every era`(
+    func `in every era, the answers about a history with refunds and renewals are correct`(
         speech: ClientEra
     ) async throws {
         var plan = Plan(seed: 4)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test
-    func `if the seats and members of groups change, the server's answers about them are true`()
+    func `if the seats and members of groups change, the server's answers about them are correct`()
         async throws
     {
         var tally = Tally()
@@ -60,7 +60,7 @@ import Testing
         #expect(tally["member has access"] > 10)
     }
 
-    @Test func `the receipt of a one-time purchase is checked as long as the purchase is known`()
+    @Test func `the receipt of a one-time purchase is checked as long as the purchase is stored`()
         async throws
     {
         // Apple's answers about the purchase contain no receipt. The server stores more of these
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test
-    func `of ten worlds, eight use signed transactions, one uses receipts, and one mixes them`() {
+    func `eight of ten worlds use signed transactions, one uses receipts, and one uses both`() {
         let speeches = (1...600 as ClosedRange<UInt64>).map { Plan(seed: $0).clientEra }
         #expect((450...510).contains(speeches.count { $0 == .modern }))
         for speech in [ClientEra.legacy, .mixed] {
@@ -86,7 +86,7 @@ import Testing
     /// switched off and on again, and the notification about switching it on is lost. The oracle
     /// once wrongly expected the server to know that renewal was on.
     @Test
-    func `a trial in which a notification about renewal is lost finds no violation`()
+    func `if a notification about renewal is lost, a trial finds no violation`()
         async throws
     {
         let report = try await Trial.play(Plan(seed: 51_675), in: Self.house.get())
@@ -96,7 +96,7 @@ import Testing
     /// In this trial the new period of a family member is known only by a notification in the form
     /// of 2018, which does not name the payer. The server once asked about the purchase by the
     /// transaction receipt in that notification, and never by the older app receipt it had.
-    @Test func `a check finds out who has paid if the newest notification does not name the payer`()
+    @Test func `if the newest notification names no payer, a check finds out who has paid`()
         async throws
     {
         var plan = Plan(seed: 19_181)
@@ -114,7 +114,7 @@ import Testing
             22_175,
         ]
             as [UInt64])
-    func `if seats are bought again and given back, the server's answers about them are true`(
+    func `if seats are bought again and returned, the server's answers about them are correct`(
         seed: UInt64
     ) async throws {
         let report = try await Trial.play(Plan(seed: seed), in: Self.house.get())
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [3, 7, 11, 12] as [UInt64])
-    func `two trials of one seed are equal, byte for byte`(seed: UInt64) async throws {
+    func `two trials with the same seed are equal byte for byte`(seed: UInt64) async throws {
         let house = try Self.house.get()
         let first = try await Trial.play(Plan(seed: seed), in: house)
         let second = try await Trial.play(Plan(seed: seed), in: house)
@@ -133,7 +133,7 @@ import Testing
         #expect(other.digest != first.digest)
     }
 
-    @Test func `a trial has the same random acts after faults are removed from its plan`() {
+    @Test func `a trial has the same random actions after faults are removed from its plan`() {
         let plan = Plan(seed: 5)
         var smaller = plan
         smaller.families = []

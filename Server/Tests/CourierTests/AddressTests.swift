@@ -26,7 +26,9 @@ import Testing
     ]
 
     @Test(arguments: table)
-    func `only addresses of the internet are public`(text: String, isPublic: Bool) throws {
+    func `only addresses of the public internet count as public`(text: String, isPublic: Bool)
+        throws
+    {
         let address = try #require(IPAddress(text))
         #expect(address.isPublic == isPublic)
     }
@@ -37,7 +39,7 @@ import Testing
         "127.0.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "localhost",
         "::1", "::ffff:127.0.0.1", "0",
     ])
-    func `this machine is refused under every spelling of its address`(host: String) throws {
+    func `this machine is refused under every notation of its address`(host: String) throws {
         let found = try HostRules.resolve(host)
         #expect(!found.isEmpty)
         #expect(throws: HostRules.Refusal.self) {

@@ -89,7 +89,7 @@ private actor Desk {
     }
 
     @Test
-    func `only the beginning of a response is kept, and the webhook's secrets are removed from it`()
+    func `only the beginning of a response is stored, without the webhook's secrets`()
         async throws
     {
         let text = try #require(secret).text
@@ -113,7 +113,7 @@ private actor Desk {
     }
 
     /// The receiver sends the machine's time as `Date`. The courier's own clock is years behind.
-    @Test func `a receiver may name the time until which it wants no post`() async throws {
+    @Test func `a receiver may name the time before which it wants no post`() async throws {
         try await withReceiver { _ in
             let end = Self.httpDate(Date(timeIntervalSinceNow: 3_600))
             return Response(status: .tooManyRequests, headers: [.retryAfter: end])

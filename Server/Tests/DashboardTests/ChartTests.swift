@@ -25,7 +25,8 @@ import Testing
         }
     }
 
-    @Test func `a ratio with a zero denominator is a dash and not a point of the line`() {
+    @Test func `a ratio with a zero denominator is a dash in the table, and no point of the line`()
+    {
         func point(_ name: String, _ value: Int64, _ hasValue: Bool = true) -> LineChart.Point {
             .init(label: name, name: name, value: value, hasValue: hasValue)
         }
@@ -180,8 +181,7 @@ import Testing
     }
 
     @Test
-    func `the purchases behind a number add up to that number, or the page shows what is missing`()
-    {
+    func `the purchases listed for a number add up to it, or the page shows the difference`() {
         var page = samples.behind
         #expect(page.sum == page.number)
         #expect(!page.html(in: frame).contains("They do not add up."))

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a direction control in a hostile text is shown as its code point`() {
+    @Test func `a direction control character in a hostile text is shown as its code point`() {
         let hostile = "\u{202E}x\u{2069}"
         for (name, html) in Pages(samples: Samples(text: { $0 + hostile })).all {
             let text = HTMLDocument(html).text.unicodeScalars

@@ -14,7 +14,7 @@ import Testing
         LivePieces(new).messages(since: old.map(LivePieces.init)).map { "\($0.id): \($0.html)" }
     }
 
-    @Test func `each live element of a page is cut out as a whole`() {
+    @Test func `each live element of a page is extracted completely`() {
         #expect(
             messages(from: nil, to: Self.page) == [
                 """

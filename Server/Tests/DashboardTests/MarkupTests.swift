@@ -13,7 +13,7 @@ import Testing
         for (text, html) in table { #expect(Markup(text: text).html == html) }
     }
 
-    @Test func `interpolated text is escaped, and an interpolated literal is markup`() {
+    @Test func `interpolated values are escaped, and interpolated literals are markup`() {
         let text = "<i>"
         let markup: Markup = "<b>\(text)\(true ? "<br>" : "")\(Markup("<u>"))</b>"
         #expect(markup.html == "<b>&lt;i&gt;<br><u></b>")

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `every form that changes something has the token, and no search form has it`() {
+    @Test func `every form with an effect has the form token, but no search form has it`() {
         for (name, html) in Pages().all where !name.hasPrefix("login") {
             let elements = HTMLDocument(html).elements
             for (index, element) in elements.enumerated() where element.name == "form" {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `if a list has found no matching entry yet, it offers to search older entries`() {
+    @Test func `if a list has no matching entry yet, it offers to search older entries`() {
         let frame = Samples().frame
         let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
         #expect(paid.contains("No customer is “<bdi>paid</bdi>” here"))
@@ -198,7 +198,7 @@ import Testing
                 + "refused. Apple keeps trying.")
     }
 
-    @Test func `the grant that a warning recommends is preselected`() {
+    @Test func `if a warning recommends a grant, this grant is preselected`() {
         var page = Samples().customer
         page.entitlements = ["archive", "pro"]
         page.customer.entitlements = [

@@ -15,7 +15,7 @@ import Testing
         (0, true), (1, true), (15, true), (16, false), (40, false),
     ]
 
-    @Test func `a process replaces its key before it ends, and after the clock was set back`()
+    @Test func `a process replaces its key before the key expires, or if the clock was set back`()
         async throws
     {
         for (later, isSame) in Self.days + [(-3, false)] {

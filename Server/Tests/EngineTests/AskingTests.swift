@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test
-    func `failed requests to Apple are counted by reason, and requests refused with 400 are not`()
+    func `failed requests to Apple are counted by reason, but a status 400 is not counted`()
         async throws
     {
         let refusal: JSON = ["errorCode": 4_000_006, "errorMessage": "Invalid request."]
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func `each app has a share of every batch, however many checks are due for another app`()
+    @Test func `in every batch, each app gets some checks, even if another app has most of them`()
         async throws
     {
         let apps: [AppID] = ["ants", "bats", "cats"]

@@ -26,7 +26,9 @@ extension Engine {
         return try await .empty(app, at: now)
     }
 
-    @Test func `without the key, a guessed id cannot be found among the erased ids`() async throws {
+    @Test func `without the key, a guessed id cannot be found among the hashes of erased ids`()
+        async throws
+    {
         let id: CustomerID = "anna@example.com"
         var seen: [[UInt8]] = []
         for _ in 0..<2 {

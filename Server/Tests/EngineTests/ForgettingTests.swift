@@ -49,7 +49,7 @@ extension Engine {
 }
 
 @Suite struct ForgettingTests {
-    @Test func `finished forwards stay for as long as the app's settings say`() async throws {
+    @Test func `finished forwards are kept for as long as the app's settings say`() async throws {
         var retention = DeliveryRetention()
         retention.forwarded = .days(20)
         let engine = try await engine(retention)

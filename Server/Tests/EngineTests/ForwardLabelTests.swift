@@ -16,7 +16,7 @@ import Testing
         #expect(ForwardLabel.text(of: Self.names[index], among: Self.names) == label)
     }
 
-    @Test func `labels of two addresses of one host differ by digits that never change`() {
+    @Test func `two addresses of one host have different labels, and the labels never change`() {
         let labels = Self.names.map { ForwardLabel.text(of: $0, among: Self.names) }
         #expect(Set(labels).count == labels.count)
         #expect(!labels.contains { $0.contains("secret") })

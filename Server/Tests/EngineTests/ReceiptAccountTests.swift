@@ -81,7 +81,7 @@ import Testing
         ids(account.rows(of: receipt, madeAt: start))
     }
 
-    @Test func `a period that Apple's answer lacks is added, even if the answer is newer`() {
+    @Test func `a period that Apple's answer lacks is added, even if Apple's answer is newer`() {
         let facts = (1...3).map { Self.month($0, attestedAt: Self.day(61)) }
         for at in [Self.day(61), Self.day(62)] {
             let ascending = Self.document([Self.row(1), Self.row(2)], at: at)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test
-    func `a later period is the newest, even if a refunded or replaced period would end later`() {
+    func `the newest period of a subscription is never a refunded or replaced one`() {
         var year = Self.row(1)
         year.expires = AppStoreDate(Self.day(365))
         var refunded = year
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test
-    func `a consumable that Apple listed shows a later refund, and no other consumable is added`() {
+    func `a consumable's refund is added to Apple's answer, but no new consumable is added`() {
         func seeds(_ change: (inout Payment) -> Void) -> Fact {
             Self.month(1, attestedAt: Self.day(3)) { payment in
                 (payment.kind, payment.line, payment.until) = (.consumable, nil, nil)
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test
-    func `the renewal information has the next period's offer, and price consent in two fields`()
+    func `renewal information has the next period's offer, and the price consent in two fields`()
         throws
     {
         let facts = [

@@ -122,7 +122,7 @@ extension PublishedKeySet {
     }
 
     @Test
-    func `a sandbox token has another issuer, audience and environment than a production token`()
+    func `a sandbox token and a production token differ in issuer, audience and environment`()
         async throws
     {
         let engine = try await TokenStage().engine()
@@ -226,7 +226,9 @@ extension PublishedKeySet {
         #expect(try await engine.tokens.publishedKeySet() == published)
     }
 
-    @Test func `each key introduces the next key, and a deleted key is skipped`() async throws {
+    @Test func `each signing key introduces the next key, even if keys between them were deleted`()
+        async throws
+    {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         var ids = [try await engine.keyID(ofToken: "anna")]

@@ -8,7 +8,7 @@ import Testing
     private static let rounds = 100_000
     private static let secondsMax = 540.0
 
-    @Test func `no damaged document crashes a reader, or costs the reader much time or memory`()
+    @Test func `a damaged document cannot crash a reader, or use much of its time or memory`()
         async throws
     {
         let environment = ProcessInfo.processInfo.environment

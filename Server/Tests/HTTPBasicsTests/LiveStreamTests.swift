@@ -13,7 +13,7 @@ import Testing
     private static let opening = "retry: 1000\n\n"
     private static let comment = ": nothing new\n\n"
 
-    @Test func `each signal asks the source for the next output, until the source ends`()
+    @Test func `at each signal, the source is asked for the next output until the source ends`()
         async throws
     {
         let stream = OpenStream([.nothing, .text("a"), .text("b"), .last("c")])
@@ -45,7 +45,7 @@ import Testing
         #expect(stream.asked.signals == [0, 0, 0, 0])
     }
 
-    @Test func `only a stream that was silent for the pause sends comments`() async throws {
+    @Test func `a stream sends comments only after it was silent for the pause`() async throws {
         for (pause, parts) in [
             (Duration.zero, [Self.opening, Self.comment, "end"]),
             (.seconds(3600), [Self.opening, "end"]),
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `the source is not asked while the reader has not accepted the last output`()
+    @Test func `the source is asked again only after the reader has accepted the last output`()
         async throws
     {
         let stream = OpenStream([.text("a", .atOnce), .last("b")])
@@ -125,7 +125,8 @@ import Testing
         #expect(stream.reader.isFinished)
     }
 
-    @Test func `the companion task of a stream is cancelled when the stream ends`() async throws {
+    @Test func `the companion task of a stream is cancelled at the end of the stream`() async throws
+    {
         let states = Mutex<[String]>([])
         let stream = OpenStream([.nothing, .last("end")]) {
             states.withLock { $0.append("began") }
@@ -141,7 +142,7 @@ import Testing
         #expect(states.withLock { $0 } == ["began", "cancelled"])
     }
 
-    @Test func `if the source fails, the response is broken off`() async throws {
+    @Test func `if the source fails, the response is aborted`() async throws {
         let stream = OpenStream([nil])
         await #expect(throws: ScriptedSource.Failure.self) { try await stream.read() }
         #expect(!stream.reader.isFinished)

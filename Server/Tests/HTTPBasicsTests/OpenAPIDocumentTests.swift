@@ -13,7 +13,7 @@ import Testing
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    @Test func `operations at one path stand together, in the order in which they are listed`() {
+    @Test func `operations at one path are grouped, in the order of the list`() {
         func operation(_ method: String, _ path: String) -> OpenAPIDocument.Operation {
             .init(method, path, summary: "s", responses: ["200": OpenAPIResponse("r")])
         }

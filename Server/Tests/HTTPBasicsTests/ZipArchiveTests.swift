@@ -29,7 +29,7 @@ import Testing
         #expect(Array(archive.complete().suffix(22))[8] == 1)
     }
 
-    @Test func `an archive refuses more files than the format can count`() throws {
+    @Test func `an archive refuses files beyond the number that the format can count`() throws {
         var archive = ZipArchive()
         for _ in 0..<ZipArchive.filesMax { _ = try archive.add("a", []) }
         #expect(throws: ZipArchive.Full.self) { _ = try archive.add("a", []) }

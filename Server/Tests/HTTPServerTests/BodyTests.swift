@@ -125,7 +125,7 @@ import Testing
         (Paths.credits("gems", of: "anna"), #""amount": 1"#),
         (Paths.transfers(of: "anna"), #""original_transaction_id": "1""#),
     ])
-    func `if a reason is too long, the problem names the limit`(
+    func `if a reason is too long, the error names the limit`(
         path: String, rest: String
     ) async throws {
         try await TestServer.run { server in

@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `if a header is too large, the problem names the limit`() async throws {
+    @Test func `if a header is too large, the error names the limit`() async throws {
         try await ListeningServer.run { server in
             let asked = Self.malformed[Self.malformed.count - 1]
             let answer = try await server.connect().answers(to: asked, count: 1)[0]

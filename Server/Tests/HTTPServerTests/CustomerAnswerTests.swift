@@ -121,7 +121,7 @@ import Testing
         #expect(terms.map(\.daysRemaining) == [4])
     }
 
-    @Test func `a month of a commitment has its number and says whether the commitment renews`() {
+    @Test func `an answer has the month of a commitment, and says whether the commitment renews`() {
         var payment = month()
         payment.commitment = Commitment(month: 2, months: 12, until: Self.monthEnd + .days(300))
         let off = Renewal(willRenew: true, commitmentRenews: false)

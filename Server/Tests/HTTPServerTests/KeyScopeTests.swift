@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `the last use of a key is recorded some time later, and at most once an hour`()
+    @Test func `the last use of a key is stored with a delay, and at most once an hour`()
         async throws
     {
         try await TestServer.run { server in

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `later requests on a connection wait until an earlier notification is stored`()
+    @Test func `a later request on a connection waits until the earlier notification is stored`()
         async throws
     {
         try await Server.run { server in

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `if a problem arises before a route is called, it is also indented`() async throws {
+    @Test func `an error that occurs before a route is called is also indented`() async throws {
         try await TestServer.run { server in
             let unknown = try await server.send(.get, "/nowhere?pretty")
             #expect(unknown.text.hasPrefix("{\n  \"type\": \"urn:perennial:problem:"))

@@ -11,7 +11,7 @@ import Testing
 /// What the log says about the author of a request.
 @Suite struct RequestAuthorTests {
     @Test
-    func `the log names the author by the kind of key, the key's first digits, and the actor`() {
+    func `the log names the key, the first digits of its hash, and the actor of a request`() {
         let author = RequestAuthor()
         #expect(author.logMetadata.isEmpty)
         let hash = Array(repeating: UInt8(0xAB), count: 32)

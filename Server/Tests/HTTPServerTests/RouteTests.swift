@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["/v1/customers//history", "/v1//customers/anna", "//v1/customers/anna"])
-    func `a path with an empty id is refused, and the next word is not used as the id`(
+    func `a path with an empty segment is refused`(
         path: String
     ) async throws {
         try await TestServer.run { server in

@@ -32,7 +32,7 @@ import Testing
         return WalletStatement(wallet, of: "gems", before: position, limit: limit)
     }
 
-    @Test func `the newest lines of a wallet come first, and each line is listed once`() throws {
+    @Test func `the lines of a wallet are listed newest first, each once`() throws {
         let wallet = wallet(spending: 1...4)
         let first = try page(wallet)
         #expect(first.items.map(\.amount) == [-4, -3])

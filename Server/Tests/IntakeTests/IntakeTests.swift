@@ -83,7 +83,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         ]
 
     @Test(arguments: obtained)
-    private func `a period is a trial if an offer of any kind makes it free`(
+    private func `a period that is free because of any kind of offer is a trial`(
         obtained: Obtained
     ) throws {
         let payment = try payment([
@@ -209,7 +209,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
             // Nothing was replaced: an equal id, no id, or an environment outside the App Store.
             ("1", "Production", nil), (nil, "Production", nil), ("7", "Xcode", nil),
         ] as [(String?, String, PurchaseID?)])
-    func `a transaction contains the id of the earlier purchase that its purchase replaced`(
+    func `a transaction contains the id of the earlier purchase that it replaces`(
         previous: String?, environment: String, from: PurchaseID?
     ) throws {
         let found = Intake.succession(
@@ -285,7 +285,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     }
 
     @Test(arguments: [(0, 3), (2, 3), (3, 6), (10, 16), (16, 28), (27, 28), (40, 28)])
-    func `grace without an end lasts the fewest of 3, 6, 16 or 28 days that end after the report`(
+    func `grace without an end lasts 3, 6, 16 or 28 days: the fewest that end after the report`(
         toldDay: Int, days: Int
     ) throws {
         let due = Instant(milliseconds: 1_702_592_000_000)

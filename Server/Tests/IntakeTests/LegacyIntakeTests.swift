@@ -275,7 +275,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             ("PRICE_INCREASE_CONSENT", switched + 1), ("DID_FAIL_TO_RENEW", asked.milliseconds),
             ("A_TYPE_OF_TOMORROW", switched + 1),
         ] as [(String, Int64)])
-    func `an event has its date, or else the moment after the newest date in its notification`(
+    func `an event gets its own date, or the moment after the newest date in its notification`(
         type: String, expected: Int64
     ) throws {
         let found = try facts([

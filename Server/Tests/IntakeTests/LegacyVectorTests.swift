@@ -106,7 +106,7 @@ private func rows(_ json: JSON?) -> [JSON] {
     }
 
     @Test(arguments: answers + notifications)
-    func `every cancelled transaction, and no other one, is attested as revoked`(path: String)
+    func `exactly the cancelled transactions are attested as revoked`(path: String)
         throws
     {
         let json = try Vectors.json(path)

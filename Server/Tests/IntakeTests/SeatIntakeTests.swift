@@ -103,7 +103,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         #expect(payment.netAmount == nil && payment.charge?.milliunits == 0)
     }
 
-    @Test func `absurd numbers give no price and no number of seats`() throws {
+    @Test func `absurd numbers in a document give no price and no number of seats`() throws {
         #expect(try Self.seats(2, average: -5_000_000_000_000_000_000, nil).price == nil)
         let many = try Self.seats(.max, average: 9_990, nil)
         #expect(many.quantity == 1 && many.price?.milliunits == 9_990)

@@ -372,14 +372,16 @@ private let grace = Renewal(
         }
     }
 
-    @Test func `of two open purchases, the one that lasts longer decides about access`() throws {
+    @Test func `if two purchases are open, the one that lasts longer decides about access`() throws
+    {
         let longer = other("pro.yearly", until: start + .days(365))
         let found = try #require(
             access(["pro.yearly", "pro.monthly"], [longer, timeline()], at: start + .days(1)))
         #expect(found.product == "pro.yearly")
     }
 
-    @Test func `of two closed purchases, the one that closed last decides about access`() throws {
+    @Test func `if two purchases are closed, the one that closed last decides about access`() throws
+    {
         let earlier = other("pro.weekly", until: start + .days(7))
         let later = other("pro.yearly", until: start + .days(9))
         let found = try #require(

@@ -139,7 +139,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("void")
     }
 
-    @Test func `a refund of a past period changes money and not access`() {
+    @Test func `a refund of a past period changes the money, but not access`() {
         var anna = anna()
         anna.hear([payment(2, from: end, isRenewal: true), renewal(on, at: end)], at: end)
         let then = end + .days(2)

@@ -53,7 +53,7 @@ extension OwnershipClaim.Verdict {
 }
 
 @Suite struct ClaimTests {
-    @Test func `each claim has the verdicts of the table under each policy`() throws {
+    @Test func `each claim gets the verdict in the table under each policy`() throws {
         let rows = try ClaimRow.all()
         #expect(rows.count == 27)
         for row in rows {
@@ -130,7 +130,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `if anonymous shares run out, a newer document gets the share with the oldest document`(
+    func `if anonymous shares run out, a newer document takes the share with the oldest document`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: true)

@@ -31,7 +31,7 @@ import Testing
         return wallet.usedShare(of: TransactionID(rawValue: id))
     }
 
-    @Test func `purchases of consumables are spent in the order in which they were bought`() {
+    @Test func `consumables are spent in the order of their purchase`() {
         let three = [("1", 0), ("2", 1), ("3", 2)].map { Self.payment($0.0, day: $0.1) }
         for (spent, expected) in [
             (0, [0, 0, 0]), (40, [40, 0, 0]), (100, [100, 0, 0]), (130, [100, 30, 0]),
@@ -44,7 +44,7 @@ import Testing
         #expect(Self.used("4", three, spent: []) == nil)
     }
 
-    @Test func `of a refunded purchase, only the amount spent before the refund counts`() {
+    @Test func `for a refunded purchase, only the amount spent before the refund counts`() {
         let payments = [Self.payment("1", day: 0, back: 2), Self.payment("2", day: 3)]
         // Sixty of the first purchase were spent, and then forty of the second.
         let spent: [(day: Int, amount: Int64)] = [(1, 60), (4, 40)]
@@ -177,7 +177,7 @@ import Testing
         #expect(timeline.payment(askedAboutBy: "7", among: facts) == nil)
     }
 
-    @Test func `of several usage reports, the one under the requested transaction id is used`() {
+    @Test func `if usage reports differ, the report under the requested transaction id is used`() {
         let asked = InquiredPayment(payment: Self.month("2", "l1"), numbers: ["3", "2", "1"])
         let uses = ["1", "2", "3"].map {
             PurchaseUsage(transaction: TransactionID(rawValue: $0), delivery: .other, used: nil)

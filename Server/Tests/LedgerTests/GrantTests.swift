@@ -42,7 +42,8 @@ import Testing
             EntitlementStatus.strongest(nil, [late], at: Self.now + .days(2))?.state == .expired)
     }
 
-    @Test func `of a purchase and a grant, the one that is open longest decides about access`() {
+    @Test func `if a purchase and a grant are open, the one that ends later decides about access`()
+    {
         let purchase = access(.paid, until: Self.now + .days(5))
         let short = grant(until: Self.now + .days(4))
         let long = grant(until: Self.now + .days(6))

@@ -2,7 +2,7 @@ import Ledger
 import Testing
 
 @Suite struct IdentifierTests {
-    @Test func `two ids are different even if they look equal, as in a database`() {
+    @Test func `two ids with different bytes are different, even if they look equal`() {
         let one: CustomerID = "zo\u{EB}"
         let two: CustomerID = "zoe\u{308}"
         #expect(one.rawValue == two.rawValue)

@@ -20,8 +20,7 @@ private let end = start + .days(30)
                 until: from + .days(30), isRenewal: isRenewal))
     }
 
-    @Test func `a recovery is recognised if the previous period gets its line item at that moment`()
-    {
+    @Test func `a recovery is recognised even if it also names the previous period's line item`() {
         var cleo = Chronicle()
         // This fact is from a receipt, which does not name the line item.
         cleo.hear(

@@ -161,7 +161,7 @@ private enum Told {
         if state == .paid { #expect(timeline.access(at: now)?.until == end) }
     }
 
-    @Test func `a period in which some seats were refunded ends as expired`() {
+    @Test func `a period with some refunded seats ends as expired`() {
         let timeline = Timeline(of: purchase, [Told.first, Told.addedRefunded])
         #expect(timeline.access(at: end + .days(2))?.state == .expired)
         #expect(timeline.access(at: end + .days(2))?.until == end)
@@ -184,7 +184,7 @@ private enum Told {
     }
 
     @Test
-    func `the payment of a period that gave access longest decides the state after the period`() {
+    func `the payment that gave access longest decides the state after the period`() {
         let refunded = fact(
             payment(
                 "1004", seats: 1, from: start + .days(20), revokedAt: start + .days(22)),

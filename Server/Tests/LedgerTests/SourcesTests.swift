@@ -107,7 +107,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(again.periods[0].payment.revocation == revocation, "it says how much")
     }
 
-    @Test func `an upgrade that only a legacy document reports counts`() throws {
+    @Test func `an upgrade counts even if only a legacy document reports it`() throws {
         let told = try timeline([
             signed(payment(), at: start),
             legacy(payment { $0.isUpgraded = true }, at: start + .days(5)),
@@ -189,7 +189,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test
-    func `undated renewal information yields to a later date, and its time of arrival is kept`()
+    func `dated renewal information wins over undated, and the latest arrival time is kept`()
         throws
     {
         func older(_ renewal: Renewal, at: Instant) -> Fact {
@@ -275,7 +275,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test
-    func `a receipt that does not mention an upgrade leaves the old product replaced`()
+    func `a receipt that does not mention an upgrade does not restore the old product`()
         throws
     {
         func year(_ change: (inout Payment) -> Void = { _ in }) -> Payment {
@@ -313,7 +313,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(spoken.periods.map(\.isReplaced) == [false, false])
     }
 
-    @Test func `a price increase that only a legacy document reports counts`() throws {
+    @Test func `a price increase counts even if only a legacy document reports it`() throws {
         let on = Renewal(
             willRenew: true, renewsTo: "pro.monthly", renewsAt: start + .days(30), price: price)
         var legacyOn = Renewal(willRenew: true, renewsTo: "pro.monthly")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TermTests {
     @Test(arguments: try TermTable.rows("terms"))
-    func `the terms that follow from purchases are those of the table`(row: TermTable.Row) throws {
+    func `purchases result in the terms of the table`(row: TermTable.Row) throws {
         let expected = try stretches(row)
         for timelines in [try row.timelines, try row.timelines.reversed()] {
             let shown = row.rules.displayed(row.rules.terms(of: timelines))
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: try TermTable.rows("reminders"))
-    func `reminders before the end of terms are those of the table`(row: TermTable.Row) throws {
+    func `reminders are due at the times in the table`(row: TermTable.Row) throws {
         let expected = row.expected == "nothing" ? [] : row.expected.components(separatedBy: ", ")
         let found = try row.rules.reminders(of: row.rules.terms(of: row.timelines))
         #expect(found.count == expected.count)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a reminder names the run of terms and its last purchase`() throws {
+    @Test func `a reminder names the chain of terms and its last purchase`() throws {
         let rows = try TermTable.rows("reminders")
         let row = try #require(rows.first { $0.claim.hasPrefix("only the end") })
         let told = try row.rules.reminders(of: row.rules.terms(of: row.timelines))
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: try TermTable.rows("term-access"))
-    func `the access that follows from terms is that of the table`(row: TermTable.Row) throws {
+    func `terms give the access in the table`(row: TermTable.Row) throws {
         let parts = row.bought.components(separatedBy: " @ ")
         var row = row
         row.bought = parts[0]

@@ -21,7 +21,9 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
 
 @Suite struct TimelineTests {
     @Test(arguments: RandomLife.seeds)
-    func `any order and any repetition of a life's facts gives the same timeline`(seed: UInt64) {
+    func `the facts of a purchase give the same timeline in any order, with any repetition`(
+        seed: UInt64
+    ) {
         var dice = Dice(seed: seed)
         let facts = RandomLife.facts(&dice)
         let expected = Timeline(of: RandomLife.purchase, facts)
@@ -40,7 +42,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         }
     }
 
-    @Test func `of two snapshots of a transaction, the one that was signed later wins`() {
+    @Test func `the snapshot of a transaction that was signed last wins`() {
         let refunded = fact(payment("1", revokedAt: start + .days(3)), at: start + .days(4))
         let before = fact(payment("1"), at: start)
         let reversed = fact(payment("1"), at: start + .days(5))
@@ -164,7 +166,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         }
     }
 
-    @Test func `of two periods that begin at the same time, the upgraded one is first`() {
+    @Test func `if two periods begin at the same time, the upgraded period is first`() {
         let facts = [
             fact(payment("5", product: "premium"), at: start),
             fact(payment("9", isUpgraded: true), at: start),
@@ -172,7 +174,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods.map(\.payment.transaction) == ["9", "5"])
     }
 
-    @Test func `facts about another purchase are ignored`() {
+    @Test func `facts about a different purchase are ignored`() {
         let other = Fact(
             about: PurchaseID("1000", in: .sandbox), attestedAt: start, .payment(payment("1")))
         #expect(Timeline(of: purchase, [other]).periods.isEmpty)

@@ -112,7 +112,7 @@ import Testing
         #expect(try Self.rows().count >= 45)
     }
 
-    @Test(arguments: try rows()) func `a wallet has the balances of the table`(row: Row) throws {
+    @Test(arguments: try rows()) func `a wallet has the balances in the table`(row: Row) throws {
         let (payments, bookings) = try Self.read(row)
         let wallet = Wallet(of: "gems", payments, bookings, rules: row.rules)
         #expect(wallet.entries.map(\.balance) == row.balances)
@@ -128,7 +128,7 @@ import Testing
         #expect((0...max(0, wallet.balance)).contains(wallet.given))
     }
 
-    @Test func `the steps for new payments equal the difference between the two whole wallets`()
+    @Test func `the steps of new payments add up to the change of the whole wallet`()
         throws
     {
         let rules = WalletRules(
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: try rows())
-    func `the steps between two statements of a wallet add up, whichever payments are new`(row: Row)
+    func `the steps between two wallet statements add up, for any set of new payments`(row: Row)
         throws
     {
         let (payments, bookings) = try Self.read(row)
@@ -221,7 +221,7 @@ import Testing
         #expect(both.steps(to: one).map(\.kind) == [.walletAdjusted, .walletAdjusted])
     }
 
-    @Test func `the kind of a step between two statements of a wallet follows from its cause`() {
+    @Test func `the kind of a step between two wallet statements follows from its cause`() {
         let rules = WalletRules(credits: ["gems.100": ["gems": 100]])
         func pack(_ name: TransactionID, refunded: Bool = false) -> Payment {
             Payment(

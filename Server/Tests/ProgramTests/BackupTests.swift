@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged database, or a file that is not a database, is not backed up`()
+    @Test func `a backup of a damaged database, or of a file that is not a database, is refused`()
         async throws
     {
         try await Self.withDatabase { folder, path, store in
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test
-    func `the backup of PostgreSQL is refused with the commands to use, without the password`()
+    func `a backup of PostgreSQL is refused with commands to use instead, without the password`()
         throws
     {
         let failure = try #require(throws: StartFailure.self) {
@@ -249,7 +249,9 @@ import Testing
         }
     }
 
-    @Test func `a restore replaces a damaged database and creates a missing one`() async throws {
+    @Test func `a restore replaces a damaged database, and creates a missing database`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let file = folder + "/b.sqlite"
             try await Self.make(file, customers: ["anna"])

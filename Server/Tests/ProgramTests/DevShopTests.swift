@@ -47,7 +47,8 @@ import Testing
         }
     }
 
-    @Test func `in the example shop, the beginning of a product's id is its entitlement`() throws {
+    @Test func `in the example shop, a product id begins with the name of its entitlement`() throws
+    {
         let entitlements = try DevShop.birds.settings.entitlements
         #expect(entitlements["pro"] == ["pro.monthly", "pro.yearly"])
         #expect(entitlements["plus"] == ["plus.monthly"])

@@ -32,7 +32,7 @@ import Testing
     ]
 
     @Test(arguments: files.indices, [1, 2, 3, 64])
-    func `rows of an import are read by RFC 4180, whatever the size of the chunks`(
+    func `import rows are read as RFC 4180 says, for any size of the chunks`(
         number: Int, chunk: Int
     ) {
         let (text, expected, lines) = Self.files[number]
@@ -147,7 +147,9 @@ import Testing
     ]
 
     @Test(arguments: customers.indices)
-    func `of the two ids in RevenueCat's file, the app's own id is used`(number: Int) throws {
+    func `if RevenueCat's file has two ids for a customer, the app's own id is used`(number: Int)
+        throws
+    {
         let expected = Self.customers[number]
         let found = try row(
             .revenueCat, first: Self.exported,
@@ -214,7 +216,7 @@ import Testing
     }
 
     @Test
-    func `the report of a continued import keeps only the rows already imported, and quotes cells`()
+    func `if an import continues, its report keeps only imported rows, with quoted cells`()
         throws
     {
         let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

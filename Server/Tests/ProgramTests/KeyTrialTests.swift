@@ -18,9 +18,7 @@ import Testing
     }
 
     @Test
-    func
-        `an App Store key is good if only production refuses it, as before an app's first release`()
-    {
+    func `an App Store key is good if only production refuses it, as before the first release`() {
         check(.unauthorized("No."), nil, isOK: true, says: "once the app has been released")
     }
 
@@ -31,7 +29,7 @@ import Testing
         check(no, no, isOK: false, says: "issuer_id")
     }
 
-    @Test func `an unreachable App Store proves nothing about a key`() {
+    @Test func `an unreachable App Store gives no result about a key`() {
         check(.unavailable("refused"), nil, isOK: false, says: "refused")
         check(nil, .unavailable("refused"), isOK: false, says: "sandbox")
     }

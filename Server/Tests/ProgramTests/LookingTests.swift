@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `perennial check notes simulated apps beside real apps, and does not fail`()
+    @Test func `perennial check mentions simulated apps next to production apps, and succeeds`()
         async throws
     {
         try await TemporaryFolder.with { folder in

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `if a server uses a database, the database is not copied`() async throws {
+    @Test func `a database that a server uses is not copied`() async throws {
         try await TemporaryFolder.with { folder in
             let source = folder + "/first.sqlite"
             try await assembly(source).database.close()

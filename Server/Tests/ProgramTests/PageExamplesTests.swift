@@ -174,7 +174,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     // The test is skipped without curl or jq, because the commands are run as a reader would paste
     // them.
     @Test(.enabled(if: canRun), arguments: try PageExamples.all())
-    func `the examples of a page give the answers that it shows, and support sees their effects`(
+    func `the examples of a page give the answers on the page, and support sees the effects`(
         page: PageExamples
     ) async throws {
         try await TemporaryFolder.with { folder in

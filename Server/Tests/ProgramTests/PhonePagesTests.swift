@@ -5,7 +5,7 @@ import Testing
 @testable import Program
 
 @Suite(.timeLimit(.minutes(5))) struct PhonePagesTests {
-    @Test func `an open page of the phone first gets all parts, and later the changed parts`() {
+    @Test func `an open page of the phone gets first all parts, and then each changed part`() {
         let pages = PhonePages()
         let (first, second) = (PhonePiece(id: "a", html: "1"), PhonePiece(id: "b", html: "1"))
         pages.publish([first, second])
@@ -19,7 +19,8 @@ import Testing
         #expect(pages.changes(of: &shown) == [changed])
     }
 
-    @Test func `each change of a piece wakes the open pages up, until they are closed`() async {
+    @Test func `open phone pages are woken by each change of a part, until they are closed`() async
+    {
         let pages = PhonePages()
         let (stream, sink) = pages.signals()
         let piece = PhonePiece(id: "a", html: "1")
@@ -32,7 +33,7 @@ import Testing
         #expect(await iterator.next() == nil)
     }
 
-    @Test func `a piece of the phone's page is sent as one event`() throws {
+    @Test func `each part of the phone's page is sent as one event`() throws {
         let pages = PhonePages()
         var source = PhonePageSource(pages: pages)
         #expect(try source.events() == nil)
@@ -54,7 +55,9 @@ import Testing
 }
 
 @Suite struct PhoneClockTests {
-    @Test func `the phone explains why a renewal comes an hour later or earlier in UTC`() throws {
+    @Test func `the phone explains why a change of clocks moves a renewal by an hour in UTC`()
+        throws
+    {
         let rows = [
             ("2026-10-24T09:00:00Z", "2026-11-24T10:00:00Z", "back", "an hour later"),
             ("2027-02-24T10:00:00Z", "2027-03-24T09:00:00Z", "forward", "an hour earlier"),

@@ -14,7 +14,7 @@ import Testing
         wc -l <signed
         """
 
-    @Test func `two processes with one seed write the same books and signed documents`()
+    @Test func `two processes with one seed write the same ground truth and signed documents`()
         async throws
     {
         let one = try await BuiltProgram.output(of: Self.population)

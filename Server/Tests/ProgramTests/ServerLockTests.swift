@@ -4,7 +4,7 @@ import Testing
 @testable import Program
 
 @Suite struct ServerLockTests {
-    @Test func `a second server on one database is refused, whichever path to the file it has`()
+    @Test func `a second server on one database is refused, even under another path to the file`()
         async throws
     {
         try await TemporaryFolder.with { folder in

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test
-    func `if a world is continued, the tour says that its clock and purchases do not continue`() {
+    func `if a world is continued, the tour says that earlier purchases do not renew`() {
         for isContinued in [true, false] {
             let text = Tour.text(
                 serverPort: 8080, simulatorPort: 8090, appKey: "pk", secretKey: "sk",

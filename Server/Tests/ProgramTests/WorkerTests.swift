@@ -100,9 +100,7 @@ import Testing
     }
 
     @Test
-    func
-        `a worker's pauses grow while all steps fail, and are never shorter than the normal pause`()
-    {
+    func `a worker's pauses grow while all steps fail, and are at least the normal pause`() {
         let usual = Self.worker()
         #expect(
             (0...6).map { usual.pause(after: $0) } == [1, 1, 2, 4, 8, 15, 15].map { .seconds($0) })
@@ -128,8 +126,7 @@ import Testing
         }
     }
 
-    @Test func `if a worker begins with a pause, it runs no step before the pause has ended`() async
-    {
+    @Test func `if a worker begins with a pause, it runs no step before the pause ends`() async {
         let diary = Diary()
         let step = diary.step("a", batches: 1)
         let worker = Worker(every: .seconds(3600), pausesFirst: true, logger: Self.logger) {
@@ -143,7 +140,7 @@ import Testing
         #expect(diary.all.isEmpty)
     }
 
-    @Test func `concurrent runs of a worker wait for each other`() async {
+    @Test func `concurrent runs of a worker run one after another`() async {
         let diary = Diary()
         let step = Worker.Step(work: .checks, failure: "failed") {
             diary.add("begin")

@@ -43,7 +43,7 @@ import Testing
         ("shop: Shop.storekit", #"{"shop":{"products":[]}}"#),
         ("seed: 1\nshop: full", #"{"seed":1,"shop":"full"}"#), ("# nothing\n", "{}"),
     ])
-    func `a world's shop is a StoreKit file beside the world file, or a built-in shop`(
+    func `a world's shop comes from a StoreKit file beside the world file, or is built in`(
         text: String, expected: String
     ) async throws {
         #expect(try await body(text) == expected)

@@ -240,7 +240,7 @@ import Testing
     ]
 
     @Test(arguments: agreements + documents + outside + readings)
-    func `each difference has the cause that the evidence names`(row: Row) {
+    func `each difference has the cause that the evidence shows`(row: Row) {
         let comparison = RehearsalComparison(
             ours: row.ours, theirs: row.theirs, evidence: row.evidence, at: Self.now)
         let aspects = row.ours.differences(from: row.theirs)
@@ -253,7 +253,7 @@ import Testing
         #expect(Set(all.flatMap(\.finds.values)) == Set(RehearsalCause.allCases))
     }
 
-    @Test func `the effect says who would lose access by the switch`() {
+    @Test func `the effect says who would lose access after the switch`() {
         let effect = { (ours: RehearsalOpinion, theirs: RehearsalOpinion) in
             RehearsalComparison(ours: ours, theirs: theirs, at: Self.now).effect
         }

@@ -185,7 +185,7 @@ import Testing
         (28, 1_000, 1_000), (31, 1_000, 1_000), (61, 500, 500), (92, 333, 333),
         (182, 167, 167), (365, 83, 83), (45, 1_000, 622),
     ])
-    func `a monthly price counts months of the calendar, or months of four weeks`(
+    func `a monthly price counts calendar months, or months of four weeks`(
         days: Int, price: Int64, ofFourWeeks: Int64
     ) {
         let (from, until) = (Instant.month(0), Instant.month(0) + .days(days))
@@ -291,7 +291,7 @@ import Testing
         #expect(line.commission == 5 * 2_518 + 2 * 2_014)
     }
 
-    @Test func `the movements of any purchase add up to zero in the end`() {
+    @Test func `the movements of any purchase add up to zero at the end`() {
         for payments in [
             Self.seats(), Self.seats(firstRefunded: true), Self.seats(addedRefunded: true),
             [Payment.trial(month: 0)], [.paid(month: 0), .trial(month: 1), .paid(month: 2)],

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `our columns follow the other service's columns, and missing values are zero`() {
+    @Test func `our columns come after RevenueCat's columns, and missing values are zero`() {
         let period = ReportPeriod(days: 0..<31)
         let cohort = CohortSum(day: 3, currency: "EUR", numbers: [1, 500, 0, 0, 150, 0, 0])
         let sum = MovementSum(

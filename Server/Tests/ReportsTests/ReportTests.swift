@@ -130,7 +130,7 @@ import Testing
         #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 60).unconverted == ["USD"])
     }
 
-    @Test func `only a report with an opening state needs a rate of the day before it`() {
+    @Test func `only a report with an opening balance needs a rate of the day before it`() {
         let revenue = Self.report(ReportCatalogue.revenue, on: 5..<30, today: 60)
         #expect(revenue.unconverted == [])
         #expect(revenue.rows.first?.values.first == .money(1000))

@@ -120,7 +120,7 @@ import Testing
         #expect(days[10]?.amounts == Movement.Amounts())
     }
 
-    @Test func `a refund whose date lacks milliseconds is the same refund`() {
+    @Test func `a refund whose date lacks milliseconds counts as the same refund`() {
         let paid = Payment.paid(month: 0)
         let at = Instant.month(0) + .days(3) + .milliseconds(400)
         var rounded = paid

@@ -127,7 +127,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(Set(own.map(\.cause)) == [.countedTwice])
     }
 
-    @Test func `equal books have no difference and no unexplained rest`() {
+    @Test func `equal sales have no difference and no unexplained remainder`() {
         let found = SalesReconciliation(ours: Self.sales, apples: Self.sales, days: [10, 12])
         #expect(found.differences.isEmpty)
         #expect(found.residual.isEmpty)
@@ -170,7 +170,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(!other.residual.isEmpty)
     }
 
-    @Test func `absurd numbers do not stop the comparison of sales`() {
+    @Test func `absurd numbers do not interrupt the comparison of sales`() {
         var (ours, apples) = (Self.sales, Self.sales)
         for (index, number) in [Int64.max, -Int64.max].enumerated() {
             for path in [\SalesFigure.units, \.gross, \.refundedUnits, \.refunded, \.freeUnits] {

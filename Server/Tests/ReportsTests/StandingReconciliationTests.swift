@@ -104,7 +104,7 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
         #expect(found.residual.isEmpty == !planted.isResidual)
     }
 
-    @Test func `absurd numbers do not stop the comparison of subscriptions`() {
+    @Test func `absurd numbers do not interrupt the comparison of subscriptions`() {
         for number in [Int64.max, -Int64.max] {
             var (ours, apples) = (Self.figure, Self.figure)
             for path in [\StandingFigure.active, \.trials, \.grace, \.retry] {
@@ -119,7 +119,7 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `a day for which there is no file is not compared`() {
+    @Test func `a day without a file is not compared`() {
         let found = StandingReconciliation(ours: [Self.figure], apples: [], days: [11])
         #expect(found.differences.isEmpty)
         #expect(found.comparedCount == 0)

@@ -100,12 +100,12 @@ import Testing
         #expect(script.paths[2] == "customers/a%2Fb/subscriptions?limit=100")
     }
 
-    @Test func `an unknown customer is nil`() async throws {
+    @Test func `an unknown customer is returned as nil`() async throws {
         let script = Script([Self.missing])
         #expect(try await script.client.customer("nobody", Self.catalogue) == nil)
     }
 
-    @Test func `a list is read page by page, and repeated customers are no problem`() async throws {
+    @Test func `a list is read page by page, even if it repeats customers`() async throws {
         let script = Script([
             Self.list([["id": "a"], ["id": "b"]], next: "/v2/projects/proj1/customers?x"),
             Self.list([["id": "a"], ["id": "c+d"]], next: "/v2/projects/proj1/customers?y"),
@@ -134,7 +134,7 @@ import Testing
             ])
     }
 
-    @Test func `a list whose next page repeats the last one is an error`() async throws {
+    @Test func `a list whose next page repeats the previous page is an error`() async throws {
         let page = Self.list([["id": "a"]], next: "more")
         let script = Script([page, page])
         await #expect(throws: RevenueCatClientFailure.unreadable("a list that does not go on")) {
@@ -154,7 +154,7 @@ import Testing
         #expect(script.paths[1] == "purchases?store_purchase_identifier=7")
     }
 
-    @Test func `an id of dots cannot lead to another path`() async throws {
+    @Test func `a customer id of dots cannot lead to another path`() async throws {
         let script = Script([Self.missing, Self.missing])
         for id in ["", ".", ".."] as [CustomerID] {
             #expect(try await script.client.customer(id, Self.catalogue) == nil)
@@ -292,7 +292,7 @@ import Testing
         #expect(opinion("pro") == .none)
     }
 
-    @Test func `an entitlement is attributed to the holding that ends at the same time`() throws {
+    @Test func `an entitlement is attributed to the purchase that ends at the same time`() throws {
         var customer = RevenueCatCustomer(id: "anna")
         let end = Instant(milliseconds: 1_790_000_000_000)
         customer.active = ["pro": end]

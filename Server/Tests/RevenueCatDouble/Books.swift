@@ -79,7 +79,7 @@ struct Books: Sendable {
         customers[place].grants.append(grant)
     }
 
-    // MARK: - What is believed
+    // MARK: - Opinions
 
     /// The place of the customer with an id. Nil if the id is unknown.
     func place(of id: String) -> Int? {

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A customer at RevenueCat: the ids that belong together, and what was bought under them.
+/// A customer at RevenueCat: the ids that belong together, and the purchases made under them.
 struct KnownCustomer: Sendable {
     /// The ids with the times at which they were added, oldest first. Never empty.
     var aliases: [(id: String, added: AppStoreDate)]

@@ -19,7 +19,7 @@ struct Opinion: Sendable {
     let lines: [PurchaseLine]
     let grants: [PromotionalGrant]
 
-    /// The time for which something gives an entitlement.
+    /// The time during which one purchase or grant gives an entitlement.
     struct Support: Hashable, Sendable {
         let product: String
         let begins: AppStoreDate
@@ -35,7 +35,7 @@ struct Opinion: Sendable {
     struct Right: Hashable, Sendable {
         let lookupKey: String
         let isActive: Bool
-        /// What gives the entitlement longest.
+        /// The purchase or grant that gives the entitlement longest.
         let support: Support
     }
 
@@ -61,7 +61,7 @@ struct Opinion: Sendable {
         }
     }
 
-    /// The last of the supports that follow each other without a gap.
+    /// The last of the purchases or grants that follow each other without a gap.
     private func continued(_ support: Support, by all: [Support]) -> Support {
         var last = support
         while let end = last.ends,

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// A mistake of the double about one customer, made on purpose. Each is visible in the answers at
-/// the moment at which it was planted.
+/// A mistake of the double about one customer, made on purpose. Each mistake is visible in the
+/// answers at the moment at which it was planted.
 package struct PlantedFault: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// The last notifications of a purchase are applied only later.

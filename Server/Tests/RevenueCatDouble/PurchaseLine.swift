@@ -6,7 +6,7 @@ struct Spell: Hashable, Sendable {
     let begins: AppStoreDate
     /// Nil if nothing ends it.
     fileprivate(set) var ends: AppStoreDate?
-    /// The end of the grace period, if the spell lasts until then.
+    /// The end of the grace period, if access lasts until then.
     fileprivate(set) var graceUntil: AppStoreDate?
     /// Whether the transaction began a subscription, or began it again.
     let startsRun: Bool

@@ -24,9 +24,9 @@ extension RevenueCatDouble {
         }
     }
 
-    /// What goes wrong on the way, whatever the double believes. Which requests fail depends on the
-    /// seed, the path and the number of requests for that path only, so the order of concurrent
-    /// requests does not matter.
+    /// The faults of the transport, independent of the double's opinions. Which requests fail
+    /// depends on the seed, the path and the number of requests for that path only, so the order of
+    /// concurrent requests does not matter.
     package struct TransportFaults: Sendable {
         /// A path fails at most this often in a row, so that a caller who tries again succeeds.
         package static let failuresMax = 2
@@ -94,7 +94,7 @@ extension RevenueCatDouble {
         package var perMinute: [Domain: Int] = [
             .customerInformation: 480, .projectConfiguration: 60,
         ]
-        /// The time that counts, in milliseconds since any moment.
+        /// The time by which requests are counted, in milliseconds since any moment.
         let milliseconds: @Sendable () -> Int64
 
         package init(milliseconds: @escaping @Sendable () -> Int64) {

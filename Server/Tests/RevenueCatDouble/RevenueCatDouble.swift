@@ -32,14 +32,14 @@ package final class RevenueCatDouble: Sendable {
         state = Mutex(State(books: Books(project, now: now), faults: faults))
     }
 
-    // MARK: - What it learns
+    // MARK: - Documents and customers
 
-    /// Sets the time of the answers, and of what arrives from now on.
+    /// Sets the time of the answers, and of all later notifications.
     package func set(now: AppStoreDate) { change { $0.now = now } }
 
     package var now: AppStoreDate { state.withLock { $0.books.now } }
 
-    /// Changes what goes wrong on the way.
+    /// Changes the faults of the transport.
     package func set(faults: TransportFaults) { state.withLock { $0.faults = faults } }
 
     /// Receives the body that the App Store posts. Ignores a body that is not about a purchase.

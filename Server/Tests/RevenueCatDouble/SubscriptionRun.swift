@@ -32,7 +32,7 @@ struct SubscriptionRun: Sendable {
             }
         }
         return parts.enumerated().map { place, all in
-            // A period that was refunded before it began never was.
+            // A period that was refunded before it began is ignored if there are other periods.
             let real = all.filter { !$0.isEmpty }
             return SubscriptionRun(
                 line: line, spells: real.isEmpty ? all : real,

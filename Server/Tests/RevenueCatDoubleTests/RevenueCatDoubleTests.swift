@@ -27,7 +27,8 @@ import Testing
         return open
     }
 
-    @Test func `without faults, the double's answers equal the App Store's own books`() async throws
+    @Test func `without faults, the double's answers equal the simulator's ground truth`()
+        async throws
     {
         var openCount = 0
         let town = try await Town.played(300, months: 8, seed: Self.seed) { town in
@@ -48,7 +49,7 @@ import Testing
         .retry: "in_billing_retry",
     ]
 
-    @Test func `each subscription that is not over has the state of the App Store's own books`()
+    @Test func `each running subscription has the same state as in the simulator's ground truth`()
         async throws
     {
         var seen: Set<String> = []
@@ -109,7 +110,7 @@ import Testing
         .sandboxMistaken: 1, .wrongProduct: 2, .graceIgnored: 1,
     ]
 
-    @Test func `only the customers with planted faults get another answer`() async throws {
+    @Test func `only the customers with planted faults get a different answer`() async throws {
         let town = try await town(1_500)
         var before: [String: [String]] = [:]
         for id in town.customers.flatMap(\.ids) { before[id] = try await town.shown(id) }
@@ -135,7 +136,9 @@ import Testing
         return changed
     }
 
-    @Test func `a late notification is applied later, and a lost one never is`() async throws {
+    @Test func `a late notification is applied later, and a lost notification is never applied`()
+        async throws
+    {
         let (town, honest) = (try await town(), try await town())
         let planted = town.double.plant([.late: 3, .lost: 3], seed: Self.seed)
         #expect(planted.count == 6)

@@ -31,7 +31,9 @@ import Testing
         #expect(customer["id"] == "$RCAnonymousID:a/b")
     }
 
-    @Test func `a wrong key, another project and a missing permission are refused`() async throws {
+    @Test func `a request with a wrong key, another project or a missing permission is refused`()
+        async throws
+    {
         let town = try Self.town(customers: 1)
         let path = "/v2/projects/\(town.double.project.id)/customers"
         let key = "Bearer \(town.double.project.v2Key)"
@@ -62,7 +64,7 @@ import Testing
             try await town.listedCustomers(limit: limit) == (0..<45).map { "user-\($0)" })
     }
 
-    @Test func `a list can omit and repeat customers, and each can be read by its id`()
+    @Test func `a list can omit and repeat customers, but each customer can be read by id`()
         async throws
     {
         var faults = RevenueCatDouble.TransportFaults()
@@ -77,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a page that is too large fails until it is smaller`() async throws {
+    @Test func `a page over the size limit fails until a smaller page is requested`() async throws {
         var faults = RevenueCatDouble.TransportFaults()
         faults.pageMax = 25
         faults.losesLargePages = true

@@ -70,7 +70,7 @@ struct Town: Sendable {
         return try JSON(parsing: answer.body)["items"]?.array ?? []
     }
 
-    /// The ids of all pages of the list of customers, as they come.
+    /// The ids of all pages of the list of customers, in the order of the pages.
     func listedCustomers(limit: Int) async throws -> [String] {
         var ids: [String] = []
         var next: String? = "/v2/projects/\(double.project.id)/customers?limit=\(limit)"
@@ -90,7 +90,7 @@ struct Town: Sendable {
         id.replacing("%", with: "%25").replacing(":", with: "%3A").replacing("/", with: "%2F")
     }
 
-    // MARK: - Answers in few words
+    // MARK: - Short answers
 
     /// The active entitlements of a customer, with their ends in milliseconds.
     func active(_ customer: String) async throws -> [String: Int64?] {
@@ -127,7 +127,7 @@ struct Town: Sendable {
         }
     }
 
-    /// What is shown about a customer who has not lost an id: entitlements and purchases.
+    /// The answer about a customer who has not lost an id: entitlements and purchases.
     func shown(_ customer: String) async throws -> [String] {
         let path = "customers/\(Self.encoded(customer))/"
         guard await v2(path + "aliases").status == 200 else { return ["unknown"] }

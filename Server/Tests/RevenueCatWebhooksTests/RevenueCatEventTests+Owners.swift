@@ -51,7 +51,7 @@ extension RevenueCatEventTests {
         #expect(RevenueCatEvent.events(for: Self.event(type), in: context).isEmpty)
     }
 
-    @Test func `an id of the new owner is never listed as an id of the former owner`() throws {
+    @Test func `an id of the new owner is never listed as an id of the previous owner`() throws {
         var context = Self.context()
         context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben", "user-77"])
         let rendered = try #require(

@@ -151,7 +151,7 @@ import Testing
         #expect(text == expected)
     }
 
-    @Test func `each attempt to deliver a webhook has the same id, and no two webhooks share one`()
+    @Test func `all attempts to deliver a webhook have the same id, and every webhook has its own`()
     {
         let failed = Self.event(.billingFailed) { $0.before = Self.status(.paid) }
         let ids = RevenueCatEvent.events(for: failed, in: Self.context()).map(\.id)
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test
-    func `each of our event types becomes the RevenueCat types in docs/webhooks-revenuecat.md`()
+    func `each of our event types is sent as the RevenueCat types in docs/webhooks-revenuecat.md`()
         throws
     {
         let (paid, retry) = (Self.status(.paid), Self.status(.retry, active: false))
@@ -301,7 +301,7 @@ import Testing
     }
 
     @Test(arguments: [Ledger.Ownership.familyShared, .assigned])
-    func `a shared or assigned purchase has the price 0, and is_family_share tells them apart`(
+    func `a shared or assigned purchase has the price 0, and only the shared one is_family_share`(
         ownership: Ledger.Ownership
     ) throws {
         let shared = Payment(

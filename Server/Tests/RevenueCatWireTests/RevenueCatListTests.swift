@@ -9,7 +9,7 @@ import Testing
         return members.first { $0.key == "next_page" }?.value
     }
 
-    @Test func `the path of the next page has the environment that was asked for`() throws {
+    @Test func `the path of the next page has the requested environment`() throws {
         let objects = ["a/1", "b"].map { RevenueCatObject("product", $0, []) }
         var page = try #require(
             RevenueCatList.page(of: objects, path: "/v2/p", after: nil, limit: 1))

@@ -28,7 +28,7 @@ import Testing
             ]
 
     @Test(arguments: payloads.indices)
-    func `the payload is salt, key, nonce, path, hashes, time, tag and body, without separators`(
+    func `the signed payload consists of its parts in order, without separators`(
         number: Int
     ) {
         var answer = Self.answer
@@ -38,7 +38,7 @@ import Testing
         #expect(answer.payload == answer.salt + key + answer.nonce + rest)
     }
 
-    @Test func `every part of an answer changes the payload`() {
+    @Test func `a change in any part of an answer changes the signed payload`() {
         let changes: [(inout RevenueCatSignedAnswer) -> Void] = [
             { $0.salt[0] = 9 }, { $0.key += "x" }, { $0.nonce[11] = 9 }, { $0.path += "x" },
             { $0.parametersHash += "x" }, { $0.headersHash += "x" }, { $0.requestTime += "0" },
@@ -75,14 +75,14 @@ import Testing
     ]
 
     @Test(arguments: hashes.indices)
-    func `the digest of values is read with its names`(number: Int) {
+    func `the digest of posted values is read with the names of the values`(number: Int) {
         let (text, names) = Self.hashes[number]
         let hash = RevenueCatValuesHash(text)
         #expect(hash?.names == names)
         #expect(hash == nil || hash?.digest == "ab01")
     }
 
-    @Test func `a zero byte is between two values, and absent values are left out`() {
+    @Test func `two values are separated by a zero byte, and absent values are omitted`() {
         #expect(RevenueCatValuesHash.input(of: ["a", "bc"]) == [0x61, 0, 0x62, 0x63])
         #expect(RevenueCatValuesHash.input(of: ["a"]) == [0x61])
         #expect(RevenueCatValuesHash.input(of: []).isEmpty)

@@ -157,8 +157,7 @@ import Testing
             ], "family")
     }
 
-    @Test func `access that ended in the same second as the answer, but before it, is not active`()
-    {
+    @Test func `access that ended earlier in the same second as the answer is not active`() {
         let end = Self.start + .days(30) + .milliseconds(100)
         let month = Self.month { $0.until = end }
         let ending = Renewal(willRenew: false, ending: .cancelled)

@@ -46,7 +46,7 @@ import Testing
         ),
         ("### Messages", StoreMessage.Reason.allCases.map(\.rawValue)),
     ])
-    func `a table in docs/simulator.md lists every word of the code, and no other`(
+    func `a table in docs/simulator.md lists exactly the words that the code accepts`(
         heading: String, known: [String]
     ) throws {
         #expect(try words(under: heading).sorted() == known.sorted())
@@ -74,19 +74,19 @@ import Testing
             }, "simulator.md has no row of \(path)")
     }
 
-    @Test func `the simulator's pages list every verb of a subscription, and no other`() throws {
+    @Test func `the simulator's pages list exactly the verbs of a subscription`() throws {
         let listed = try words(
             under: "## Verbs of a subscription", of: "simulator-purchases.md")
         #expect(listed.sorted() == names(.subscriptions))
     }
 
-    @Test func `the simulator's pages list every verb of a transaction, and no other`() throws {
+    @Test func `the simulator's pages list exactly the verbs of a transaction`() throws {
         let row = try row(of: "/_sim/transactions/{id}/{verb}")
         #expect(Self.words(inColumn: 1, of: row).sorted() == names(.transactions))
     }
 
     @Test(arguments: [Verb.Subject.families, .organizations])
-    func `the simulator's pages list every verb of a family and an organization, and no other`(
+    func `the simulator's pages list exactly the verbs of a family and an organization`(
         subject: Verb.Subject
     ) throws {
         let path = "/_sim/\(subject.rawValue)/"
@@ -104,7 +104,7 @@ import Testing
             Set(names(.transactions)).isSuperset(of: PendingVerb.allCases.map(\.rawValue)))
     }
 
-    @Test func `no two verbs of one subject have the same name`() {
+    @Test func `two verbs of one subject never have the same name`() {
         let paths = Verb.all.map(\.route.path)
         #expect(Set(paths).count == paths.count)
     }

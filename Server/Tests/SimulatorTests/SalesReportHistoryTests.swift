@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `the sums of the reports of all days are those of the ground truth`(seed: UInt64) throws {
+    func `the reports of all days add up to the totals of the ground truth`(seed: UInt64) throws {
         var random = try RandomWorld(seed: seed, accounts: 150, months: 14, shop: FullShop.file())
         random.advance(to: random.end)
         var books = try DailyBooks(
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `the sales of all days are what customers paid, less their refunds`(
+    func `the sales of all days add up to the payments of customers minus their refunds`(
         seed: UInt64
     ) throws {
         var random = try RandomWorld(seed: seed, accounts: 150, months: 14, shop: FullShop.file()) {
@@ -97,7 +97,8 @@ import Testing
         #expect(rows.contains { $0.isPartialRefund })
     }
 
-    @Test func `the reports of a day count the subscriptions at its end`() throws {
+    @Test func `the reports of a day count subscriptions as they are at the end of the day`() throws
+    {
         var random = try RandomWorld(seed: 5, accounts: 200, months: 8, shop: FullShop.file())
         random.advance(to: random.end)
         let books = ReportBooks(random.world)
@@ -164,7 +165,9 @@ import Testing
         #expect(chain.trimmed.steps.isEmpty)
     }
 
-    @Test func `a route returns the daily books of days that have begun`() async throws {
+    @Test func `the simulator's API returns daily numbers only for days that have begun`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.yearly")
         try await stage.buy("guide")

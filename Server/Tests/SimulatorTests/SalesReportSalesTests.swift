@@ -91,7 +91,8 @@ import Testing
         #expect(rows[1].isPartialRefund && rows[1].customerPrice == -9990 * 16 / 31)
     }
 
-    @Test func `a reversed refund is first a refund and later a sale again`() async throws {
+    @Test func `a reversed refund is reported first as a refund and later as a sale`() async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("guide").transactionID
         try await stage.advance("P1D")

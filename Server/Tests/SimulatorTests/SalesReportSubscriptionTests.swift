@@ -148,7 +148,7 @@ import Testing
     ]
 
     @Test(arguments: lives)
-    func `the event report of a day has the events of each act`(life: Life) async throws {
+    func `the event report of a day lists the events of each action`(life: Life) async throws {
         let stage = try Stage()
         for step in life.steps { try await stage.play(step) }
         #expect(try await stage.events(life.day) == life.events)

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test
-    func `a renewal at a skipped time comes an hour later, and at the usual time the month after`()
+    func `a renewal at a skipped local time comes an hour later, and next month at the usual time`()
         throws
     {
         // 02:30 on 8 March 2026 does not exist in Los Angeles.

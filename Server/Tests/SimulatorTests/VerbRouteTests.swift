@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test
-    func `a name stands for the account's bought purchase, and an ambiguous name is refused`()
+    func `an account and a product identify the account's own purchase, unless ambiguous`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -163,7 +163,7 @@ import Testing
         (#""renewal_minutes":3"#, "2026-01-10T20:03:00Z"),
         (#""renewal_minutes":30"#, "2026-01-10T20:30:00Z"),
     ])
-    func `a device in the sandbox has a separate pace of time`(field: String, end: String)
+    func `a device in the sandbox can have a separate renewal rate`(field: String, end: String)
         async throws
     {
         let stage = try Stage()

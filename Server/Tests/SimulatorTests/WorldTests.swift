@@ -92,7 +92,7 @@ import Testing
         #expect(restored.signedRenewalInfos.count == 1)
     }
 
-    @Test func `the books show each stage of a failing payment`() async throws {
+    @Test func `the ground truth shows each stage of a failing payment`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .failBilling)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `the books close access at the moment of a refund and open it at the reversal`()
+    @Test func `in the ground truth, access closes at a refund and opens again at the reversal`()
         async throws
     {
         let stage = try Stage()
@@ -124,7 +124,7 @@ import Testing
         #expect(restored.state == .paid && restored.isOpen && !restored.willRenew)
     }
 
-    @Test func `a year of renewals passes although no server receives the notifications`()
+    @Test func `renewals continue for a year even if no server receives the notifications`()
         async throws
     {
         let stage = try Stage()
@@ -136,7 +136,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == 260)
     }
 
-    @Test func `each refusal has a code, and the remedy for an unknown product names a known one`()
+    @Test func `each refusal has a code, and an unknown product's remedy names a known product`()
         async throws
     {
         let stage = try Stage { $0.quirks = [.alreadySubscribedRefused] }
@@ -172,7 +172,7 @@ import Testing
         #expect(problem?.remedy.contains("pro.yearly") == true)
     }
 
-    @Test func `acts of concurrent callers run one at a time`() async throws {
+    @Test func `actions of concurrent callers run one at a time`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await withThrowingTaskGroup { group in
@@ -249,7 +249,7 @@ import Testing
         #expect(try await stage.truth().isOpen)
     }
 
-    @Test func `if all periods are refunded, the books have the period that had begun`()
+    @Test func `if all periods are refunded, the ground truth has the period that had begun`()
         async throws
     {
         let stage = try Stage()

@@ -91,7 +91,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `concurrent workers lease every purchase, none of them twice`(
+    func `concurrent workers lease every purchase exactly once`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -112,7 +112,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an expired lease passes to another server, and its first holder records nothing`(
+    func `if a lease expires, another server gets it, and the first server records nothing`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -159,7 +159,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `new facts change the time of the next check, and a rebuild does not`(driver: Driver)
+    func `new facts change the time of the next check, but a rebuild does not`(driver: Driver)
         async throws
     {
         try await driver.withStore { store in
@@ -188,7 +188,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a rebuild removes purchases that no document attests, and repairs damaged ones`(
+    func `a rebuild removes purchases that no document attests, and repairs damaged purchases`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -244,7 +244,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `one server at a time backfills notifications, from where the previous server stopped`(
+    func `one server at a time backfills notifications, starting where the last server stopped`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

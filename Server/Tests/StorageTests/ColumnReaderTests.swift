@@ -34,12 +34,12 @@ import Testing
         #expect(rest == [.null, .bytes([1, 2])])
     }
 
-    @Test func `a column that is left unread is a failure`() {
+    @Test func `a column that is left unread causes a failure`() {
         let text = failure { row throws(StorageFailure) in try row.text() }
         #expect(text?.contains("1 columns were read, but the row has 4") == true, "\(text ?? "")")
     }
 
-    @Test func `a read past the last column is a failure`() {
+    @Test func `a read past the last column causes a failure`() {
         let text = failure { row throws(StorageFailure) in
             _ = row.rest()
             return try row.integer()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct CustomerRowsTests {
     @Test(arguments: Driver.allCases)
-    func `an id stands for the same customer at every read`(driver: Driver) async throws {
+    func `an id identifies the same customer at every read`(driver: Driver) async throws {
         try await driver.withStore { store in
             let first = try await store.transaction {
                 try IdentityUpdates($0).customer("anna", in: app, at: now)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the sum of what a customer has spent is known, with the time of the last booking`(
+    func `the customer's total spending is known, with the time of the last booking`(
         driver: Driver
     ) async throws {
         let wallets = DatabaseRules(wallets: [app: WalletRules(credits: ["pack": ["gems": 100]])])

@@ -125,7 +125,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a failed forward is retried, and an accepted one is finished`(
+    func `a failed forward is retried, and an accepted forward is finished`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -176,7 +176,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an expired lease passes to another server; the first holder can only report acceptance`(
+    func `if a lease expires, another server gets it, but the first server can report acceptance`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -235,7 +235,7 @@ private struct Poisoned: Error {}
     private static let waitingMax = 4096
 
     @Test(.timeLimit(.minutes(10)))
-    func `if the database is absent, a group of writers tries once, not once for each writer`()
+    func `if the database is down, a group of writers tries once instead of once per writer`()
         async throws
     {
         let database = AbsentDatabase(holding: 1)
@@ -262,7 +262,7 @@ private struct Poisoned: Error {}
 
     /// Another process has locked the file. Each attempt to write waits a second for the lock.
     @Test(.timeLimit(.minutes(10)))
-    func `while the file is locked, waiting groups of writers fail without waiting in turn`()
+    func `while the file is locked, waiting groups of writers fail together, not in turn`()
         async throws
     {
         let folder = FileManager.default.temporaryDirectory.appending(

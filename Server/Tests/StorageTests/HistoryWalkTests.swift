@@ -2,7 +2,7 @@ import Ledger
 import Storage
 import Testing
 
-/// Which server walks the App Store's history, and where the next one continues.
+/// Which server reads the App Store's notification history, and where the next server continues.
 @Suite struct HistoryWalkTests {
     private static let one = CheckWorker(holder: "one", lease: .seconds(300), checksPerSecond: 1)
     private static let two = CheckWorker(holder: "two", lease: .seconds(300), checksPerSecond: 1)
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `one server at a time walks the history, and the next one continues where it stopped`(
+    func `one server at a time reads the history, and the next one continues where it stopped`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `if a server dies during a walk through the history, another one continues the walk`(
+    func `if a server dies while reading the history, another server continues there`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the history walk waits while requests are paused, and then runs beside the backfill`(
+    func `the history is not read while requests are paused, and can be read beside a backfill`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `if a walk through the history missed purchases, the next one starts from the beginning`(
+    func `if a read of the history missed purchases, the next read starts from the beginning`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -123,7 +123,7 @@ extension Database {
     ]
 
     @Test(arguments: Driver.allCases)
-    func `only the lease holder records an outcome, but some queues accept a late completion`(
+    func `only the lease holder records an outcome, except in queues with late completion`(
         driver: Driver
     ) async throws {
         for row in Self.outcomes {
@@ -173,7 +173,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an expired lease passes to another server, and an extended lease does not`(
+    func `an expired lease passes to another server, but an extended lease does not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -70,7 +70,7 @@ extension Database {
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `the time per pack does not grow with the number of packs linked to a customer`()
+    func `the time per pack does not grow with the number of packs of a customer`()
         async throws
     {
         try await Driver.sqliteMemory.withStore(rules: rules) { store in
@@ -150,7 +150,8 @@ extension Database {
                 try IdentityUpdates($0).customer(tokenID, in: app, at: now)
             }
             try await store.hear(1, [pack(1), pack(2), pack(3)])
-            // The payments are one under another number, one refunded at once, and one unchanged.
+            // One of the payments has another number, one is refunded at once, and one is
+            // unchanged.
             try await store.hear(
                 2, [pack(4, transaction: 2), pack(5), pack(6, refundedAt: now), pack(7), pack(3)])
             #expect(try await store.gems(of: tokenID) == 500)

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `recording documents together has the same result as recording them one by one`(
+    func `documents recorded together have the same result as documents recorded one by one`(
         driver: Driver
     ) async throws {
         try await driver.withStore { together in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct MeasurementRowsTests {
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `events without numbers are counted, with the time of the oldest`(
+    func `events without numbers are counted, with the time of the oldest event`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `changes not yet in the sums about money are counted, with the time of the oldest`(
+    func `changes not yet in the money sums are counted, with the time of the oldest change`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

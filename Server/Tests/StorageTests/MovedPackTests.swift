@@ -130,7 +130,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `if a refund returns gems because a pack moves, no reversal is reported`(
+    func `if a refund returns gems because a pack moved, no reversed refund is reported`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -163,7 +163,7 @@ private let moved = now + .days(2)
     /// additional amount that the refund took is reported with the merge, without a transaction.
     /// The amount that it gave back is reported with its transaction.
     @Test(arguments: Driver.allCases)
-    func `if a pack leaves a wallet, a refund returns the amount that it took from this pack`(
+    func `if a pack leaves a wallet, a refund returns what it had taken from this pack`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -195,7 +195,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases, [false, true])
-    func `if a pack is linked after its refund, credit and refund events name separate documents`(
+    func `if a pack is linked after its refund, credit and debit events name separate documents`(
         driver: Driver, isNamed: Bool
     ) async throws {
         let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"
@@ -226,7 +226,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `if a pack's account token changes, the old and the new customer have events`(
+    func `if a pack's account token changes, the old and the new customer get events`(
         driver: Driver
     ) async throws {
         let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"

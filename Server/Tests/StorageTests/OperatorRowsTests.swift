@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test
-    func `an operator's role in an app is the greater of the app's role and the general role`() {
+    func `an operator's role in an app is the greater of the app role and the general role`() {
         let roles = OperatorRoles(everywhere: .support, byApp: ["a": .viewer, "b": .admin])
         #expect(roles.role(in: "a") == .support && roles.role(in: "b") == .admin)
         #expect(roles.role(in: "c") == .support)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `an operator's sessions end one by one, all together, and by time`(driver: Driver)
+    func `an operator's sessions end one by one, all together, or when they expire`(driver: Driver)
         async throws
     {
         try await driver.withStore { store in

@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `if an owner is erased after the customer of a share, no row names the owner`(
+    func `if the customer of a share and then the owner are erased, no row names the owner`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -126,7 +126,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of two packs, the spent pack stays and the unspent pack moves`(
+    func `if a spent and an unspent pack change their token, only the unspent pack moves`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules()) { store in
@@ -178,7 +178,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases, [0, 30] as [Int64])
-    func `a repeated rebuild has one result, even if documents name different accounts`(
+    func `repeated rebuilds give the same result, even if documents name different accounts`(
         driver: Driver, spent: Int64
     ) async throws {
         try await driver.withStore(rules: rules()) { store in
@@ -204,7 +204,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a debit links the packs that it spends, even if they only name the customer`(
+    func `a debit links the packs that it spends, even if only their tokens name the customer`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules()) { store in

@@ -90,7 +90,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a walk visits every document once, in the order of the signing times`(driver: Driver)
+    func `a scan visits every document once, in the order of the signing times`(driver: Driver)
         async throws
     {
         try await driver.withStore { store in

@@ -3,7 +3,7 @@ import Testing
 /// Each rule finds a bad sample and accepts a good one.
 @Suite struct DistributionTests {
     @Test
-    func `statements about one app are accepted, and statements about several are violations`() {
+    func `statements about one app are accepted, but statements about several are violations`() {
         let rows: [(sql: String, isGood: Bool)] = [
             ("SELECT a FROM purchases WHERE app = $1 AND purchase = $2", true),
             ("SELECT a FROM purchases WHERE purchase = $1", false),
@@ -36,8 +36,7 @@ import Testing
     }
 
     @Test
-    func `keys, references and locks of one app are accepted, and those of several are violations`()
-    {
+    func `keys, references and locks of one app are accepted, but those of several are not`() {
         let rows: [(sql: String, isGood: Bool)] = [
             (
                 "INSERT INTO links (app, purchase) VALUES ($1, $2) ON CONFLICT (app, purchase) "

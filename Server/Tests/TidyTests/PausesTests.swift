@@ -12,7 +12,7 @@ import Testing
     }
 
     /// An exception that is no longer needed must be removed from the list.
-    @Test func `every file that may sleep does so exactly as often as the list allows`() {
+    @Test func `every file that may sleep sleeps exactly as often as the list allows`() {
         for (path, allowance) in Pauses.allowed {
             let file = Repository.files.first {
                 $0.path == "Server/Tests/\(path)" || $0.path == path

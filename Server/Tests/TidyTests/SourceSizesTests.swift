@@ -12,14 +12,14 @@ import Testing
         "struct X {\n    \(opening)\n" + lines(bodyLines) + "    }\n}\n"
     }
 
-    @Test func `a line of 101 columns is a violation, and one of 100 is not`() {
+    @Test func `a line of 101 columns is a violation, but a line of 100 columns is not`() {
         let wide = String(repeating: "x", count: SourceSizes.columnsMax)
         #expect(violations("\n// a\n" + wide + "x").map(\.line) == [3])
         #expect(violations(wide).isEmpty)
         #expect(violations(String(repeating: "é", count: SourceSizes.columnsMax)).isEmpty)
     }
 
-    @Test func `a file of 401 lines is a violation, and one of 400 is not`() {
+    @Test func `a file of 401 lines is a violation, but a file of 400 lines is not`() {
         #expect(violations(lines(SourceSizes.fileLinesMax + 1)).count == 1)
         #expect(violations(lines(SourceSizes.fileLinesMax)).isEmpty)
     }
@@ -28,7 +28,9 @@ import Testing
         "func x() {", "init?(y: Int) throws {", "func x(\n        y: () -> Int = { 1 }\n    ) {",
         "func x<Y>() -> [Y]\n    where Y: Z\n    {",
     ])
-    func `a function's body of 61 lines is a violation, and one of 60 is not`(opening: String) {
+    func `a function body of 61 lines is a violation, but a body of 60 lines is not`(
+        opening: String
+    ) {
         let most = SourceSizes.functionLinesMax
         let found = violations(function(bodyLines: most + 1, opening: opening))
         #expect(found.map(\.line) == [2])

@@ -13,7 +13,7 @@ import Testing
 
     /// An exception that is no longer needed must be removed from the list.
     @Test
-    func `every file that may wait without a limit does so exactly as often as the list allows`() {
+    func `every file that may wait without a limit does so exactly as often as listed`() {
         for (path, allowance) in Waits.allowed {
             let file = Repository.files.first { $0.path == "Server/Tests/\(path)" }
             #expect(file.map { Waits.lines(in: $0).count } == allowance.count, "\(path)")

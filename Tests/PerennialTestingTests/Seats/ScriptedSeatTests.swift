@@ -104,7 +104,7 @@ struct ScriptedSeatTests {
         #expect(perennial["pro"].state == .refunded)
     }
 
-    @Test func `the purchaser invites, and takes a seat back`() async throws {
+    @Test func `the purchaser can invite members, and can take a seat back`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("pro.monthly", .init(seats: 3))
         let id = try #require(perennial.snapshot.groups.first?.id)

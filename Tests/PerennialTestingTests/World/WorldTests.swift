@@ -24,7 +24,7 @@ struct WorldTests {
         .world(
             storekit: "PerennialTests/Tables/Club.storekit",
             configuration: "PerennialTests/Tables/club.yaml"))
-    func `an app defines its world by files in a folder above the test`() async throws {
+    func `an app's world is defined by files in a folder above the test`() async throws {
         let phone = try await World.current.device(of: "anna")
         let products = try await phone.perennial().offering().products
         #expect(Set(products.map(\.id)) == ["club.monthly", "promise.yearly", "coins.10"])
@@ -42,7 +42,7 @@ struct WorldTests {
     }
 
     @Test(.world)
-    func `if the server is slower than the app's patience, a purchase succeeds without the server`()
+    func `if the server answers too late for the app, a purchase succeeds without the server`()
         async throws
     {
         let world = try World.current
@@ -64,7 +64,7 @@ struct WorldTests {
         try await perennial.until { $0["guide"].basis == .server }
     }
 
-    @Test(.world) func `a prompt names its product and what the customer did`() async throws {
+    @Test(.world) func `a prompt has its product and the customer's choice`() async throws {
         let phone = try await World.current.device(of: "anna")
         let perennial = phone.perennial()
         try await phone.nextSheet(.cancel)

@@ -31,7 +31,7 @@ import Testing
         return app.folder
     }
 
-    @Test func `until the store was read, a stored token does not close access`() async throws {
+    @Test func `until the store is read, a stored token does not close access`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
         // The subscription was bought on another device in the meantime.
@@ -43,7 +43,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `a stored token closes access when the store lists no open purchase`() async throws {
+    @Test func `if the store lists no open purchase, a stored token closes access`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
         let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test
-    func `a late answer about the offerings does not close a subscription that may have renewed`()
+    func `a late response with the offerings does not close a subscription that may have renewed`()
         async throws
     {
         let server = server(shop)
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test
-    func `a purchase unknown to the offerings makes access unknown until the server's verdict`()
+    func `a purchase of a product not in the offerings makes access unknown until the verdict`()
         async throws
     {
         let store = ListedStore()
@@ -234,7 +234,7 @@ import Testing
     }
 
     @Test
-    func `until the first process has posted the receipt, a second one shows access as unknown`()
+    func `until the first process posts the receipt, a second process shows access as unknown`()
         async throws
     {
         let server = server(.init(gives: AnswerRow.shop))
@@ -275,7 +275,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a widget shows access as unknown if the app could not ask about a purchase`()
+    @Test func `a widget shows access as unknown if the app has not yet asked about a purchase`()
         async throws
     {
         let store = ListedStore()

@@ -31,7 +31,7 @@ import Testing
         await perennial.stop()
     }
 
-    @Test func `a token sets the clock; an unsigned time moves it at most a little forward`()
+    @Test func `a token sets the clock, and an unsigned time moves it forward by a limited amount`()
         async throws
     {
         let folder = try TemporaryFolder()

@@ -15,7 +15,7 @@ import Testing
         return configuration
     }
 
-    @Test func `a second Perennial for the same server and key uses the engine of the first`()
+    @Test func `a second Perennial with the same server and key shares the engine of the first`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test
-    func `after the last Perennial of an engine is released, a new Perennial has a new engine`()
+    func `after the last Perennial of an engine is released, a new Perennial gets a new engine`()
         throws
     {
         let folder = try TemporaryFolder()

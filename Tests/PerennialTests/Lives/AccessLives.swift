@@ -20,7 +20,7 @@ struct AccessLives {
     static let seed =
         environment["PERENNIAL_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999)
 
-    @Test func `a customer who has paid never sees access as closed for certain`() async throws {
+    @Test func `a customer who has paid never sees access as definitely closed`() async throws {
         print("Lives: PERENNIAL_SEED=\(Self.seed) PERENNIAL_LIVES=\(Self.count)")
         var tally = LifeTally()
         try await Stories.play { world in

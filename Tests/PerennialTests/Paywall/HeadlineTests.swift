@@ -59,7 +59,7 @@ import Testing
         #expect(RageShop.paywallContent(RageShop.term(until: end)).headline.daysRemaining == 12)
     }
 
-    @Test func `a paid term takes precedence over a plan whose renewal could not be charged`() {
+    @Test func `a paid term takes precedence over a plan whose renewal failed`() {
         var snapshot = RageShop.plan { $0.state = .retry }
         let end = RageShop.date("2027-06-01T12:00:00Z")
         snapshot.access["everything"] = RageShop.everything(until: end, by: "3months")

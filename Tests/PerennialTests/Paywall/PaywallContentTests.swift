@@ -87,7 +87,8 @@ import Testing
         #expect(try row("nightly", snapshot).action == .included)
     }
 
-    @Test func `without an entitlement for everything, only covered products are included`() {
+    @Test func `if no entitlement covers everything, only covered products are shown as included`()
+    {
         var offering = RageShop.offering
         offering.metadata = [:]
         var snapshot = RageShop.term(until: .distantFuture)
@@ -97,13 +98,13 @@ import Testing
         #expect(actions == [.buy, .included, .buy])
     }
 
-    @Test func `if everything is unlocked for good, no term is for sale`() throws {
+    @Test func `if everything is unlocked permanently, no term is for sale`() throws {
         let snapshot = RageShop.snapshot([RageShop.everything(.owned, until: nil)])
         #expect(try row("3months", snapshot).action == .included)
         #expect(RageShop.paywallContent(snapshot).headline.kind == .unlocked)
     }
 
-    @Test func `a paywall row with a button has a title, and a row with a checkmark has none`() {
+    @Test func `a paywall row with a button has a title, but a row with a checkmark has none`() {
         for snapshot in [RageShop.snapshot(), RageShop.plan(), RageShop.snapshot(isKnown: false)] {
             for row in RageShop.paywallContent(snapshot).rows {
                 let isCheckmark = [.owned, .included].contains(row.action)
@@ -115,7 +116,7 @@ import Testing
     }
 
     @Test
-    func `a waiting purchase cannot be repeated, except a consumable that waits for the server`()
+    func `a waiting purchase cannot be repeated, unless a consumable waits for the server`()
         throws
     {
         func waits(_ id: Perennial.ProductID, _ reason: Perennial.WaitingPurchase.Reason)

@@ -39,7 +39,7 @@ import Testing
                 """)
     }
 
-    @Test func `a trial is shown with the plan that has it, to eligible customers`() throws {
+    @Test func `a trial is shown with the plan that has it, to eligible customers only`() throws {
         #expect(
             try row().plans.map(\.trial) == [nil, "1 week free, then 9,99 € a month"])
         var refused = Self.promised

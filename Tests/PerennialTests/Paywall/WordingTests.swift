@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a locale gets its language, or English with the locale's order of dates`() {
+    @Test func `a locale gets its language, or else English with the locale's date format`() {
         let rows: [(String, Language, String)] = [
             ("en_US", .english, "en_US"), ("de_AT", .german, "de_AT"), ("fr", .french, "fr"),
             ("es-419", .spanish, "es-419"), ("ja_JP@calendar=japanese", .japanese, "ja_JP"),
@@ -107,7 +107,8 @@ import Testing
                 == "This purchase belongs to {count}{ and stays there.")
     }
 
-    @Test func `the preview of a restore states each purchase's effect and its present owner`() {
+    @Test func `the preview of a restore states the effect on each purchase and its present owner`()
+    {
         func sentence(_ effect: Perennial.RestorePreview.Effect, _ hint: String?) -> String {
             Perennial.RestorePreview.ShownPurchase(
                 purchase: "1", product: "monthly", isActive: true, effect: effect, ownerHint: hint

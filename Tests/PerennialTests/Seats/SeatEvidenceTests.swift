@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test
-    func `the server's answer names the seats of a group, and a place in another customer's group`()
+    func `the server's answer has a group's seats, or the place in another customer's group`()
         throws
     {
         func subscription(_ id: String) -> PerennialContract.Subscription {

@@ -81,7 +81,9 @@ import Testing
         await app.stop()
     }
 
-    @Test func `seats can be added to a running plan, which cannot be bought twice`() async throws {
+    @Test func `seats can be added to a running plan, but the plan cannot be bought twice`()
+        async throws
+    {
         let app = try app()
         try await app.purchase("pro.monthly", .init(seats: 5))
         let again = try await app.purchase("pro.monthly")
@@ -104,7 +106,7 @@ import Testing
         await app.stop()
     }
 
-    @Test func `refunded single seats are posted to the server`() async throws {
+    @Test func `a refund of single seats is posted to the server`() async throws {
         store.books.withLock { $0.listed = [SeatStore.document("1", seats: 5)] }
         let app = try app()
         try await eventually("the purchase is posted") {

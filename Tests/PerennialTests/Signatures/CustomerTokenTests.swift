@@ -18,7 +18,7 @@ struct CustomerTokenTests {
                 now: Timestamp(milliseconds: now * 1000)))
     }
 
-    @Test func `a token contains the values by which access is decided`() throws {
+    @Test func `a token contains the values that decide about access`() throws {
         let token = try #require(read(signer.token()))
         #expect(token.app == "birds")
         let evidence = token.serverEvidence
@@ -35,7 +35,7 @@ struct CustomerTokenTests {
             ])
     }
 
-    @Test func `a right may renew only if the token says that it may`() throws {
+    @Test func `an entitlement may renew only if the token says so`() throws {
         let claim =
             #"{"pro":{"state":"paid","until":1798286400,"renews":true},"#
             + #""gift":{"state":"granted","until":null}}"#
@@ -54,7 +54,7 @@ struct CustomerTokenTests {
         ["entitlements": ""], ["entitlements": "[]"], ["entitlements": #"{"pro":{}}"#],
         ["entitlements": #"{"pro":{"state":"paid"}}"#], ["purchases": "[]"], ["iat": "-1"],
     ])
-    func `a token is refused if one of its claims has a wrong value`(changes: [String: String]) {
+    func `a token with a wrong value in a claim is refused`(changes: [String: String]) {
         #expect(read(signer.token(changes)) == nil)
     }
 
@@ -78,7 +78,7 @@ struct CustomerTokenTests {
         #expect(token?.purchases == [])
     }
 
-    @Test func `no token with a flipped bit is accepted`() {
+    @Test func `a token with a flipped bit is refused`() {
         let bytes = Array(signer.token().utf8)
         for index in bytes.indices {
             for bit in 0..<8 {

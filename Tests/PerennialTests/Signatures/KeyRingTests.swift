@@ -13,7 +13,7 @@ struct KeyRingTests {
         TokenKeySet(keys: keys.map(\.published), chain: chain)
     }
 
-    @Test func `a chain of two rotations leads from the pinned key to the present one`() {
+    @Test func `a chain of two rotations leads from the pinned key to the current one`() {
         var ring = KeyRing(pinned: [first.signingKey])
         let chain = [first.introduction(of: second), second.introduction(of: third)]
         #expect(ring.verify(third.token(), type: "JWT") == nil)
@@ -26,7 +26,7 @@ struct KeyRingTests {
         #expect(!isNewAgain)
     }
 
-    @Test func `a broken chain of introductions leads to no key`() {
+    @Test func `a broken chain of introductions adds no trusted key`() {
         let whole = [first.introduction(of: second), second.introduction(of: third)]
         let chains: [(String, [String])] = [
             ("a link is missing", [whole[1]]),
@@ -62,7 +62,7 @@ struct KeyRingTests {
         #expect(ring.keys.map(\.id) == ["first", "second", "third"])
     }
 
-    @Test func `without pinned keys the first set of keys is trusted, and no later one`() {
+    @Test func `without pinned keys, only the first set of keys is trusted`() {
         var ring = KeyRing()
         let learnt = [
             ring.learn(from: set([first], []), app: nil),
@@ -74,7 +74,7 @@ struct KeyRingTests {
         #expect(ring.verify(second.token(), type: "JWT") != nil)
     }
 
-    @Test func `an introduction cannot replace a trusted key`() {
+    @Test func `an introduction of a key cannot replace a trusted key`() {
         var ring = KeyRing(pinned: [first.signingKey, second.signingKey])
         let namesake = TestSigner("second")
         _ = ring.learn(from: set([], [first.introduction(of: namesake)]), app: "birds")

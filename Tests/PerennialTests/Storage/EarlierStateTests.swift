@@ -86,14 +86,18 @@ import Testing
         #expect(!exists("state-4") && !exists("words-4"))
     }
 
-    @Test func `a file of the previous version with another device's seal is not proven`() throws {
+    @Test func `a state file of the previous version with another device's seal is not proven`()
+        throws
+    {
         try put("state-4", as: "state-4")
         let other = try #require(MessageCode(key: [UInt8](repeating: 8, count: 32)))
         #expect(read()?.proven(by: other) == nil)
         #expect(read(customer: "ben")?.state.customerID == nil)
     }
 
-    @Test func `a file of this version takes precedence, even a damaged one`() throws {
+    @Test func `a state file of the present version takes precedence, even if it is damaged`()
+        throws
+    {
         try put("state-4", as: "state-4")
         try put("state-4", as: "state-5")
         #expect(read() == nil, "The layout of version 4 under the name of version 5.")

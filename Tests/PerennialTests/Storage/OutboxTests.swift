@@ -62,7 +62,7 @@ struct OutboxTests {
         #expect(added == [.added, .added])
     }
 
-    @Test func `if a restore posts a document again, it is due at once, with the restore's intent`()
+    @Test func `if a restore posts a document again, the document is due at once as a restore`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)
@@ -85,7 +85,7 @@ struct OutboxTests {
         #expect(await outbox.entries.first?.content == .document(kept))
     }
 
-    @Test func `an entry is set apart until the process ends, even if the file is not writable`()
+    @Test func `a refused entry is not due until the process ends, even if it cannot be written`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)
@@ -194,7 +194,7 @@ struct OutboxTests {
         #expect(try await reread() == left + [document("later")])
     }
 
-    @Test func `an outbox entry that was set apart is due a day later, and other entries at once`()
+    @Test func `an outbox entry that was set apart is due a day later, but others are due at once`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)
@@ -208,7 +208,7 @@ struct OutboxTests {
         #expect(await outbox.due(at: tomorrow).map(\.id) == [document("good").id, poison.id])
     }
 
-    @Test func `after a request to hurry, waiting entries are due at once`() async throws {
+    @Test func `after a request to hurry, postponed entries are due at once`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let entry = document("a")
         _ = try await outbox.add([entry])

@@ -25,7 +25,9 @@ import Testing
         }
     }
 
-    @Test func `after a launch, the file has the requests that the app has not read yet`() throws {
+    @Test func `after a launch, the file contains the requests that the app has not read yet`()
+        throws
+    {
         try with { _, launch in
             var file = launch()
             try file.add(guide, at: noon)

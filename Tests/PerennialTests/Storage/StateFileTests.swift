@@ -185,7 +185,8 @@ struct StateFileTests {
         #expect(read()?.proven(by: code) == nil)
     }
 
-    @Test func `a forged clock anchor does not set the time back, and a sealed one does`() throws {
+    @Test func `a forged clock anchor does not set the time back, but a sealed anchor does`() throws
+    {
         let (device, foreign) = (StillClock(), MessageCode(key: [UInt8](repeating: 8, count: 32)))
         let yearAgo = Timestamp(milliseconds: device.now().milliseconds - 365 * 86_400_000)
         var configuration = Perennial.Configuration(
@@ -245,7 +246,9 @@ struct StateFileTests {
         }
     }
 
-    @Test func `from another customer's file only the device's part is returned`() throws {
+    @Test func `from another customer's state file, only the values of the device are returned`()
+        throws
+    {
         try file.write(state(), code: code)
         #expect(read(customer: "anna")?.state == state())
         let stored = try #require(read(customer: "ben")?.proven(by: code))
@@ -340,7 +343,7 @@ struct StateFileTests {
         #expect(whole.token == state.token)
     }
 
-    @Test func `a stored verdict is valid only for its person and with the right salt`() {
+    @Test func `a stored verdict is valid only for its customer and with the same salt`() {
         let verdict = KeptVerdict.person("anna", salt: [1])
         #expect(verdict.verdict(for: "anna", salt: [1]) == .theirs)
         #expect(verdict.verdict(for: "ben", salt: [1]) == .anotherPerson)

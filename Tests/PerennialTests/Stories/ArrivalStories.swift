@@ -7,7 +7,7 @@ extension Stories {
     /// Purchases that do not begin in the app.
     @Suite struct Arrival {
         @Test
-        func `59: a code that is redeemed in the App Store opens access at the next foreground`()
+        func `59: a code redeemed in the App Store opens access once the app is in the foreground`()
             async throws
         {
             try await Stories.playClub { world in
@@ -93,7 +93,7 @@ extension Stories {
         }
 
         @Test
-        func `64: an observer posts each transaction that other code finishes, and finishes none`()
+        func `64: in the observer role, the SDK posts each transaction, and finishes none`()
             async throws
         {
             try await Stories.play { world in

@@ -101,7 +101,7 @@ extension Stories {
             }
         }
 
-        @Test func `39: if renewal was switched off, the app knows this after the next foreground`()
+        @Test func `39: once the app is in the foreground, it knows that renewal was switched off`()
             async throws
         {
             try await Stories.play { world in
@@ -115,7 +115,7 @@ extension Stories {
             }
         }
 
-        @Test func `43: a renewal alone moves no purchase to the next person, under any policy`()
+        @Test func `43: under any policy, a renewal alone moves no purchase to the next customer`()
             async throws
         {
             try await Stories.play(

@@ -23,7 +23,7 @@ extension Stories {
             }
         }
 
-        @Test func `without a setting, no request waits for changes`() async throws {
+        @Test func `by default, no request waits for changes`() async throws {
             try await Stories.play { world in
                 let perennial = try await world.device(of: "anna").perennial()
                 _ = try await perennial.identify("anna")
@@ -47,7 +47,8 @@ extension Stories {
             }
         }
 
-        @Test func `if two tasks read the requests, the later task gets the requests`() async throws
+        @Test func `if two tasks read the requests, new requests go to the later task`()
+            async throws
         {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")

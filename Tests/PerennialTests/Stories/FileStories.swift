@@ -134,7 +134,7 @@ extension Stories {
             }
         }
 
-        @Test func `68: of two processes with one folder only the first one writes and posts`()
+        @Test func `68: if two processes share a folder, only the first one writes and posts`()
             async throws
         {
             try await Stories.play { world in

@@ -4,7 +4,9 @@ import Testing
 
 extension Stories {
     @Suite struct Identity {
-        @Test func `40: during a log-in, earlier purchases stay open without a gap`() async throws {
+        @Test func `40: during a log-in, access to earlier purchases is never interrupted`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -4,7 +4,8 @@ import Testing
 
 extension Stories {
     @Suite struct Launch {
-        @Test func `1: at first launch, access goes from unknown directly to shut`() async throws {
+        @Test func `1: at first launch, access goes from unknown directly to closed`() async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -27,7 +28,7 @@ extension Stories {
             }
         }
 
-        @Test func `4: an offline launch has access immediately, by the stored token`()
+        @Test func `4: at an offline launch, the stored token gives access immediately`()
             async throws
         {
             try await Stories.play { world in
@@ -43,7 +44,7 @@ extension Stories {
             }
         }
 
-        @Test func `5: an offline launch days later has access by the stored token`()
+        @Test func `5: at an offline launch days later, the stored token still gives access`()
             async throws
         {
             try await Stories.play { world in
@@ -109,7 +110,9 @@ extension Stories {
             }
         }
 
-        @Test func `70: no sheet and no request for a password appears by itself`() async throws {
+        @Test func `70: no sheet or password request appears unless the user asks for it`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 try await phone.buyElsewhere("pro.monthly")

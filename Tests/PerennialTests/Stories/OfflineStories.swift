@@ -29,7 +29,7 @@ extension Stories {
         }
 
         @Test
-        func `6: after a long time offline, the store's evidence counts and the server's does not`()
+        func `6: after a long time offline, only the store's evidence counts`()
             async throws
         {
             try await Stories.play { world in
@@ -118,7 +118,7 @@ extension Stories {
         }
 
         @Test
-        func `11: without the server, a second look at the store closes an ended subscription`()
+        func `11: without the server, a second reading of the store closes an ended subscription`()
             async throws
         {
             try await Stories.play { world in

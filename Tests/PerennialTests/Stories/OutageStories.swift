@@ -5,7 +5,9 @@ import Testing
 
 extension Stories {
     @Suite struct Outage {
-        @Test func `10: a renewal in a week without the server keeps access open`() async throws {
+        @Test func `10: if the server is down for a week, a renewal keeps access open`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()

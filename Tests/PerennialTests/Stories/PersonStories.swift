@@ -6,7 +6,7 @@ extension Stories {
     /// Several people, and several phones.
     @Suite struct People {
         @Test
-        func `41: only a restore adds an anonymous purchase to a customer who has a purchase`()
+        func `41: if a customer has purchases, only a restore adds an anonymous purchase`()
             async throws
         {
             try await Stories.play { world in
@@ -71,7 +71,7 @@ extension Stories {
         }
 
         @Test(arguments: [false, true])
-        func `48: a new phone and a new installation have access without a tap`(
+        func `48: after a new phone or a new installation, access opens without a tap`(
             keepingKeychain: Bool
         ) async throws {
             try await Stories.play { world in
@@ -113,7 +113,7 @@ extension Stories {
         }
 
         @Test
-        func `50: after leaving the family, a customer keeps a shared product they also bought`()
+        func `50: after leaving the family, a customer keeps a product that they also bought`()
             async throws
         {
             try await Stories.play { world in

@@ -50,7 +50,7 @@ extension Stories {
             }
         }
 
-        @Test func `a purchase that one person tapped fails after the next person has logged in`()
+        @Test func `a purchase that one person started fails after the next person has logged in`()
             async throws
         {
             try await Stories.play { world in
@@ -72,7 +72,7 @@ extension Stories {
             }
         }
 
-        @Test func `a restore that one person began fails after the next person has logged in`()
+        @Test func `a restore that one person started fails after the next person has logged in`()
             async throws
         {
             try await Stories.play { world in
@@ -101,7 +101,7 @@ extension Stories {
             return nil
         }
 
-        @Test func `a server with a key that the app does not know gives no access`() async throws {
+        @Test func `a server with an unknown signing key gives no access`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 var keys = try await world.trustedKeys()

@@ -8,7 +8,7 @@ import Testing
 extension Stories {
     @Suite struct Refusals {
         @Test
-        func `if one purchase belongs to another person, no unrecorded transaction is finished`()
+        func `if one purchase belongs to another person, no unrecorded purchase is finished`()
             async throws
         {
             try await Stories.play { world in
@@ -69,7 +69,7 @@ extension Stories {
             }
         }
 
-        @Test func `a refused document that is signed again is not added to the outbox again`()
+        @Test func `a refused document that was signed again is not added to the outbox again`()
             async throws
         {
             try await Stories.play { world in
@@ -89,7 +89,7 @@ extension Stories {
         }
 
         @Test(arguments: ["", String(repeating: "a", count: 256), "null"])
-        func `a purchase after the refusal of a customer id goes to the next customer`(id: String)
+        func `after a customer id is refused, a purchase goes to the next customer`(id: String)
             async throws
         {
             try await Stories.play { world in
@@ -224,7 +224,7 @@ extension Stories {
             }
         }
 
-        @Test func `an empty customer id in the configuration counts as none`() async throws {
+        @Test func `an empty customer id in the configuration counts as no id`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "" }
@@ -268,7 +268,7 @@ extension Stories {
             }
         }
 
-        @Test func `if the store lacks a win-back offer, nothing is bought at full price`()
+        @Test func `if the store lacks a win-back offer, the product is not bought at full price`()
             async throws
         {
             try await Stories.play { world in
@@ -288,7 +288,9 @@ extension Stories {
             }
         }
 
-        @Test func `an approval that arrives while the app runs ends the wait`() async throws {
+        @Test func `if an approval arrives while the app runs, the purchase no longer waits`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna", ["ask_to_buy": true])
                 let perennial = phone.perennial()

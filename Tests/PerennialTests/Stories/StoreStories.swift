@@ -22,7 +22,7 @@ extension Stories {
             }
         }
 
-        @Test func `22: if a declined purchase arrives nevertheless, it counts as bought`()
+        @Test func `22: if a declined purchase arrives anyway, it counts as bought`()
             async throws
         {
             try await Stories.play { world in
@@ -109,7 +109,7 @@ extension Stories {
         }
 
         @Test
-        func `37: each renewal is posted once, however the store orders and repeats the renewals`()
+        func `37: each renewal is posted once, even if the store reorders or repeats renewals`()
             async throws
         {
             try await Stories.play { world in

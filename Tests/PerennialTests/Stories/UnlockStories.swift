@@ -52,7 +52,7 @@ extension Stories {
             }
         }
 
-        @Test func `68: an entry that only another process may send causes no endless loop`()
+        @Test func `68: an entry that only another process may send causes no busy loop`()
             async throws
         {
             try await Stories.play { world in

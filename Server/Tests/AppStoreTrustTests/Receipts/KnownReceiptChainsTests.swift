@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test
-    func `a receipt with a changed byte gets one verdict, whether or not its signer is cached`()
+    func `a receipt with a changed byte gets the same result with and without a cached signer`()
         async throws
     {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload())
@@ -62,7 +62,7 @@ import Testing
                 == .notValidAtSigning)
     }
 
-    @Test func `certificates that somebody adds to a receipt are not cached`() async throws {
+    @Test func `certificates that an attacker adds to a receipt are not cached`() async throws {
         let maker = try ReceiptMaker.shared.get()
         var parts = try maker.parts(ReceiptMaker.payload())
         let knowing = try await verifierThatKnows(try maker.file(parts))

@@ -132,7 +132,7 @@ import Testing
         #expect(outcome.refusal?.reason == .missingMarker)
     }
 
-    @Test func `a receipt's certificates must have been valid when the receipt was made, not now`()
+    @Test func `a receipt's certificates must have been valid on the date of the receipt`()
         async throws
     {
         let maker = try ReceiptMaker.shared.get()
@@ -154,7 +154,7 @@ import Testing
         #expect(try await outcome(changed).refusal?.reason == .badSignature)
     }
 
-    @Test func `a truncated receipt is refused; a changed one is refused or has the same content`()
+    @Test func `a truncated receipt is refused, and a changed one never has other content`()
         async throws
     {
         let maker = try ReceiptMaker.shared.get()

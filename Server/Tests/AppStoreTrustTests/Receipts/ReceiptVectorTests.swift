@@ -187,7 +187,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: old)
-    func `a transaction receipt is verified by the certificate authority of its time`(
+    func `a transaction receipt is verified by the certificate authority used at that time`(
         name: String
     ) async throws {
         let bytes = try file("transaction-receipts", name)

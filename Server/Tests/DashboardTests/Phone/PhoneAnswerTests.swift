@@ -75,7 +75,7 @@ import Testing
         #expect(line(life).hasSuffix("then it continues as pro.yearly."))
     }
 
-    @Test func `the phone shows whether Apple's books disagree with the server`() {
+    @Test func `the phone shows whether the simulator's ground truth and the server disagree`() {
         var life = PhoneLife.inGrace
         #expect(life.piece("word").contains("Apple’s books agree"))
         life.state.books[0].isOpen = false

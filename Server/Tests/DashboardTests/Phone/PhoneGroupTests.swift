@@ -27,7 +27,7 @@ import Testing
         life.piece("screen").matches(of: #/name="act" value="([^"]*)"/#).map { String($0.1) }
     }
 
-    @Test func `with graduated tiers, the first seats keep their price`() {
+    @Test func `in graduated tiers, each seat has the price of its own tier`() {
         let product = life.state.products[0]
         let rows: [(Range<Int>, String, String)] = [
             (1..<2, "1 × $9.99", "$9.99"), (1..<6, "5 × $9.99", "$49.95"),
@@ -70,7 +70,7 @@ import Testing
         #expect(!life.piece("screen").contains("Back to the birds"))
     }
 
-    @Test func `the hint of the tour leads back from the screen of the group`() {
+    @Test func `on the group screen, the hint of the tour leads back to the main screen`() {
         var life = group
         life.state.device.showsGroup = true
         life.state.device.cardWorks = false
@@ -82,7 +82,7 @@ import Testing
         #expect(PhoneTour(life.state).hint == .switchGroup)
     }
 
-    @Test func `every action of the phone is restored from the value of its button`() {
+    @Test func `every action of the phone can be read back from its button's value`() {
         let acts: [PhoneAct] = [
             .moreSeats, .fewerSeats, .switchGroup, .invite, .join, .remove("c 1"), .leave("c1"),
             .openSheet("remove c1"),

@@ -100,7 +100,7 @@ import Testing
         #expect(!html.contains("style="))
     }
 
-    @Test func `the sums below the charts change when grace ends or a payment is refunded`() {
+    @Test func `the sums below the charts change if grace ends or a payment is refunded`() {
         var life = PhoneLife.inGrace
         #expect(PhoneBooks(life.state).monthly == 9990)
         #expect(PhoneBooks(life.state).revenue == 19_980)

@@ -352,7 +352,7 @@ import Testing
         #expect(try await engine.audit.page(of: "bees", limit: 2).entries.isEmpty)
     }
 
-    @Test func `an act that is repeated without effect has only one audit entry`() async throws {
+    @Test func `an action that is repeated without effect has only one audit entry`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(everywhere: .viewer)

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test
-    func `tries for one name are limited over all addresses, and later to one for each pause`()
+    func `after many wrong passwords for one name, only one try per pause is allowed anywhere`()
         async throws
     {
         let stage = try OperatorStage()
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test
-    func `threads for password checks are reserved up to the limit, and reused after release`()
+    func `threads for password checks are reserved up to the limit, and are reused`()
         throws
     {
         let threads = PasswordThreads()
@@ -174,7 +174,7 @@ import Testing
         _ = try await engine.sessionToken(of: "mira")
     }
 
-    @Test func `concurrent tries to sign in are limited like successive ones`() async throws {
+    @Test func `concurrent sign-in attempts are limited like successive ones`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -75,8 +75,7 @@ private struct Receiver {
         #expect(receiver.course().end == .delivered)
     }
 
-    @Test func `a receiver that does not answer gets as many attempts as one that returns errors`()
-    {
+    @Test func `a receiver that times out gets as many attempts as one that returns errors`() {
         let course = Receiver { _ in .failure("no response within 15 seconds") }.course()
         check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)
     }

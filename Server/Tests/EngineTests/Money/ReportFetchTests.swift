@@ -164,7 +164,7 @@ import Testing
         return AppStoreResponse(status: 200, body: try SalesReport(rows: [row]).bytes())
     }
 
-    @Test func `a recent day without sales is fetched again each day, and an old day is not`()
+    @Test func `a recent day without sales is fetched again each day, and an old day only once`()
         async throws
     {
         let scene = try await Scene()

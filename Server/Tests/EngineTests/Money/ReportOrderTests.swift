@@ -8,7 +8,7 @@ import Testing
 
 @testable import Engine
 
-/// Which file counts if several files are about the same days.
+/// Which file is used if several files are about the same days.
 @Suite struct ReportOrderTests {
     private static let app: AppID = "birds"
     private static let now = Instant(milliseconds: 1_772_000_000_000)
@@ -49,7 +49,9 @@ import Testing
         return try SalesReport(rows: rows).bytes()
     }
 
-    @Test func `of several files about one day, the last imported file counts`() async throws {
+    @Test func `if several files are about one day, the file that was imported last is used`()
+        async throws
+    {
         let engine = try await Self.engine()
         func importFile(_ units: Int64, _ name: String) async throws -> AppleReportImport {
             let done = try await engine.appleReports.importFile(
@@ -106,7 +108,7 @@ import Testing
 
     /// At the end of the test, the month has 3 sales in the USA and 4 in Germany.
     @Test
-    func `for a fiscal month, the file of all regions is used, or else one file for each region`()
+    func `a fiscal month uses the file of all regions, or one file per region if that is missing`()
         async throws
     {
         let engine = try await Self.engine()

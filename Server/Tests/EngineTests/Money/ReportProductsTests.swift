@@ -24,7 +24,7 @@ import Testing
     ]
 
     @Test(arguments: skus)
-    func `a report's SKU is read as a product's id or as the items that a purchase contains`(
+    func `a SKU in a report is matched to a product id or to the items of a purchase`(
         sku: String, product: ProductID
     ) {
         var products = ReportProducts(Self.known)

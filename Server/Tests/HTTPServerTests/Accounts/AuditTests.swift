@@ -12,7 +12,7 @@ import Testing
         try await server.api(Paths.audit, AuditList.self).items
     }
 
-    @Test func `if an act is interrupted after its transaction, it has an audit entry`()
+    @Test func `if the server stops after an action's transaction, the action has an audit entry`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a refused act has no audit entry, and an act without a transaction has an entry`()
+    @Test func `a refused action has no audit entry, and an action without a transaction has one`()
         async throws
     {
         let seeds: (inout AppSettings) -> Void = {
@@ -152,7 +152,9 @@ import Testing
         }
     }
 
-    @Test func `an act by a form has one audit entry, which says what changed`() async throws {
+    @Test func `an action sent by a form has one audit entry, which says what changed`()
+        async throws
+    {
         try await DashboardServer.run { server in
             let act = try await server.post(
                 "/customers/anna/grants", ["entitlement": "pro", "reason": "sorry"])

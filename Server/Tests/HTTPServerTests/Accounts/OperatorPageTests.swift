@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a viewer sees no forms for acts and no secrets`() async throws {
+    @Test func `a viewer sees no action forms and no secrets`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let added = try await mira.post(
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test
-    func `each act is recorded with the operator's name, and the app's server can read the log`()
+    func `each action is recorded with the operator's name, and the app's server can read the log`()
         async throws
     {
         try await OperatorServer.run { server in

@@ -12,7 +12,7 @@ import Testing
         ["name": name, "password": password, "next": "/customers/anna"]
     }
 
-    @Test func `without signing in, nobody sees a page or acts`() async throws {
+    @Test func `without signing in, nobody can see a page or send a form`() async throws {
         try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             let pages = [
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `after five wrong passwords, signing in is blocked for a minute, whatever the name`()
+    @Test func `after five wrong passwords, signing in is blocked for a minute under any name`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `another site cannot sign an operator in or out, or act as the operator`()
+    @Test func `another site cannot sign an operator in or out, or send forms as the operator`()
         async throws
     {
         let site = try #require(HTTPField.Name("Sec-Fetch-Site"))

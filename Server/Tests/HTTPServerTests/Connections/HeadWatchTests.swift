@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a head that takes too long closes the connection, however often a part arrives`()
+    @Test func `a head that takes too long closes the connection, even if parts keep arriving`()
         throws
     {
         let line = try Line()
@@ -78,7 +78,9 @@ import Testing
         #expect(try line.response() == nil)
     }
 
-    @Test func `a head that ends in time is answered, and the next one has the same time`() throws {
+    @Test func `a head that ends in time is answered, and the next head has its own time limit`()
+        throws
+    {
         let line = try Line()
         for _ in 0..<2 {
             try line.receive(Self.request.prefix(9))
@@ -93,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a head in one piece is not counted, nor is a body`() throws {
+    @Test func `neither a head in one piece nor a slow body counts as an incomplete head`() throws {
         let line = try Line()
         line.isFull = true
         try line.receive(Self.request)
@@ -104,14 +106,14 @@ import Testing
         #expect(line.channel.isActive && line.halfSent == 0)
     }
 
-    @Test func `beyond the number of incomplete heads, the connection is closed at once`() throws {
+    @Test func `beyond the limit of incomplete heads, a connection is closed at once`() throws {
         let line = try Line()
         line.isFull = true
         try line.receive(Self.request.prefix(9))
         #expect(!line.channel.isActive && line.halfSent == 0)
     }
 
-    @Test func `if the client leaves within a head, the head no longer counts`() throws {
+    @Test func `if the client leaves within a head, the head is no longer counted`() throws {
         let line = try Line()
         try line.receive(Self.request.prefix(9))
         #expect(line.halfSent == 1)
@@ -120,7 +122,7 @@ import Testing
         #expect(line.halfSent == 0)
     }
 
-    @Test func `a complete request is answered, although the head behind it takes too long`() throws
+    @Test func `a complete request is answered, even if the next request's head times out`() throws
     {
         let line = try Line()
         try line.receive(Self.request)
@@ -146,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `the usual limits leave most connections to heads of other addresses`() {
+    @Test func `the default limits leave most connections to heads from other addresses`() {
         let usual = ConnectionLimits()
         #expect(usual.halfSentRequestsOfAddressMax * 8 <= usual.connectionsOfAddressMax)
         #expect(usual.headSecondsMax < PerennialServer.idleSeconds)

@@ -14,7 +14,7 @@ import Testing
             lastUsedAt: moment.map { Instant(milliseconds: $0) })
     }
 
-    @Test func `the keys that were used last stay known`() {
+    @Test func `a full cache of API keys drops the keys that were used least recently`() {
         var known = KnownKeys(max: 8)
         for number in 1...8 as ClosedRange<UInt8> { known.add(Self.key(number)) }
         #expect(known.kind(of: [1]) == .app)
@@ -24,7 +24,7 @@ import Testing
         #expect(known.kind(of: [2]) == nil && known.kind(of: [4]) == nil)
     }
 
-    @Test func `of the stored keys, those that were used last are known`() {
+    @Test func `if not all stored keys fit into the cache, it has the most recently used ones`() {
         var known = KnownKeys(max: 4)
         known.replace(by: (1...6).map { Self.key($0, lastUsedAt: Int64($0)) })
         #expect(known.count == 4 && known.kind(of: [2]) == nil)
@@ -36,7 +36,7 @@ import Testing
         #expect(known.count == 0)
     }
 
-    @Test func `a stored key is known before its first use, and a revoked one no longer`()
+    @Test func `the cache knows a stored key before its first use, and forgets a revoked key`()
         async throws
     {
         try await TestServer.run { server in

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 10), (3, 7), (9, 1)])
-    func `the wait ends when the next request is accepted`(at second: Int, wait: Int) {
+    func `after the stated wait, the next request is accepted`(at second: Int, wait: Int) {
         var budgets = RequestBudgets<String>(perMinute: 6, callersMax: 10)
         #expect(Self.taken(6, from: &budgets) == 6)
         let moment = Self.start + .seconds(second)
@@ -41,7 +41,7 @@ import Testing
         #expect(Self.taken(5, from: &budgets, by: "ben") == 2)
     }
 
-    @Test func `any number of callers takes the memory of callersMax`() {
+    @Test func `the number of stored callers never exceeds callersMax`() {
         var budgets = RequestBudgets<Int>(perMinute: 6, callersMax: 100)
         for caller in 0..<10_000 {
             #expect(budgets.consume(for: caller, at: Self.start + .milliseconds(caller)) == nil)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `many callers do not displace the caller who sends the most`() {
+    @Test func `many new callers do not displace the caller who sends the most requests`() {
         var budgets = RequestBudgets<Int>(perMinute: 6, callersMax: 100)
         for _ in 0..<6 { #expect(budgets.consume(for: -1, at: Self.start) == nil) }
         for caller in 0..<1_000 { _ = budgets.consume(for: caller, at: Self.start) }
@@ -66,7 +66,7 @@ import Testing
         #expect(budgets.callerCount == 1)
     }
 
-    @Test func `within any time, a caller gets one budget and what refills, and no more`() {
+    @Test func `in any span of time, a caller gets at most one budget plus the refill`() {
         var dice = Dice(announcedBy: "RequestBudgetTests")
         for _ in 0..<5 {
             let perMinute = Int.random(in: 1...200, using: &dice)
@@ -91,7 +91,9 @@ import Testing
     }
 
     /// docs/operations.md has the calculation.
-    @Test func `the default limits hold for a million customers behind one address`() throws {
+    @Test func `the default limits are sufficient for a million customers behind one address`()
+        throws
+    {
         let customers = 1_000_000
         // Each opens the app four times a day; a launch takes four requests.
         let mean = customers * 4 * 4 / (24 * 60)

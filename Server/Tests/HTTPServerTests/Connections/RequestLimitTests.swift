@@ -77,7 +77,8 @@ import Testing
         }
     }
 
-    @Test func `another address is not refused, but one of the same IPv6 network is`() async throws
+    @Test func `the limit of an IPv6 address covers its whole network, and no other network`()
+        async throws
     {
         try await Self.run(Self.limits(address: 2)) { server in
             func status(_ address: String) async throws -> Int {
@@ -176,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: ["", "authorization: Bearer pk_made_up\r\n"])
-    func `a flood without a key shuts out no key of the same address, even a new one`(
+    func `requests without a valid key do not use up the limit of keys from the same address`(
         key: String
     ) async throws {
         var birds = ListeningServer.birds
@@ -206,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `each key has a limit of its own kind, and secret keys have none by default`()
+    @Test func `the limit of app keys does not apply to secret keys`()
         async throws
     {
         try await Self.run(Self.limits(appKey: 2)) { server in
@@ -258,7 +259,7 @@ import Testing
             limits, LimitRefusals(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
     }
 
-    @Test func `a limit of 0 is no limit`() throws {
+    @Test func `a limit of 0 means no limit`() throws {
         let meter = Self.meter(Self.limits())
         let now = ContinuousClock.now
         for _ in 0..<1_000 {

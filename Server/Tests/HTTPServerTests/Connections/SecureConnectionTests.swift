@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a client with TLS gets answers, one after the other`() async throws {
+    @Test func `a client gets answers to several requests over one TLS connection`() async throws {
         try await Self.run { server, _, authority in
             let client = try await SecureClient(to: server.port, trusting: try authority.trusted)
             #expect(client.negotiated == "http/1.1")
@@ -143,7 +143,9 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `after the TLS handshake, its time limit no longer ends the connection`() throws {
+    @Test func `once a TLS handshake is complete, its time limit no longer ends the connection`()
+        throws
+    {
         let channel = try Self.opening()
         let opening = try channel.pipeline.syncOperations.handler(type: OpeningHandler.self)
         channel.pipeline.syncOperations.removeHandler(opening, promise: nil)

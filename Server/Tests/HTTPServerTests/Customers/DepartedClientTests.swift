@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test
-    func `if a client has ended its input before the wait begins, it is answered immediately`()
+    func `if a client has closed its input before the wait begins, it is answered immediately`()
         async throws
     {
         try await Self.run { server in

@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test
-    func `attributes count by their size, and small changes of a known customer are accepted`()
+    func `stored attributes are limited by size, but a known customer can make small changes`()
         async throws
     {
         try await TestServer.run(Self.change) { server in

@@ -23,7 +23,9 @@ import Testing
         }
     }
 
-    @Test func `the ping lists products that the StoreKit file lacks`() async throws {
+    @Test func `the ping lists configured products that are missing from the StoreKit file`()
+        async throws
+    {
         let change: TestServer.Change = { $0.soldProducts = ["pro.monthly", "unmentioned"] }
         try await TestServer.run(change) { server in
             let answer = try await server.send(.get, Paths.ping)

@@ -20,7 +20,7 @@ import Testing
 
     /// The other limits are those of the server, so that answer is 503.
     @Test(arguments: [(3, .secret, true), (4, .app, false)] as [(Int, KeyKind, Bool)])
-    func `a refused wait is the caller's affair only if its own key has too many`(
+    func `a refused wait gets 429 if the key's own limit is reached, and otherwise 503`(
         count: Int, kind: KeyKind, isOfKey: Bool
     ) async throws {
         let waits = CustomerWait(
@@ -79,7 +79,7 @@ import Testing
             ([(1, .secret, 5), (2, .secret, 2)], 2),
             ([(1, .app, 2), (2, .app, 2), (3, .secret, 1)], 0),
         ] as [([(UInt8, KeyKind, Int)], Int)])
-    func `the number of waits is limited in total, for each key, and for all app keys together`(
+    func `waiting requests are limited in total, for each key, and for all app keys together`(
         waiting: [(UInt8, KeyKind, Int)], refused: Int
     ) async throws {
         let waits = CustomerWait(Self.limits(all: 5, app: 4, key: 3), Self.refusals)
@@ -90,7 +90,7 @@ import Testing
         #expect(waits.waitingCount == 0)
     }
 
-    @Test func `with the default limits, the waits of one key leave places to other keys`() {
+    @Test func `with the default limits, one key's waiting requests leave room for other keys`() {
         let limits = WaitLimits()
         #expect(limits.waitsOfKeyMax < limits.waitsWithAppKeysMax)
         #expect(limits.waitsWithAppKeysMax < limits.waitsMax)

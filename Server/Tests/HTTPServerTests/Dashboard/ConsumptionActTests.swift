@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test
-    func `an answer that is sent twice has one audit entry; without consent no answer can be sent`()
+    func `a response sent twice has one audit entry, and no response is sent without consent`()
         async throws
     {
         try await run { server in

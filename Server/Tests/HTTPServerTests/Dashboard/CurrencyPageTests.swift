@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test
-    func `a chart shows the days of its query, even if the query has only a first or a last day`()
+    func `a chart shows the days of its query, even if the query names only one end`()
         async throws
     {
         try await DashboardServer.run { server in

@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - Roles
 
-    @Test func `a viewer is refused all acts, and support is refused the acts for admins`()
+    @Test func `a viewer is refused all actions, and support is refused the actions of admins`()
         async throws
     {
         var access = DashboardServer.developer
@@ -95,7 +95,8 @@ import Testing
 
     // MARK: - What acts do
 
-    @Test func `an act on a page has the same effect as one through the HTTP API`() async throws {
+    @Test func `an action on a page has the same effect as one through the HTTP API`() async throws
+    {
         try await DashboardServer.run { server in
             let given = try await server.post("/customers/anna/grants", Self.grant)
             #expect(given.status == 303 && given.headers[.location] == "/customers/anna")
@@ -253,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func `a refused act gets a page with the reason and the status of its failure`()
+    @Test func `a refused action gets a page with the reason and the status of its failure`()
         async throws
     {
         let rows: [(String, [String: String], Int, String)] = [
@@ -301,7 +302,7 @@ import Testing
         }
     }
 
-    @Test func `the page of a refused act links back to the environment of the form`()
+    @Test func `the page of a refused action links back to the environment of the form`()
         async throws
     {
         try await DashboardServer.run { server in

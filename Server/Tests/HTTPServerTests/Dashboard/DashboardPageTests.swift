@@ -38,7 +38,9 @@ import Testing
 
     /// A person may delete the end of an address in the browser. The shortened address must also
     /// lead to a page.
-    @Test func `a page's address, shortened at any slash, also leads to a page`() async throws {
+    @Test func `each parent path of a page's address also leads to a page`()
+        async throws
+    {
         try await DashboardServer.run { server in
             var beginnings: Set<String> = []
             for path in Self.pages + ["/charts/mrr", "/charts/mrr/purchases", "/customers/anna"] {
@@ -56,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a customer is found by the first characters of an id, in upper or lower case`()
+    @Test func `a customer is found by the first characters of an id, in any case`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -122,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `on a server without an App Store key, a search without results mentions the key`()
+    @Test func `on a server without an App Store key, an empty search result mentions the key`()
         async throws
     {
         let words = "this server has no key for the App Store"
@@ -190,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `only support and admins see the reasons for acts`() async throws {
+    @Test func `only support and admins see the reasons for actions`() async throws {
         for (role, sees) in [("viewer", false), ("support", true), ("admin", true)] {
             var access = DashboardServer.developer
             access.developer?.role = try #require(.init(rawValue: role))

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["/webhooks", "/notifications", "/checks"])
-    func `pages whose data have no events also have streams`(path: String) async throws {
+    func `pages about data without events also have live streams`(path: String) async throws {
         try await DashboardServer.run(on: .live, streams: Self.short) { server in
             let source = try await source(of: path, in: server)
             #expect(try await server.get(source).status == 200)

@@ -37,7 +37,7 @@ import Testing
             try #require(signed), endedAt: end, differences, of: "birds", in: .production)
     }
 
-    @Test func `the page shows the last rehearsal, its differences by cause, and earlier ones`()
+    @Test func `the page shows the last rehearsal's differences by cause, and earlier rehearsals`()
         async throws
     {
         try await DashboardServer.run { server in

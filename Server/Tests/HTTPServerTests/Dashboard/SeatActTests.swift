@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a viewer sees the group, but no forms`() async throws {
+    @Test func `a viewer sees the group of a purchaser, but no forms`() async throws {
         var access = DashboardServer.developer
         access.developer?.role = .viewer
         try await Self.run(as: access) { server, _ in

@@ -135,7 +135,7 @@ import Testing
     // MARK: - Many deliveries
 
     @Test
-    func `beyond 2,000 deliveries, a page shows exact numbers only after the backlog is counted`()
+    func `above 2,000 deliveries, a page shows exact numbers only after the backlog is counted`()
         async throws
     {
         try await withServer { server in
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `a page shows the earliest time at which the retries of a delivery may end`()
+    @Test func `a page shows the earliest time at which retries of a delivery can end`()
         async throws
     {
         try await withServer { server in

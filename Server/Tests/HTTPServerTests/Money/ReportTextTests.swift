@@ -104,7 +104,7 @@ import Testing
             " =1+1", ";=1+1", "a;@SUM(1)", "a;-1+1", "a;\u{FF1D}1+1", "a;\r\n;=1", "-inf", "+nan",
             "a;\"\";=1", "=\"a;b\"",
         ])
-    func `no cell of a CSV report begins with a formula, whatever separator a spreadsheet uses`(
+    func `no cell of a CSV report begins with a formula, with any separator`(
         text: String
     ) {
         let csv = CSVText.text([["one", text, "three"], [text, "5", "-5.25"]])

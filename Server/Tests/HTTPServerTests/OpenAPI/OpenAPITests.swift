@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `every route but those that must always answer describes the answer 429`()
+    @Test func `every route describes the answer 429, except the routes without a rate limit`()
         async throws
     {
         let always = [
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `an answer has every required member, and only nullable members are null`()
+    @Test func `an answer has every required member, and null only in nullable members`()
         async throws
     {
         try await TestServer.run { server in

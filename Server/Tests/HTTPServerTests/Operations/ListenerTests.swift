@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `if a request is sent to the wrong address, the problem names the right one`()
+    @Test func `if a request is sent to the wrong address, the problem names the right address`()
         async throws
     {
         try await TestServer.run { server in

@@ -152,7 +152,7 @@ import Testing
         #expect(histogram.count == 6 && histogram.sumSeconds == 3_610.252_000_001)
     }
 
-    @Test func `the value of a label cannot end its quotation marks, or its line`() throws {
+    @Test func `a label's value cannot break out of its quotation marks or its line`() throws {
         let metric = Metric("perennial_test_total", "For a test.", by: ["url"]) { _ in
             [(["a\"b\\c\nd"], 1)]
         }

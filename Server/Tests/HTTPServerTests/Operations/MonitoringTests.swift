@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `each alert has a test in which it fires, and one time at which it does not`() throws
+    @Test func `each alert has a test in which it fires, and one in which it does not fire`() throws
     {
         let tests = try Deployed.text("prometheus/perennial.test.yaml")
             .components(separatedBy: "  - name: ").dropFirst()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `the dashboard has the classic form, with rows of panels that do not overlap`()
+    @Test func `the Grafana dashboard has the classic JSON form, and its panels do not overlap`()
         throws
     {
         let dashboard = try GrafanaDashboard.read()

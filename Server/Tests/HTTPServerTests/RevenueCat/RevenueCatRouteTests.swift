@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The door for RevenueCat's SDK: what it answers, by which status, and to whom.
+/// The routes for RevenueCat's SDK: their answers and statuses, and who gets which.
 @Suite struct RevenueCatRouteTests {
     private static let key = "appl_test_birds"
 
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a document's refusal is final only for four reasons, which no retry can change`() {
+    @Test func `a refused document is refused forever only for four reasons`() {
         let final: Set<Refusal.Reason> = [
             .notAJWS, .headerUnreadable, .badSignature, .environmentNeverTrusted,
         ]
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `the current tag gets 304, and an empty or unknown tag gets the whole answer`()
+    @Test func `a current ETag gets 304, and an empty or unknown ETag gets the whole answer`()
         async throws
     {
         let tagName = try #require(HTTPField.Name("X-RevenueCat-ETag"))
@@ -181,7 +181,7 @@ import Testing
                     .get, path, key: Self.key, headers: [tagName: "0"])
                 #expect(other.status == 200)
             }
-            // Every receipt has one place for tags in the SDK, whoever posts it.
+            // The SDK stores one tag for the answers to all receipts, regardless of the customer.
             let posted = try await server.send(
                 .post, "/v1/receipts", key: Self.key, body: #"{"app_user_id": "anna"}"#)
             #expect(posted.headers[tagName] == nil)

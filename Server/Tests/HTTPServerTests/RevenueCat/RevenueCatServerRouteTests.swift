@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// RevenueCat's REST API for backends: what it answers, by which status, and to whom.
+/// RevenueCat's REST API for backends: its answers and statuses, and who gets which.
 @Suite struct RevenueCatServerRouteTests {
     private static let key = "appl_test_birds"
     private static let secret = TestServer.secret
@@ -78,14 +78,14 @@ import Testing
         Row(.post, id + "/transactions/1/refund", "{}", 400, 7226),
         Row(.post, id + "/offerings/default/override", nil, 400, 7226),
         Row(.delete, id + "/offerings/override", nil, 400, 7226),
-        // For a backend, a request with a defect is final.
+        // For a backend, the refusal of an invalid request is final.
         Row(.post, "/v1/receipts", #"{"app_user_id": "anna", "fetch_token": "a.b.c"}"#, 400, 7103),
         Row(.post, "/v1/receipts", "{", 400, 7226),
         Row(.post, "/v1/receipts", #"{"app_user_id": "guest", "fetch_token": "a.b.c"}"#, 400, 7256),
         Row(.delete, id, nil, 200),
     ]
 
-    @Test func `every call of a backend gets the expected status and RevenueCat's error number`()
+    @Test func `every call of a backend gets the expected status and RevenueCat error number`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a misspelt or missing member of a backend's body is refused and named`()
+    @Test func `a misspelt or missing member of a backend's body is refused with its name`()
         async throws
     {
         let customer = "\(Self.project)/customers/anna"
@@ -156,7 +156,9 @@ import Testing
         }
     }
 
-    @Test func `a backend must post a document, and only an Apple platform may`() async throws {
+    @Test func `a backend's receipt needs a document, and must be from an Apple platform`()
+        async throws
+    {
         try await TestServer.run(Self.serve) { server in
             let platform = try #require(HTTPField.Name("X-Platform"))
             for (name, isApple) in [
@@ -195,7 +197,7 @@ import Testing
             let device = try Self.object(
                 try await server.send(.get, Self.anonymous, key: Self.key))
             #expect((device["subscriber"] as? Object)?["subscriber_attributes"] == nil)
-            // An empty value deletes, and an older one changes nothing.
+            // An empty value deletes the attribute, and an older value changes nothing.
             for (value, moment) in [("blue", 8), ("", 10)] {
                 _ = try await server.send(
                     .post, Self.anonymous + "/attributes", key: Self.key,
@@ -228,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `of one request, valid attributes are stored, and invalid attributes are named`()
+    @Test func `if an attribute in a request is invalid, it is named, and the others are stored`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in

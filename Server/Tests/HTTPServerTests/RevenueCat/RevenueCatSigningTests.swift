@@ -118,7 +118,7 @@ import Testing
         Asked(path: anna + "/health_report_availability", key: nil),
     ]
 
-    @Test func `a client that knows the root key verifies each answer that the SDK verifies`()
+    @Test func `a client with the root key can verify each answer that the SDK verifies`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a signature is not right for any other request, body or root key`() async throws {
+    @Test func `a signature is not valid for another request, body or root key`() async throws {
         try await TestServer.run(Self.serve) { server in
             let root = try await server.engine.answerSigning.publicKey(of: "birds")
             let asked = Self.identify
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `errors, and answers to requests that were changed on their way, are not signed`()
+    @Test func `errors, and answers to requests that were modified in transit, are not signed`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `if signing fails, the answer is sent without a signature, and is no error`()
+    @Test func `if signing fails, the answer is sent unsigned, with its usual status`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `all servers of one database sign under one root key`() async throws {
+    @Test func `all servers on one database sign with the same root key`() async throws {
         try await TestServer.run(Self.serve) { server in
             let root = try await server.engine.answerSigning.publicKey(of: "birds")
             let other = server.otherEngine

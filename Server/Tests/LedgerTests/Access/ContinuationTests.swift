@@ -160,7 +160,7 @@ private struct Row {
     ]
 
     @Test(arguments: rows.indices)
-    func `the reason for access names the product with which the subscription continues`(
+    func `the reason for access names the product that the subscription continues with`(
         number: Int
     ) throws {
         let row = Self.rows[number]

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test
-    func `of several proofs, the one of the earliest version counts, in any order of arrival`()
+    func `if there are several proofs of purchase, the earliest app version counts`()
         throws
     {
         let facts = [
@@ -95,7 +95,8 @@ import Testing
         }
     }
 
-    @Test func `iOS and macOS have separate version limits, and the proof of one is enough`() throws
+    @Test func `iOS and macOS have separate version limits, and a proof for either is enough`()
+        throws
     {
         let (phone, mac) = (
             Self.fact("417"), Self.fact("2100.1", isOnMac: true, at: Self.signedAt + .hours(1))

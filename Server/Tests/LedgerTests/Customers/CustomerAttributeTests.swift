@@ -12,7 +12,7 @@ import Testing
             name: name, value: value, updatedAt: Instant(milliseconds: moment), author: author)
     }
 
-    @Test func `of two values the later one wins, but of two campaigns the earlier one wins`() {
+    @Test func `a later value replaces an earlier one, but a campaign keeps its earliest value`() {
         let (old, new) = (
             Self.attribute("bird", "owl", at: 1), Self.attribute("bird", "kite", at: 2)
         )

@@ -172,7 +172,7 @@ private func standings(
         #expect(view.sinceSeat.periods.isEmpty)
     }
 
-    @Test func `for publications, a member's periods begin at the claim of the seat`() {
+    @Test func `for access to publications, a member's periods begin when the seat is claimed`() {
         let facts = [month("1", seats: 5), month("2", seats: 5, from: end, isRenewal: true)]
         var seat = Self.seat
         seat.since = end + .days(2)

@@ -47,7 +47,8 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
     private static let original = copy("3000001", signedAfter: 0)
     private static let restored = copy("3000002", restoredAfter: 1, signedAfter: 1)
 
-    @Test func `a restored non-consumable is one purchase, bought at its first date`() throws {
+    @Test func `a restored non-consumable counts as one purchase, bought at its first date`() throws
+    {
         for facts in [[Self.original, Self.restored], [Self.restored]] {
             let told = try timeline(facts)
             #expect(told.periods.count == 1)
@@ -122,7 +123,7 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
     ]
 
     @Test(arguments: refunds.indices)
-    func `a refund under any id of a purchase closes its earlier copies, not a later copy`(row: Int)
+    func `a refund under any id of a purchase closes earlier copies, but no later copy`(row: Int)
         throws
     {
         let (name, facts, isOpen) = Self.refunds[row]

@@ -107,7 +107,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
     /// A renewal is charged ahead and refunded, and its product is bought again. Then the refund is
     /// reversed, so that two periods are paid for at once.
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `a renewal that was charged before the product was bought again ends no period`(
+    func `if a product is bought again after a charged renewal, no period is ended`(
         seed: UInt64
     ) {
         let (again, over) = (start + .days(2), end + .days(2))

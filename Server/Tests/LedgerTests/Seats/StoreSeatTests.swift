@@ -105,7 +105,7 @@ private func claim(
     }
 
     @Test
-    func `a claim that the App Store does not list counts as missing once it is old enough`() {
+    func `a claim that the App Store does not list counts as missing only after some time`() {
         let old = claim("a", report(.reported, "s1", since: Self.long))
         let new = claim("b", report(.reported, "s2", since: now - .seconds(1)))
         let found = comparison([], old, new)
@@ -137,7 +137,8 @@ private func claim(
         #expect(comparison([], ended, open, refunded: 1).missing == [open])
     }
 
-    @Test func `if a claim ended here but the App Store still lists it, the claim is left over`() {
+    @Test func `if a claim ended here, but the App Store lists it, the claim counts as left over`()
+    {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
         let silent = claim("c", report(.reported, "s3", since: Self.long), isOpen: false)
@@ -148,7 +149,7 @@ private func claim(
         #expect(comparison([], ended, refused, onItsWay).leftover == [])
     }
 
-    @Test func `unknown claim ids are foreign, except one for each claim whose response was lost`()
+    @Test func `unknown claim ids count as foreign, minus one for each claim with a lost response`()
     {
         let told = claim("a", report(.reported, "s1", since: Self.long))
         let unanswered = claim("b", report(.due))
@@ -159,7 +160,7 @@ private func claim(
     }
 
     @Test
-    func `claims by others occupy free seats, and take none from present members`() {
+    func `claims made outside our server use up free seats, but take no seat from a member`() {
         let claims = ["a", "b", "c"].map { claim($0, report(.reported)) }
         let roster = SeatRoster(claims, of: group(), takenByOthers: 4, at: now)
         #expect(roster.capacity == 8 && roster.waiting == 0 && roster.available == 1)

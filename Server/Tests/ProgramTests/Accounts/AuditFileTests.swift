@@ -27,7 +27,7 @@ import Testing
         return try AuditFile(at: path.path)
     }
 
-    @Test func `a file that was written is read with all its entries`() throws {
+    @Test func `an audit file is read with all the entries that were written`() throws {
         let file = try Self.read(try Self.lines())
         #expect(file.entries.map(\.subject) == Self.acts.map(\.subject))
         #expect(file.signature == "a.b.c")
@@ -35,7 +35,8 @@ import Testing
         #expect(empty.entries.isEmpty && empty.digest == AuditFile.start)
     }
 
-    @Test func `a file in which any line is removed, doubled or swapped is refused`() throws {
+    @Test func `an audit file in which any line is removed, doubled or swapped is refused`() throws
+    {
         let lines = try Self.lines()
         for index in lines.indices {
             var removed = lines
@@ -54,7 +55,7 @@ import Testing
     }
 
     /// A change of the last entry shows only in the signature's claims.
-    @Test func `a changed value is refused, or its file does not agree with the signed claims`()
+    @Test func `an audit file with a changed value is refused, or contradicts the signed claims`()
         throws
     {
         var writer = AuditFile.Writer()
@@ -73,7 +74,7 @@ import Testing
         #expect(!fewer.agrees(with: claims, about: "birds"))
     }
 
-    @Test func `a file must have the entries of an earlier one with the same values`() throws {
+    @Test func `a later audit file must repeat the entries of an earlier file`() throws {
         let earlier = try Self.read(try Self.lines())
         #expect(earlier.difference(from: earlier) == nil)
         func later(_ change: (inout RecordedAct) -> Void) throws -> AuditFile {

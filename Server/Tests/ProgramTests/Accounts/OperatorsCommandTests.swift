@@ -35,7 +35,7 @@ import Testing
         """
 
     @Test(.timeLimit(.minutes(10)))
-    func `the link of the first start creates an admin, whose acts are recorded`() async throws {
+    func `the link of the first start creates an admin, whose actions are recorded`() async throws {
         let output = try await BuiltProgram.output(
             of: Self.server + """
                 status $base/customers

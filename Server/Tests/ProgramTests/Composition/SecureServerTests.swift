@@ -35,7 +35,7 @@ import Testing
         }
         """
 
-    @Test func `curl gets answers over TLS, and sees the new certificate after a reload`()
+    @Test func `curl gets answers over TLS, and gets the new certificate after a reload`()
         async throws
     {
         let said = try await BuiltProgram.output(
@@ -66,7 +66,7 @@ import Testing
                 """)
     }
 
-    @Test func `the metrics show when the certificate ends, and the free space of the disk`()
+    @Test func `the metrics show the expiry of the certificate and the free space of the disk`()
         async throws
     {
         let said = try await BuiltProgram.output(

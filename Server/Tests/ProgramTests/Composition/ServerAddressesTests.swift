@@ -36,7 +36,7 @@ struct ServerAddressesTests {
     }
 
     /// After a connection ends, the system remembers the connection for a minute.
-    @Test func `an address is free although connections of an earlier server have just ended`()
+    @Test func `an address is free even if connections of an earlier server have just ended`()
         async throws
     {
         let taker = try BoundSocket()

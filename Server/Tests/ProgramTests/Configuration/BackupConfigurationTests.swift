@@ -11,7 +11,7 @@ import Testing
             "apps:\n  a:\n    bundle_id: x\n" + lines, file: { _ in nil })
     }
 
-    @Test func `no backups are made without the section backup, in which only folder is required`()
+    @Test func `backups are made only with the section backup, which requires only the key folder`()
         throws
     {
         #expect(try Self.read("").backup == nil)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `perennial check names a list of erasures that cannot be read`() async throws {
+    @Test func `perennial check reports a list of erasures that cannot be read`() async throws {
         try await TemporaryFolder.with { folder in
             let list = folder + "/p.sqlite" + ErasureFile.suffix
             // A folder in its place cannot be read.
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test
-    func `perennial check says how new the backups are, and that they share the database's disk`()
+    func `perennial check shows the age of the backups, and warns if they share a disk`()
         async throws
     {
         try await TemporaryFolder.with { folder in

@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `the log names settings that need a restart, and the other settings take effect`()
+    @Test func `after a reload, settings that need a restart are logged, and other settings apply`()
         async throws
     {
         try await withDesk { desk in

@@ -267,7 +267,7 @@ import Testing
         ("shared_secret_file: secret\nshared_secret_env: SECRET", "are both set"),
         ("verify_receipt_url: http://localhost:8090", "can only be verified by Apple"),
     ])
-    func `a missing shared secret and a forbidden address are reported`(
+    func `a missing shared secret is reported, and so is a forbidden address`(
         members: String, says: String
     ) throws {
         let failure = try #require(throws: ConfigurationFailure.self) { try read(app(members)) }
@@ -310,12 +310,12 @@ import Testing
         #expect(file.apps.first?.storeKit?.products.count == 1)
     }
 
-    @Test func `a real app without its Apple id causes a warning`() throws {
+    @Test func `a production app without its Apple id causes a warning`() throws {
         let file = try read("apps:\n  a:\n    bundle_id: x")
         #expect(file.warnings.contains { $0.message.contains("app_apple_id") })
     }
 
-    @Test func `a real app without an App Store key causes a warning`() throws {
+    @Test func `a production app without an App Store key causes a warning`() throws {
         let real = try read("apps:\n  a:\n    bundle_id: x")
         #expect(real.servingWarnings.contains { $0.message.contains("app_store") })
         let simulated = try read("apps:\n  a:\n    bundle_id: x\n    simulated: true")

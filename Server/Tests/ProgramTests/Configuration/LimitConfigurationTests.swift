@@ -16,7 +16,7 @@ import Testing
         #expect(try Self.read("limits: {}").limits == LimitSettings())
     }
 
-    @Test func `each key sets its limit, and off means that there is no limit`() throws {
+    @Test func `each limit has a separate key, and off means no limit`() throws {
         let limits = try Self.read(
             """
             limits:

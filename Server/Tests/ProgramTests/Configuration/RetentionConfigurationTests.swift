@@ -12,7 +12,7 @@ import Testing
         .apps.first?.settings
     }
 
-    @Test func `the configuration sets how long ended deliveries and forwards stay`() throws {
+    @Test func `the configuration sets how long ended deliveries and forwards are kept`() throws {
         let text = "{accepted_deliveries_days: 2, failed_deliveries_days: 90, forwards_days: 14}"
         let app = try #require(try settings("retention: \(text)"))
         #expect(app.retention.accepted == .days(2) && app.retention.failed == .days(90))

@@ -53,7 +53,7 @@ import Testing
         #expect(said.contains { $0.contains(says) }, "\(said)")
     }
 
-    @Test func `a RevenueCat key that two apps have is a mistake`() throws {
+    @Test func `a RevenueCat key in two apps is a mistake`() throws {
         let app = "{bundle_id: x, products: {p: [pro]}, revenuecat: {keys: [appl_01234]}}"
         let failure = #expect(throws: ConfigurationFailure.self) {
             try ConfigurationFile(

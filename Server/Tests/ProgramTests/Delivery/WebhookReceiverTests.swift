@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test
-    func `webhooks torture fails with a message if no receiver answers or the secret is wrong`()
+    func `webhooks torture reports an error if no receiver answers or the secret is wrong`()
         async throws
     {
         let program = try BuiltProgram.path()

@@ -17,7 +17,7 @@ import Testing
         ("crm.internal", true), ("CRM.internal", true), ("127.0.0.2", false),
         ("[::ffff:127.0.0.1]", false), ("10.0.0.1", false), ("example.com", false),
     ])
-    func `webhooks use plain HTTP for exactly those hosts for which it may be configured`(
+    func `webhooks use plain HTTP only for hosts that may be configured with an http URL`(
         host: String, isOpen: Bool
     ) {
         let rules = WebhookRules(privateHosts: ["crm.internal"], allowsLoopback: true)

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 65_536, 10_000_000])
-    func `a compressed file has the same text whatever the size of its parts`(count: Int) throws {
+    func `a compressed file gives the same text for any size of its chunks`(count: Int) throws {
         let file = Self.gzip(Self.text)
         #expect(file.count < Self.text.count / 2)
         #expect(try Self.decompress(file, by: count) == Self.text)
@@ -57,7 +57,7 @@ import Testing
         #expect(try Self.decompress(two + [0, 0, 0], by: count) == joined)
     }
 
-    @Test func `a file that is cut off anywhere is truncated, and never reads as a whole file`()
+    @Test func `a file cut off at any byte is truncated, and is never accepted as complete`()
         throws
     {
         let file = Self.gzip(Array("a,b\nc,d\n".utf8))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a file with a changed byte, or with something behind it, is damaged`() throws {
+    @Test func `a file with a changed byte, or with extra bytes at its end, is damaged`() throws {
         let file = Self.gzip(Self.text)
         for place in [2, 40, file.count / 2, file.count - 6, file.count - 1] {
             var damaged = file
@@ -93,7 +93,7 @@ import Testing
         #expect(try Self.decompress(bomb).count == 4_000_000)
     }
 
-    @Test func `reading a compressed file can continue at any position`() async throws {
+    @Test func `reading a compressed file can continue from any position`() async throws {
         try await TemporaryFolder.with { folder in
             let url = URL(fileURLWithPath: folder + "/text.csv.gz")
             try Data(Self.gzip(Self.text)).write(to: url)
@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: [
         ("PK\u{3}\u{4}zip", "a ZIP archive"), ("BZh9", "a bzip2 file"), ("PAR1", "a Parquet file"),
     ])
-    func `a file of another compressed form is refused, and the message names the form`(
+    func `a file in another compression format is refused, and the message names the format`(
         bytes: String, form: String
     ) async throws {
         try await TemporaryFolder.with { folder in
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: [12, 400, 30_000, 90_000])
-    func `all complete rows of a truncated file are handed out, and then the error`(
+    func `all complete rows of a truncated file are read before the error is reported`(
         bytes: Int
     ) async throws {
         try await TemporaryFolder.with { folder in
@@ -178,11 +178,9 @@ import Testing
     }
 
     @Test(arguments: [(false, "were processed"), (true, "were checked, and nothing was imported")])
-    func
-        `an import of a truncated file says how many lines it has read, and whether it was a trial`(
-            isTrial: Bool, done: String
-        ) async throws
-    {
+    func `an import of a truncated file says how many lines were read, and whether it was a trial`(
+        isTrial: Bool, done: String
+    ) async throws {
         try await TemporaryFolder.with { folder in
             let url = URL(fileURLWithPath: folder + "/file.gz")
             let text = Array("receipt\n".utf8) + Self.text

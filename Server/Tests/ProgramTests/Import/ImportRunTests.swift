@@ -30,7 +30,9 @@ import Testing
     }
 
     @Test(arguments: ["customer_id,app_receipt\n", ""])
-    func `a file without rows is refused, however often it is imported`(text: String) async throws {
+    func `a file without rows is refused at the first and at every later import`(text: String)
+        async throws
+    {
         try await Self.withRun(of: text) { run in
             for _ in 1...2 {
                 let failure = await #expect(throws: StartFailure.self) { try await run.run() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Program
 
-/// What a second look makes of the differences of the first one.
+/// How a second comparison changes the differences that the first one found.
 @Suite struct RehearsalDifferenceTests {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
 
@@ -46,7 +46,7 @@ import Testing
             first: [.until: .unexplained, .product: .productMapping], second: [:],
             finds: [.until: .lateThere, .product: .productMapping]),
     ])
-    func `a second look confirms, explains or adds differences`(row: Row) {
+    func `a second comparison confirms, explains or adds differences`(row: Row) {
         let found = RehearsalDifference.confirmed(
             row.first.map { Self.difference($0.key, $0.value) },
             by: row.second.map { Self.difference($0.key, $0.value) }, at: Self.now)

@@ -12,12 +12,12 @@ import Testing
         return try String(contentsOf: file, encoding: .utf8)
     }
 
-    @Test func `the page has a row for each cause, in the order of the report`() throws {
+    @Test func `docs/rehearsal.md has a row for each cause, in the order of the report`() throws {
         let rows = try Self.page().matches(of: #/(?m)^\| `([a-z_]+)` \|/#).map { String($0.1) }
         #expect(rows == RehearsalCause.allCases.map(\.rawValue))
     }
 
-    @Test func `the page names the flags of the command`() throws {
+    @Test func `docs/rehearsal.md names the flags of the command`() throws {
         let page = try Self.page()
         let flags = Perennial.helpMessage(for: RehearseCommand.self)
             .matches(of: #/(?m)^  (--[a-z-]+)/#).map { String($0.1) }
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `the page names the columns of the report, and the limits`() throws {
+    @Test func `docs/rehearsal.md names the columns of the report, and the limits`() throws {
         let page = try Self.page()
         for column in RehearsalDifference.columns {
             #expect(page.contains("`\(column)`"), "\(column)")
@@ -52,7 +52,9 @@ import Testing
             ("http://rc.example.com", nil), ("https://rc.example.com/v2", nil),
             ("https://user@rc.example.com", nil), ("https://rc.example.com?x=1", nil), ("rc", nil),
         ] as [(String, String?)])
-    func `the address must have https, unless it is this machine`(text: String, address: String?) {
+    func `RevenueCat's address must use https, unless it is this machine`(
+        text: String, address: String?
+    ) {
         #expect((try? RehearseCommand.address(text)) == address)
     }
 }

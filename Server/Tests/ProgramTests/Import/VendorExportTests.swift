@@ -39,7 +39,7 @@ import Testing
         try row(.revenueCat, header, purchase.merging(more) { _, more in more })
     }
 
-    @Test func `a row of RevenueCat's export names the purchase, the sale and the first sight`()
+    @Test func `a row of RevenueCat's export has a purchase, a placement and a first-seen time`()
         throws
     {
         #expect(Self.header.count == 44)
@@ -102,7 +102,7 @@ import Testing
         #""owl""#, "7", "true", "[1]", #"{"value":["owl"],"updated_at_ms":1700000000000}"#,
         #"{"value":{"a":1},"updated_at_ms":1700000000000}"#,
     ])
-    func `an attribute of an unknown form is reported, and is neither set nor deleted`(
+    func `an attribute of an unknown form is reported, and is not changed`(
         form: String
     ) throws {
         let row = try Self.row([
@@ -113,7 +113,7 @@ import Testing
         #expect(row.defects.count == 1 && row.defects[0].contains("song"), "\(row.defects)")
     }
 
-    @Test func `a first sight before the App Store opened is left out, and reported`() throws {
+    @Test func `a first-seen time before the App Store opened is omitted and reported`() throws {
         let rows = try ["1970-01-01 00:00:00", "2008-07-09 23:59:59", "2008-07-10 00:00:00"].map {
             try Self.row(["first_seen_time": $0])
         }
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: cells.indices)
-    func `attributes keep the time at which they were set, in every form of the cell`(
+    func `attributes keep the time at which they were set, in every format of the cell`(
         number: Int
     ) throws {
         let (cell, change) = Self.cells[number]
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `an attribute of which no time is known is left out, and reported`() throws {
+    @Test func `an attribute without a known time is omitted and reported`() throws {
         let row = try Self.row([
             "custom_subscriber_attributes": #"{"bird":{"value":"owl"}}"#, "updated_at": "",
         ])
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test(arguments: ["yearly", "lifetime"])
-    func `a grant that was taken back gives nothing, and the reason says when`(
+    func `a revoked grant is not imported, and the reason names the date of the revocation`(
         duration: String
     ) throws {
         let failure = #expect(throws: UnusableRow.self) {
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: ["effective_end_time", "end_time", "start_time", "refunded_at", "is_sandbox"])
-    func `an unreadable cell that decides about a grant refuses the row, and is quoted`(
+    func `a row is refused if a cell that decides about its grant is unreadable`(
         column: String
     ) throws {
         for duration in ["monthly", "lifetime"] {
@@ -242,7 +242,7 @@ import Testing
         ("TRUE", Environment.sandbox), ("t", .sandbox), ("1", .sandbox), ("False", .production),
         ("F", .production), ("0", .production), ("", .production),
     ])
-    func `the environment of a row is read in each form of a truth value`(
+    func `the environment of a row is read from each form of a boolean value`(
         cell: String, environment: Environment
     ) throws {
         #expect(
@@ -289,7 +289,9 @@ import Testing
         "idfv", "idfa", "attributes",
     ]
 
-    @Test func `a row of Adapty's export names the app's own user, and never the profile`() throws {
+    @Test func `a row of Adapty's export uses the app's own user id, and never the profile id`()
+        throws
+    {
         let event = [
             "profile_id": "5f0c1d1e-8a4b-4f0e-9d43-0c6f1f0a7b21", "environment": "Sandbox",
             "transaction_id": "2001", "original_transaction_id": "2000", "store": "app_store",
@@ -315,7 +317,7 @@ import Testing
             ])
     }
 
-    @Test func `a file in Adapty's form for imports is read, too`() throws {
+    @Test func `a file in the format of Adapty's imports can also be read`() throws {
         let row = try Self.row(
             .adapty, ["user_id", "apple_original_transaction_id", "email"],
             ["user_id": "anna", "apple_original_transaction_id": "2000"])
@@ -330,7 +332,7 @@ import Testing
         ]
 
     @Test(arguments: users.indices)
-    func `a row of Apphud's export names its user, except for people whom Apphud never saw`(
+    func `a row of Apphud's export has its user id, unless Apphud invented the id`(
         number: Int
     ) throws {
         let expected = Self.users[number]
@@ -345,7 +347,7 @@ import Testing
     }
 
     @Test(arguments: [ImportKind.adapty, .apphud])
-    func `a row that names no purchase of Apple's is refused, with a remedy`(kind: ImportKind)
+    func `a row without a purchase of Apple's is refused with a remedy`(kind: ImportKind)
         throws
     {
         let header = ["original_transaction_id", "store", "environment", "user_id"]

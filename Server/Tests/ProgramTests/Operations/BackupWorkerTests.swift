@@ -68,7 +68,7 @@ import Testing
 
     private static let first = "perennial-2026-11-21T080000Z.sqlite"
 
-    @Test func `a backup is made when it is due, and is shown in the state and in the log`()
+    @Test func `a backup is made when it is due, and is reported in the state and in the log`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -105,7 +105,8 @@ import Testing
         }
     }
 
-    @Test func `several workers and a restart make only one backup`() async throws {
+    @Test func `several workers and a restart at the same time make only one backup`() async throws
+    {
         try await Self.withDesk { desk in
             let workers = (0..<4).map { _ in desk.worker() }
             await withTaskGroup(of: Void.self) { tasks in
@@ -121,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `backups continue after a clock that was ahead at the start is corrected`()
+    @Test func `if the clock was ahead at the start, backups continue after it is corrected`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -147,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `backups from a clock that was ahead stay, and backups continue after a correction`()
+    @Test func `backups from the future stay, and after a correction new backups are made`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -236,7 +237,7 @@ import Testing
             #expect(desk.log.text.matches(of: /the database was not backed up/).count == 1)
             let files = (try? desk.files) ?? []
             #expect(files.allSatisfy { BackupFolder.moment(of: $0) == nil }, "\(files)")
-            // When the folder is back, so are the backups.
+            // When the folder is available again, the backups are available, too.
             _ = try await Shell.output(
                 of: "cd '\(place)' && rm -rf backups p.sqlite* && mkdir backups")
             try await Desk.makeDatabase(at: desk.database, madeAt: 1)

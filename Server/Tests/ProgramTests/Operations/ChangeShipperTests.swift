@@ -12,7 +12,9 @@ import Testing
 /// Changes are shipped between backups, so that every second can be restored. These tests are about
 /// the server: ``PointInTimeTests`` are about the restore.
 @Suite struct ChangeShipperTests {
-    @Test func `every shipped moment is restored as the database was`() async throws {
+    @Test func `a restore to any shipped moment gives the database as it was at that moment`()
+        async throws
+    {
         try await ChangeDesk.with { desk in
             var dice = Dice(announcedBy: "ChangeShipperTests")
             var moments: [(Instant, String)] = []
@@ -35,7 +37,8 @@ import Testing
         }
     }
 
-    @Test func `the log is moved again and again, and no change is lost`() async throws {
+    @Test func `if the write-ahead log is checkpointed repeatedly, no change is lost`() async throws
+    {
         try await ChangeDesk.with { desk in
             for _ in 1...5 {
                 try await desk.change(25, bytes: 400_000)
@@ -53,8 +56,8 @@ import Testing
         }
     }
 
-    /// The next write begins the log again, over what was not shipped.
-    @Test func `what was moved out of the log is shipped later if it cannot be shipped now`()
+    /// The next write restarts the log, and overwrites the changes that were not shipped.
+    @Test func `if a checkpoint moves changes before they are shipped, they are shipped later`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -62,7 +65,7 @@ import Testing
             try await desk.change(25, bytes: 400_000)
             desk.onNextReadings([
                 {},  // The attempt begins.
-                // The changes were read. Another one is committed before the log is moved.
+                // The changes were read. Another change is committed before the checkpoint.
                 {
                     let isDone = DispatchSemaphore(value: 0)
                     Task {
@@ -71,7 +74,7 @@ import Testing
                     }
                     #expect(isDone.wait(timeout: .now() + .seconds(60)) == .success)
                 },
-                // The log was moved.
+                // The log was checkpointed.
                 { #expect(throws: Never.self) { try desk.setChanges(areThere: false) } },
             ])
             try await desk.shipper.ship()
@@ -87,7 +90,9 @@ import Testing
         }
     }
 
-    @Test func `if another program moves the log, another backup is made`() async throws {
+    @Test func `if another program checkpoints the write-ahead log, a new backup is made`()
+        async throws
+    {
         try await ChangeDesk.with { desk in
             try await desk.change(5)
             try await desk.ship()
@@ -96,7 +101,7 @@ import Testing
             desk.close()
             try await SQLiteFile(desk.database).checkpoint()
             try desk.start()
-            // What the file beside the database said is lost, too.
+            // The content of the file beside the database is lost, too.
             #expect(try desk.shipper.needsBackup)
             #expect(try await desk.worker.makeIfDue())
             try await desk.change(5)
@@ -106,7 +111,8 @@ import Testing
         }
     }
 
-    @Test func `a log that was begun again without the shipper is noticed`() async throws {
+    @Test func `a write-ahead log that was restarted without the shipper is detected`() async throws
+    {
         try await ChangeDesk.with { desk in
             try await desk.change(5)
             try await desk.ship()
@@ -125,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `what was appended behind moved changes and then overwritten is noticed`()
+    @Test func `changes that another program appended, checkpointed and overwrote are noticed`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -134,7 +140,7 @@ import Testing
             let chain = try #require(ShippedChain(of: desk.database))
             #expect(chain.isMoved)
             desk.close()
-            // Another program recovers the log, appends to it, moves it, and begins it again.
+            // Another program recovers the log, appends to it, checkpoints it, and restarts it.
             let other = try SQLiteDriver(path: desk.database)
             for round in 1...2 {
                 try await other.write { connection in
@@ -155,8 +161,8 @@ import Testing
         }
     }
 
-    /// Everything in the log was moved, so that the next write begins it again.
-    @Test func `after a gap, changes during the next backup are shipped`() async throws {
+    /// The whole log was checkpointed, so the next write restarts it.
+    @Test func `after a gap, changes made during the next backup are shipped`() async throws {
         try await ChangeDesk.with { desk in
             try ShippedChain.write(nil, of: desk.database)
             try desk.start()
@@ -175,7 +181,9 @@ import Testing
         }
     }
 
-    @Test func `no restore ends between the parts of what changed during a backup`() async throws {
+    @Test func `no restore ends between two parts of the changes made during a backup`()
+        async throws
+    {
         try await ChangeDesk.with(changesBytesMax: 100_000) { desk in
             desk.wait(.hours(25))
             _ = try await desk.shipper.backUp { () -> (file: String, Bool) in
@@ -185,7 +193,7 @@ import Testing
                 return (file, true)
             }
             let hash = try await desk.hash()
-            // Only a part was shipped, which the copy of the pages is later than.
+            // Only a part was shipped, and that part is older than the copy of the pages.
             #expect(try desk.changeFiles().map(\.hasMore) == [true])
             #expect(try await desk.hash(at: nil) != hash)
             #expect(try desk.point(at: nil).backup.path != desk.newestBackup)
@@ -212,7 +220,7 @@ import Testing
         func run() async {}
     }
 
-    @Test func `what is written until the end of a stop is restored`() async throws {
+    @Test func `changes written while the server stops can be restored`() async throws {
         try await ChangeDesk.with { desk in
             let worker = try desk.worker
             let group = ServiceGroup(
@@ -224,7 +232,9 @@ import Testing
         }
     }
 
-    @Test func `a disk that does not answer does not keep the server from stopping`() async throws {
+    @Test func `a server stops even if a disk does not respond`()
+        async throws
+    {
         try await ChangeDesk.with { desk in
             try await desk.change(1)
             let answers = DispatchSemaphore(value: 0)

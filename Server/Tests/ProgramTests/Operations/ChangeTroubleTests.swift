@@ -8,7 +8,7 @@ import Testing
 
 /// What the server does while changes cannot be shipped, and what it keeps and deletes.
 @Suite struct ChangeTroubleTests {
-    @Test func `if the folder cannot be written, changes are shipped as soon as it can`()
+    @Test func `if the folder of changes cannot be written, changes are shipped later`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a folder that is not mounted is waited for, and a removed backup is replaced`()
+    @Test func `changes wait for a folder that is not mounted, and a removed backup is replaced`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -57,7 +57,8 @@ import Testing
         }
     }
 
-    @Test func `a log that cannot be shipped does not fill the disk`() async throws {
+    @Test func `if the write-ahead log cannot be shipped, it does not fill the disk`() async throws
+    {
         try await ChangeDesk.with(logBytesMax: 1_000_000) { desk in
             try desk.linkChanges()
             try desk.setChanges(areThere: false)
@@ -77,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a log that cannot be shipped is given up before the disk of the database is full`()
+    @Test func `before the database's disk is full, a log that cannot be shipped is abandoned`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -89,7 +90,7 @@ import Testing
             try await desk.shipper.ship()
             #expect(try desk.shipper.needsBackup)
             #expect(desk.log.text.contains("has only 94 MiB free"), "\(desk.log.text)")
-            // The log is moved, and begins again.
+            // The log is checkpointed, and starts again.
             try await desk.shipper.ship()
             let bytes = WriteAheadLog(of: desk.database).bytes
             try await desk.change(10, bytes: 400_000)
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `the log is moved even if the file beside the database cannot be written`()
+    @Test func `the log is checkpointed even if the file beside the database cannot be written`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -124,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `the lag grows even if the clock was set back`() async throws {
+    @Test func `the reported lag grows even if the clock was set back`() async throws {
         try await ChangeDesk.with { desk in
             try desk.linkChanges()
             try desk.setChanges(areThere: false)
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `gaps that repeat do not make the server copy the database all the time`()
+    @Test func `repeated gaps do not cause a full copy of the database each time`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -173,7 +174,7 @@ import Testing
                 #expect(try desk.backupCount == count + 1, "\(minutes)")
                 #expect(try !desk.shipper.needsBackup)
             }
-            // After an hour without a gap, the next one is the first one again.
+            // After an hour without a gap, the next gap counts as the first one.
             desk.wait(.hours(1))
             try await gap()
             #expect(try await desk.worker.makeIfDue())
@@ -190,7 +191,7 @@ import Testing
         #expect(pauses.areOver(at: now + .hours(-5)))
     }
 
-    @Test func `what was not complete when the server was killed is deleted`() async throws {
+    @Test func `an incomplete file from a killed server is deleted`() async throws {
         try await ChangeDesk.with { desk in
             let part = ChangeFolder(of: try desk.newestBackup).path + "/00000002-1-2-3.pages.part"
             try Disk.make(part)

@@ -65,13 +65,13 @@ import Testing
         }
     }
 
-    @Test func `a package is read without a change to it, together with its list of erasures`()
+    @Test func `a package and its list of erasures are read, and the package stays unchanged`()
         async throws
     {
         try await TemporaryFolder.with { folder in
             let package = try await Self.package(in: folder)
             let target = folder + "/second.sqlite"
-            // A list that is there already keeps its lines.
+            // An existing list keeps its lines.
             try ErasureFile(path: target + ".erasures").add([Self.line("b")])
             let count = try await package.copy(to: target, at: .machine)
             #expect(count > 0)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `checksums of other files than those of a package are refused`() async throws {
+    @Test func `checksums that name files outside a package are refused`() async throws {
         try await TemporaryFolder.with { folder in
             let package = try await Self.package(in: folder)
             let sums = URL(filePath: "\(package.folder)/SHA256SUMS")
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `no package is written into a folder that has files, and a failure leaves none`()
+    @Test func `a package is not written into a folder with files, and a failure leaves no file`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -155,7 +155,8 @@ import Testing
         }
     }
 
-    @Test func `a copy of a package has a new epoch, and its webhooks are paused`() async throws {
+    @Test func `a database copied from a package has a new epoch and paused webhooks`() async throws
+    {
         try await TemporaryFolder.with { folder in
             let source = try await Self.source(in: folder)
             let assembly = try await Self.assembly(source.database)
@@ -193,7 +194,9 @@ import Testing
         }
     }
 
-    @Test func `the file in a package is refused, and the folder is named instead`() async throws {
+    @Test func `if a package's file is named instead of its folder, the remedy names the folder`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let package = try await Self.package(in: folder)
             let failure = #expect(throws: StartFailure.self) {

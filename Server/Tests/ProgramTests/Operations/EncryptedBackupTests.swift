@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `the plain copy that a killed server left is deleted`() async throws {
+    @Test func `the unencrypted copy that a killed server left is deleted`() async throws {
         try await TemporaryFolder.with { folder in
             let desk = try await Desk(in: folder)
             let plain = desk.database + EncryptedBackup.plainSuffix

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `if the copy cannot be read, an empty list is refused, and any other list is read`()
+    @Test func `if the copy is unreadable, an empty list is refused, but a nonempty list is used`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `an incomplete last line is ignored, and the next line is written in full`()
+    @Test func `an incomplete last line is ignored, and the next line is written completely`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -81,7 +81,9 @@ import Testing
         }
     }
 
-    @Test func `a damaged line that no crash has cut is reported with its number`() async throws {
+    @Test func `a damaged line is reported with its number, unless it is an incomplete last line`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let file = ErasureFile(path: folder + "/list")
             try await Self.write(
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `the file and its copy each get the lines that only the other has`() async throws {
+    @Test func `if the file and its copy differ, each gets the missing lines`() async throws {
         try await TemporaryFolder.with { folder in
             let both = ErasureFile(path: folder + "/list", copy: folder + "/copy")
             try await Self.write([.intent(Self.intent("a"))], to: ErasureFile(path: both.path))
@@ -147,7 +149,9 @@ import Testing
         }
     }
 
-    @Test func `an erasure leaves the list when it is old and no backup is older`() async throws {
+    @Test func `an erasure is removed from the list when it is old and no older backup exists`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let file = ErasureFile(path: folder + "/list")
             let day: Int64 = 86_400_000
@@ -171,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `a database in memory, and a PostgreSQL without the setting, have no list`() {
+    @Test func `a database in memory has no list; PostgreSQL has one only with the setting`() {
         #expect(ErasureFile(for: ":memory:", in: nil, backups: nil) == nil)
         #expect(ErasureFile(for: "postgres://h/d", in: nil, backups: "/b") == nil)
         let set = ErasureFile(for: "postgres://h/d", in: "/e", backups: nil)

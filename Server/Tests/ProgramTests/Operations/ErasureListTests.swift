@@ -18,7 +18,7 @@ import Testing
             extraRoots: [])
     ]
 
-    /// What a crash prevents from reaching the list.
+    /// Where a crash interrupts an erasure.
     private enum Crash {
         /// The server is killed after the intent was listed.
         case beforeTransaction
@@ -121,7 +121,7 @@ import Testing
             CustomerID(rawValue: id.rawValue + "-2"), to: id, app: app, environment: .production)
     }
 
-    @Test func `a person erased after a backup is in no file once the backup is served again`()
+    @Test func `if a restored backup contains an erased customer, the server erases the customer`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `if the disk of the database is lost, the copy beside the backups is enough`()
+    @Test func `if the disk of the database is lost, the list beside the backups is sufficient`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `a person who returns after an erasure stays through restarts and restores`()
+    @Test func `a customer who returns after an erasure is not erased by restarts and restores`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `an erasure that a kill prevented is completed at the next start`() async throws {
+    @Test func `an erasure that a kill interrupted is completed at the next start`() async throws {
         try await Self.withDesk { desk in
             try await desk.served { try await Self.come(Self.anna, to: $0) }
             await #expect(throws: EngineFailure.self) {
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `if a server was killed after the transaction, a person who returned is not erased`()
+    @Test func `a server that is killed just after an erasure does not erase a returned person`()
         async throws
     {
         try await Self.withDesk { desk in
@@ -266,7 +266,7 @@ import Testing
         try await store.write { connection in _ = try connection.run(sql, []) }
     }
 
-    @Test func `without a list that can be written, nobody is erased`() async throws {
+    @Test func `if the list cannot be written, nobody is erased`() async throws {
         try await Self.withDesk { desk in
             try await desk.served { try await Self.come(Self.anna, to: $0) }
             let failure = await #expect(throws: EngineFailure.self) {
@@ -283,7 +283,8 @@ import Testing
         }
     }
 
-    @Test func `the list of another database erases nobody, and the log says so`() async throws {
+    @Test func `the list of another database causes no erasure, and the log says so`() async throws
+    {
         try await Self.withDesk { desk in
             try await desk.served {
                 try await Self.come(Self.anna, to: $0)

@@ -60,7 +60,8 @@ import Testing
         }
     }
 
-    // On Linux, all of 127.0.0.0/8 are addresses of this machine, as that of a network would be.
+    // On Linux, all of 127.0.0.0/8 belongs to this machine, so such an address can stand in for an
+    // address of a network.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self")))
     func `perennial dev listens on one address of this machine, unless an option names another`()
         async throws

@@ -7,7 +7,7 @@ import Testing
 
 /// What encrypted backups leave behind when a command is refused or interrupted.
 @Suite struct InterruptedRestoreTests {
-    /// A program in place of age, which writes plain text, and is then in no hurry.
+    /// A program in place of age. It writes plain text, and then takes a long time.
     private static let slowAge = """
         mkdir bin tmp
         cat >bin/age <<'END'
@@ -27,7 +27,7 @@ import Testing
         "restore b.sqlite.age --identity key --database p.sqlite",
         "restore --drill --backup b.sqlite.age --identity key --config perennial.yaml",
     ])
-    func `an interrupted command deletes what it has decrypted`(arguments: String) async throws {
+    func `an interrupted command deletes its decrypted files`(arguments: String) async throws {
         let output = try await BuiltProgram.output(
             of: """
                 \(Self.slowAge)
@@ -51,7 +51,7 @@ import Testing
         #expect(output.contains("Run it again.\nend"), "\(output)")
     }
 
-    @Test func `an encrypted backup is not decrypted beside a running server`() async throws {
+    @Test func `an encrypted backup is not decrypted while the server is running`() async throws {
         try await TemporaryFolder.with { folder in
             let backup = folder + "/b.sqlite.age"
             try Data("age-encryption.org/v1\n".utf8).write(to: URL(filePath: backup))
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a start deletes the plain copy of a backup, also if there are no backups any more`()
+    @Test func `a server deletes decrypted copies of backups at its start, even without backups`()
         async throws
     {
         let output = try await BuiltProgram.output(

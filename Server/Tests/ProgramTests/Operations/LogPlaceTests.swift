@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test
-    func `a database marked by the operator is accepted, and an earlier copy of it is refused`()
+    func `a database marked by the operator is accepted, but an earlier copy is refused`()
         async throws
     {
         try await Self.withDatabase(recorded: 9) { path, file in
@@ -118,7 +118,9 @@ import Testing
         }
     }
 
-    @Test func `a missing database is not silently replaced by a new one`() async throws {
+    @Test func `a missing database is refused, and no new database is created silently`()
+        async throws
+    {
         try await Self.withDatabase { path, file in
             unlink(path)
             let refusal = try await Self.refusal(file)

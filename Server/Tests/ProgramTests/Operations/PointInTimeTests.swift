@@ -16,7 +16,7 @@ import Testing
             extraRoots: [])
     ]
 
-    @Test func `a missing or damaged file is named, and moments before it can be restored`()
+    @Test func `a missing or damaged file is named, and earlier moments can be restored`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a file with the name of another one is damaged`() async throws {
+    @Test func `a file of changes under the name of another file counts as damaged`() async throws {
         try await ChangeDesk.with { desk in
             for _ in 1...3 {
                 try await desk.change(2)
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// Copying the rows would not notice a damaged index.
-    @Test func `changes that lead to a damaged index are refused, and an earlier moment is named`()
+    @Test func `changes that damage an index are refused, and the error names an earlier moment`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -128,7 +128,7 @@ import Testing
 
     /// The machine goes back to a snapshot of its disk. The disk of the backups does not.
     @Test
-    func `changes that the database has lost are left out, and can be restored by their time`()
+    func `changes that a disk snapshot reverted are left out, and can be restored by their time`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -169,7 +169,7 @@ import Testing
         try await ChangeDesk.with { desk in
             try await desk.change(5)
             try await desk.ship()
-            // A power failure brings an older version of the file beside the database back.
+            // A power failure brings back an older version of the file beside the database.
             let chain = try #require(ShippedChain(of: desk.database))
             for _ in 1...3 {
                 try await desk.change(5)
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `after the clock was set back, the later state of a moment is restored`()
+    @Test func `if the clock was set back, the later of two states at one moment is restored`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `backups and changes of a clock that was ahead are not the latest ones`()
+    @Test func `backups and changes with future times do not count as the latest ones`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `a drill applies the changes, too`() async throws {
+    @Test func `a drill also applies the shipped changes`() async throws {
         try await ChangeDesk.with { desk in
             try await desk.run("CREATE TABLE later (number INTEGER)")
             try await desk.ship()
@@ -257,13 +257,13 @@ import Testing
     }
 
     @Test(arguments: ["", "yesterday", "2026-11-30", "2026-11-30T08:37:51+01:00"])
-    func `other texts are no moments`(text: String) {
+    func `text in any other format is not accepted as a moment`(text: String) {
         #expect(throws: StartFailure.self) { try PointInTime.moment(text) }
     }
 
     // MARK: - The log
 
-    @Test func `a log with a torn or changed end is read up to its last whole transaction`()
+    @Test func `a log with a torn or changed end is read up to its last complete transaction`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -287,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction that is too large is not read`() async throws {
+    @Test func `a transaction over the size limit is not read`() async throws {
         try await ChangeDesk.with { desk in
             try await desk.change(1, bytes: 100_000)
             let place = try #require(ShippedChain(of: desk.database)).place

@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged index fails the drill, although the rows can be restored`() async throws {
+    @Test func `a damaged index fails the drill, even if the rows can be restored`() async throws {
         try await Self.withBackup { _, backup in
             let store = try DatabaseAddress.open(backup.path)
             try await store.write { connection in

@@ -17,8 +17,7 @@ import Testing
     private static let exposureMax = 20
 
     @Test(.enabled(if: path != nil, "systemd-analyze is not installed"))
-    func `the systemd unit takes away the permissions that the program does not need`() async throws
-    {
+    func `the systemd unit removes permissions that the program does not need`() async throws {
         let program = try #require(Self.path)
         try await TemporaryFolder.with { folder in
             let file = folder + "/perennial.service"
@@ -31,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `the systemd unit leaves the permissions that the program needs`() throws {
+    @Test func `the systemd unit keeps the permissions that the program needs`() throws {
         let unit = try Self.unit()
         for line in [
             "StateDirectory=perennial", "User=perennial",

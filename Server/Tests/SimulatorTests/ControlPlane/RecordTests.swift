@@ -24,7 +24,7 @@ import Testing
         #expect(noted[1]["body"]?.string == body.text && noted[1]["error_code"] == 4_000_009)
     }
 
-    @Test func `of a long request body, only the beginning is logged`()
+    @Test func `if a request body is long, only its beginning is logged`()
         async throws
     {
         let stage = try Stage()

@@ -16,7 +16,7 @@ import Testing
         (ConsumptionReply.Preference.decline, nil as Int64?, "REFUND_DECLINED gem", nil as Int64?),
         (.grantFull, nil, "REFUND gem", 100_000), (.grantProrated, 30_000, "REFUND gem", 70_000),
     ])
-    func `Apple declines or grants a refund as the app's consumption response prefers`(
+    func `Apple declines or grants a refund according to the app's consumption response`(
         preference: ConsumptionReply.Preference, consumed: Int64?, told: String,
         percentage: Int64?
     ) async throws {

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a fault makes a list empty, reversed, duplicated or short, once`() async throws {
+    @Test func `a fault makes the next list empty, reversed, duplicated or short`() async throws {
         let stage = try await stage(
             next: .emptyRead, .newestFirst, .latestTwice, .unlistedAfterPurchase)
         let simulator = stage.simulator
@@ -31,13 +31,13 @@ import Testing
         }
     }
 
-    @Test func `a fault makes the list of statuses empty, once`() async throws {
+    @Test func `a fault makes the next list of statuses empty`() async throws {
         let stage = try await stage(next: .emptyRead)
         #expect(try await stage.simulator.statuses(on: "anna-1").isEmpty)
         #expect(try await stage.simulator.statuses(on: "anna-1").map(\.status) == [.active])
     }
 
-    @Test func `a fault forges the last document of a list, or replaces it by a foreign document`()
+    @Test func `a fault forges a list's last document, or replaces it with another app's document`()
         async throws
     {
         let stage = try await stage(next: .forged, .wrongApp)
@@ -59,7 +59,7 @@ import Testing
         #expect(dates[0] != dates[1])
     }
 
-    @Test func `at a renewal, each of two faults shows the status as expired once`() async throws {
+    @Test func `at a renewal, each of two faults reports an expired status once`() async throws {
         let stage = try await stage(next: .expiredAtRenewal, .lapsedAtRenewal)
         for renews in [AutoRenewStatus.on, .off] {
             let status = try await stage.simulator.statuses(on: "anna-1")[0]
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test
-    func `a fault waits for billing retry, and then lists the subscription as an entitlement once`()
+    func `in billing retry, a fault lists the subscription as a current entitlement once`()
         async throws
     {
         let stage = try await stage(next: .listedInRetry)
@@ -167,7 +167,9 @@ import Testing
     @Test(arguments: [
         DeviceFault.forged, .truncated, .wrongApp, .wrongEnvironment,
     ])
-    func `a customer may send a document that is forged or for another app`(fault: DeviceFault)
+    func `a fault makes a purchase return a document that is forged or for another app`(
+        fault: DeviceFault
+    )
         async throws
     {
         let stage = try Stage()

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `with a habit, a device whose calendar is not Gregorian lists no entitlements`()
+    @Test func `with the calendar habit, a device without a Gregorian calendar lists nothing`()
         async throws
     {
         let stage = try await stage()
@@ -68,7 +68,8 @@ import Testing
         }
     }
 
-    @Test func `with a habit, statuses are out of date until the app launches again`() async throws
+    @Test func `with the habit stale_statuses, statuses stay as they are until the next launch`()
+        async throws
     {
         let stage = try await stage()
         try await stage.buy("pro.monthly", offer: "none")
@@ -87,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `with a habit, a second non-renewing purchase returns the first transaction`()
+    @Test func `with returns_first_non_renewing, a second purchase returns the first transaction`()
         async throws
     {
         let stage = try await stage()
@@ -103,7 +104,7 @@ import Testing
         #expect(try await stage.simulator.transactions(on: "anna-1").count == 3)
     }
 
-    @Test func `with a habit, the list of products is empty`()
+    @Test func `with the habit empty_products, the list of products is empty`()
         async throws
     {
         let stage = try await stage()
@@ -115,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a test sets how many reads after a launch return nothing`() async throws {
+    @Test func `a test can set how many reads after a launch return nothing`() async throws {
         let stage = try await stage()
         try await stage.buy("pro.monthly")
         let device = device

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `an offer code makes a one-time product cheaper, once`() async throws {
+    @Test func `an offer code makes one purchase of a one-time product cheaper`() async throws {
         let stage = try await stage()
         let device = device
         let signed = try await stage.buy("gem", offer: "FREEGEM").signedTransaction

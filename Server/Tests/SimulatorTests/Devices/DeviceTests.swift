@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `the transaction of a purchase is announced to the account's other devices only`()
+    @Test func `a purchase is announced only on the other devices of the account`()
         async throws
     {
         let stage = try await stage()
@@ -213,7 +213,8 @@ import Testing
         }
     }
 
-    @Test func `redeeming codes, win-back offers and the end of sharing have routes`() async throws
+    @Test func `the API has routes for redeeming codes, win-back offers and the end of sharing`()
+        async throws
     {
         let stage = try await stage()
         try await stage.withClient { client in

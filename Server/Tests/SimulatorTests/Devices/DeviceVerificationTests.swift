@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test
-    func `each device on a stream gets documents bound to it, and the server gets unbound ones`()
+    func `each device on a stream gets documents bound to it, but the server gets unbound ones`()
         async throws
     {
         let stage = try Stage()

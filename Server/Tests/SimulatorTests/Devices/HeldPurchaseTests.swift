@@ -21,7 +21,9 @@ import Testing
         #expect(await stage.simulator.notifications.count == sent)
     }
 
-    @Test func `with a habit, buying an owned product is refused`() async throws {
+    @Test func `with the habit already_subscribed_refused, buying an owned product is refused`()
+        async throws
+    {
         let (stage, _) = try await stage(.alreadySubscribedRefused)
         let problem = await #expect(throws: SimulatorProblem.self) {
             try await stage.buy("pro.monthly")
@@ -30,7 +32,7 @@ import Testing
     }
 
     @Test
-    func `in billing retry a purchase is refused; with a habit it returns the old transaction`()
+    func `a purchase in billing retry is refused, or with a habit returns the old transaction`()
         async throws
     {
         let cases: [Set<Quirk>] = [[], [.retryPurchaseReturnsHeld]]

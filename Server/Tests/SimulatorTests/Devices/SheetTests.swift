@@ -123,7 +123,7 @@ import Testing
         #expect(prompts.count == PromptList.heldMax + PromptList.listedMax + 1)
     }
 
-    @Test func `each prompt names the call that caused it, and reading the cache causes none`()
+    @Test func `each prompt names the call that caused it, and reading the cache causes no prompt`()
         async throws
     {
         let device = device

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a stream that is given the id of the last event continues after that event`()
+    @Test func `a stream continues after the event whose id the client sends`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -176,7 +176,7 @@ import Testing
         #expect(try await news(stage, on: "anna-1").count == 1)
     }
 
-    @Test func `with a habit, a finish counts for one device instead of the account`()
+    @Test func `with finish_counts_per_device, finishing on one device has no effect on others`()
         async throws
     {
         let cases: [(Set<Quirk>, Int)] = [([], 0), ([.finishCountsPerDevice], 1)]
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test
-    func `with the macOS habit, a purchase that was not made in a view is announced on its device`()
+    func `with the habit own_purchases_announced, a device announces purchases outside views`()
         async throws
     {
         let cases: [(Set<Quirk>, Bool, [String])] = [

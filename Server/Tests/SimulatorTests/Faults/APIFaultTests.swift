@@ -65,7 +65,7 @@ import Testing
         #expect(answer.retryAfter == (try moment("2026-01-10T20:01:30Z")))
     }
 
-    @Test func `a stale answer repeats the last answer to the same question for a limited time`()
+    @Test func `a stale answer repeats the last answer to the same request for a limited time`()
         async throws
     {
         let stage = try Stage()
@@ -108,7 +108,7 @@ import Testing
         #expect(ContinuousClock.now - began >= .milliseconds(200))
     }
 
-    @Test func `a fault waits for a request to which it can apply`() async throws {
+    @Test func `a fault waits for the next request that it can affect`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.setFaults { try $0.api.order([.expiredToken]) }

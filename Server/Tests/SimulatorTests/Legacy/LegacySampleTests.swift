@@ -97,7 +97,9 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `manually edited sample answers are read, by their dates in milliseconds`() throws {
+    func `manually edited sample answers are read by the dates in their milliseconds fields`()
+        throws
+    {
         for path in Self.answers {
             #expect(VerifyReceiptResponse(json: try LegacyVectors.json(path)) != nil, "\(path)")
         }

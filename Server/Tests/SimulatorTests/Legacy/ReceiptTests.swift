@@ -108,7 +108,7 @@ import X509
         #expect(refunded.first?[.cancellationReason]?.integer == 0)
     }
 
-    @Test func `the device hash covers the device's identifier, or one that the request names`()
+    @Test func `the device hash covers the device's identifier, or the identifier in the request`()
         async throws
     {
         let stage = try Stage()
@@ -135,7 +135,7 @@ import X509
     }
 
     @Test(arguments: ReceiptDigest.allCases)
-    func `OpenSSL accepts a receipt under the receipt root alone`(
+    func `OpenSSL verifies a receipt with the receipt root as the only trusted root`(
         digest: ReceiptDigest
     ) async throws {
         let stage = try Stage { $0.receiptDigest = digest }
@@ -166,7 +166,7 @@ import X509
         Array(try Certificate(derEncoded: der).serializeAsPEM().pemString.utf8)
     }
 
-    @Test func `a changed receipt is refused wherever it is changed`() async throws {
+    @Test func `a receipt with one changed byte is refused, wherever the byte is`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let text = try await stage.simulator.receipt(on: "anna-1")

@@ -17,7 +17,7 @@ import X509
     ]
 
     @Test(arguments: primes)
-    func `a text gives one prime: the first prime after the text's hash`(
+    func `a seed text always gives the same prime: the first prime after its hash`(
         text: String, high: UInt64, low: UInt64
     ) {
         let prime = SeededPrime(text)
@@ -93,7 +93,9 @@ import X509
         #expect(!stage.simulator.authority.sharesReceiptKeys(as: before))
     }
 
-    @Test func `the keys of a seed's OCSP responder also follow from the seed`() throws {
+    @Test func `equal seeds give equal keys of the OCSP responder, and different seeds differ`()
+        throws
+    {
         let url = "http://127.0.0.1:1/ocsp"
         let desks = try [7, 7, 8].map { seed in
             try SigningAuthority(seed: seed, ocspURL: url).revocationResponder?.stored.text

@@ -257,7 +257,7 @@ import Testing
         #expect(Set(receipts).count == 4)
     }
 
-    @Test func `a burst repeats a version 1 notification, each time with another receipt in it`()
+    @Test func `a burst repeats a version 1 notification, each time with a different receipt`()
         async throws
     {
         let stage = try stage()
@@ -280,7 +280,7 @@ import Testing
     private func keys(_ json: JSON?) -> Set<String> { Set((json?.members ?? []).map(\.key)) }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `our version 1 notifications have the keys of published ones`() async throws {
+    func `our version 1 notifications have the same keys as published examples`() async throws {
         let samples: [(V1Era, String, [Step])] = [
             (.year2018, "01-initial_buy-2018", [.buy("pro.monthly")]),
             (.year2020, "07-initial-buy-prod-2020", [.buy("pro.monthly")]),

@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: turns)
-    func `each event changes the fields of verifyReceipt in which Apple shows the event`(turn: Turn)
+    func `each event changes the same fields of verifyReceipt as at Apple`(turn: Turn)
         async throws
     {
         let stage = try Stage(shop: TableShop.file())

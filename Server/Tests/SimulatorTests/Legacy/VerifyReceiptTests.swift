@@ -156,7 +156,7 @@ import Testing
         #expect(try await ask(stage, receipt)["status"] == 0)
     }
 
-    @Test func `verifyReceipt returns the status that a test sets as often as the test says`()
+    @Test func `verifyReceipt returns a status set by a test for the set number of times`()
         async throws
     {
         let stage = try Stage()
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `our answer has the same structure as an answer of Apple's from 2023`() async throws {
+    func `our answer has the same structure as one of Apple's answers from 2023`() async throws {
         let path = "verify-receipt-samples/20-production-intro-offer-1.json"
         let theirs = try LegacyVectors.json(path)
         let stage = try Stage()
@@ -232,7 +232,8 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `our answers in the style of iOS 6 have the keys of published ones`() async throws {
+    func `our answers in the style of iOS 6 have the same keys as published examples`() async throws
+    {
         let gems = StoreKitProduct(id: "gems", referenceName: "", type: .consumable, price: 990)
         let shop = StoreKitFile(oneTimeProducts: [gems], groups: try ExampleShop.file().groups)
         let stage = try Stage(shop: shop)

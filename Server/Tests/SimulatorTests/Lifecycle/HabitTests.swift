@@ -171,7 +171,7 @@ import Testing
         #expect(refunded.map(\.transactionId) == [held.transactionId])
     }
 
-    @Test func `with a habit, receipts in the sandbox have another original transaction id`()
+    @Test func `with a habit, sandbox receipts have a different original transaction id`()
         async throws
     {
         for (environment, shift) in [(SimulatedEnvironment.sandbox, Int64(1)), (.production, 0)] {
@@ -200,7 +200,9 @@ import Testing
         }
     }
 
-    @Test func `with a habit, a subscription in the sandbox has six periods`() async throws {
+    @Test func `with the habit sandbox_has_six_periods, a sandbox subscription has six periods`()
+        async throws
+    {
         let stage = try Stage { $0.quirks = [.sandboxHasSixPeriods] }
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         try await stage.buy("pro.monthly")

@@ -46,7 +46,7 @@ import Testing
         #expect(try await stage.story().last == "EXPIRED/PRODUCT_NOT_FOR_SALE 2 pro.monthly")
     }
 
-    @Test func `after a reversed refund, billing is still the reason why a subscription ended`()
+    @Test func `after a reversed refund, the reason for the expiration is still billing`()
         async throws
     {
         let (stage, id) = try await retried()

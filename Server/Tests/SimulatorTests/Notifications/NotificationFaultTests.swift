@@ -109,7 +109,7 @@ import Testing
         #expect(renewal.offerDiscountType?.rawValue == "SOMETHING_NEW")
     }
 
-    @Test func `a fault set for the next notification occurs alone, whatever the odds of others`()
+    @Test func `a fault set for the next notification occurs without the random faults`()
         async throws
     {
         let stage = try await stage(next: .unknownSubtype)
@@ -121,7 +121,9 @@ import Testing
         #expect(await stage.simulator.notifications[0].faults == [.unknownSubtype])
     }
 
-    @Test func `a truncated body arrives complete at the next attempt`() async throws {
+    @Test func `a fault truncates the body of a notification only at the first attempt`()
+        async throws
+    {
         let stage = try await stage(next: .truncate)
         stage.letterBox.answer([PostResult(status: 500)])
         try await stage.buy("pro.monthly")
@@ -147,7 +149,7 @@ import Testing
         #expect(await stage.simulator.notifications[1].attempts.map(\.at) == [until])
     }
 
-    @Test func `a fixed delay holds a notification back for exactly that time`() async throws {
+    @Test func `a fixed delay holds a notification back for exactly the set time`() async throws {
         let stage = try Stage()
         await stage.simulator.setFaults { faults in
             faults.notifications.odds[.delay] = 1
@@ -175,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: NotificationFault.allCases)
-    func `a fault with odds of one occurs each time, and leaves the books unchanged`(
+    func `a fault with odds of one occurs each time, and does not change the ground truth`(
         fault: NotificationFault
     ) async throws {
         var stories: [[String]] = []
@@ -192,7 +194,7 @@ import Testing
         #expect(stories[0] == stories[1] && stories[0].count == 4)
     }
 
-    @Test func `the odds of one fault do not affect another`() async throws {
+    @Test func `the odds of one fault do not affect the other faults`() async throws {
         var dropped: [[String]] = []
         for others in [[:], [NotificationFault.forged: 0.5]] {
             let stage = try Stage()

@@ -135,7 +135,7 @@ import Testing
     ]
 
     @Test(arguments: lives)
-    func `each life of a subscription sends the notifications of Apple's table`(life: Life)
+    func `each history of a subscription sends the notifications in Apple's table`(life: Life)
         async throws
     {
         let stage = try Stage { $0.graceDays = life.graceDays }

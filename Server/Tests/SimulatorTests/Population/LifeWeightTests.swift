@@ -77,7 +77,7 @@ import Testing
     ]
 
     @Test(arguments: renewals)
-    func `random customers leave as often as published, 86 percent by switching renewal off`(
+    func `random customers cancel at the published rates, 86 percent by switching renewal off`(
         odds: Odds
     ) throws {
         var scene = try Scene(odds.product, offer: odds.offer)
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: [("family.monthly", 0.2), ("years.promised", 0.05)])
-    func `some former customers come back`(product: String, odds: Double) throws {
+    func `some former customers subscribe again`(product: String, odds: Double) throws {
         var scene = try Scene(product)
         try scene.apply(.cancel)
         try scene.settle()
@@ -168,7 +168,7 @@ import Testing
         #expect(abs(scene.share { $0?.intent == .buyAgain } - 0.16) < 0.02)
     }
 
-    @Test func `one random act in twenty is followed by another act, a third of these at once`()
+    @Test func `one random action in twenty is followed by a second action, often at once`()
         throws
     {
         var scene = try Scene("family.monthly")
@@ -192,7 +192,7 @@ import Testing
         #expect((0.2...0.4).contains(Double(atOnce) / Double(followed)))
     }
 
-    @Test func `random acts are as frequent as their weights say`() throws {
+    @Test func `random actions occur as often as their weights say`() throws {
         var scene = try Scene("family.monthly")
         // The period is no longer fresh, so nobody leaves in it now.
         scene.now = AppStoreDate(milliseconds: scene.now.milliseconds + 86_400_000)

@@ -25,7 +25,7 @@ import Testing
         return (books, letters, tally)
     }
 
-    @Test func `random lives cover every row of Apple's table`() throws {
+    @Test func `random histories cover every row of Apple's table`() throws {
         let played = try run(2500).tally.rows
         let missing = LifecycleRow.allCases.filter {
             played[$0.rawValue] == nil
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test
-    func `parts of a population share no id, and a life is the same in a population of any size`()
+    func `random customers share no id, and a history does not depend on the population's size`()
         throws
     {
         let (books, _, tally) = try run(2100, months: 1)
@@ -60,7 +60,7 @@ import Testing
         #expect(alone.first.map(withoutIDs) == books.first.map(withoutIDs))
     }
 
-    @Test func `random lives use every seat feature where seats are sold`() throws {
+    @Test func `random histories use every seat feature if seats are sold`() throws {
         let (books, letters, _) = try run(
             900, sellsSeats: true, signedBy: try SigningAuthority(seed: 7).fast)
         let purchases = books.flatMap { $0["purchases"]?.array ?? [] }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `the tally of a population is the sum of the books`() throws {
+    @Test func `the totals of a population equal the sums over its customers`() throws {
         let (books, _, tally) = try run(200)
         let charges = books.flatMap { $0["purchases"]?.array ?? [] }
             .flatMap { $0["charges"]?.array ?? [] }
@@ -107,7 +107,8 @@ import Testing
         #expect(Set(arrivals.filter(edges.contains)).count > 20)
     }
 
-    @Test func `no customer arrives in the last month, and no act begins after the end`() throws {
+    @Test func `no customer arrives in the last month, and no action begins after the end`() throws
+    {
         let span = try moment("2027-09-15T12:00:00Z")..<moment("2028-09-15T12:00:00Z")
         var population = Population(300, seed: 7, within: span, StoreCalendar())
         let edges = Set(EdgeMoments.within(span, StoreCalendar()))
@@ -119,7 +120,7 @@ import Testing
         #expect(population.nextDue == nil && world.rowCounts.contains { $0 > 0 })
     }
 
-    @Test func `a population lives in a running simulator, and two runs give the same bytes`()
+    @Test func `a population in a running simulator gives the same bytes in each run`()
         async throws
     {
         let (one, other) = (try await log(), try await log())

@@ -8,7 +8,8 @@ import Testing
     private static let customers = 140
     private static let months = 6
 
-    @Test func `a population, its devices and its server meet every fault`() async throws {
+    @Test func `a random population with devices and a server encounters every fault`() async throws
+    {
         let stage = try Stage(shop: FullShop.file())
         let simulator = stage.simulator
         await simulator.setFaults { faults in

@@ -119,7 +119,7 @@ import Testing
         #expect(renewed.purchaseDate == bens.expiresDate)
     }
 
-    @Test func `a family member's purchase keeps one original date, through renewals and a return`()
+    @Test func `a family member's purchase keeps its original date through renewals and a return`()
         async throws
     {
         let stage = try await household(["anna", "ben"])
@@ -162,7 +162,7 @@ import Testing
         #expect(again.start == again.transaction.purchaseDate)
     }
 
-    @Test func `the books of a family member equal the purchaser's books, without the money`()
+    @Test func `a family member's ground truth equals the purchaser's, without the money`()
         async throws
     {
         let stage = try await household()
@@ -226,7 +226,8 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "ben").purchases[0].isOpen == false)
     }
 
-    @Test func `row 44: sharing stops for all members, or for the named one`() async throws {
+    @Test func `row 44: sharing stops for all members, or only for the named member`() async throws
+    {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         let bens = try await stage.simulator.groundTruth(of: "ben").purchases[0]
@@ -296,7 +297,7 @@ import Testing
     }
 
     @Test
-    func `if the next period is paid ahead, a new member gets the present and then the next one`()
+    func `if the next period is paid ahead, a new member gets the present and the next period`()
         async throws
     {
         let stage = try await household(["anna"])

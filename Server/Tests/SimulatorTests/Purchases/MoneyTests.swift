@@ -30,7 +30,7 @@ import Testing
         #expect(try await money(steps) == [[9990, 9990 * 67_741 / 100_000], [19_990, 0]])
     }
 
-    @Test func `the books do not count a reversed refund as a refund`() async throws {
+    @Test func `the ground truth does not count a reversed refund as a refund`() async throws {
         let steps: [LifecycleTableTests.Step] = [
             .buy("pro"), .does(.refund()), .does(.reverseRefund()),
         ]
@@ -128,7 +128,8 @@ import Testing
         #expect(try await stage.truth().charges.map(\.amount) == [9990, 2990, 12_990])
     }
 
-    @Test func `the books have the currency, product and refund of each charge`() async throws {
+    @Test func `the ground truth has the currency, product and refund of each charge`() async throws
+    {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", storefront: "DEU")
         let bought = try await stage.buy("pro.monthly")

@@ -117,7 +117,7 @@ import Testing
         await expectRefusal(of: nothing, on: stage)
     }
 
-    @Test func `the nonce of an offer signature is accepted once`() async throws {
+    @Test func `each nonce of an offer signature is accepted only once`() async throws {
         let stage = try await stage()
         try await redeem(try text(Claim()), on: stage)
         await expectRefusal(of: try text(Claim()), on: stage)

@@ -239,7 +239,7 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func `an offer for which the customer is not eligible is refused`(
+    func `an offer is refused if the customer is not eligible for the offer`(
         refusal: Refusal
     ) async throws {
         let stage = try Stage(shop: try CatShop.file())
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func `the store knows for which offers a customer is eligible`() async throws {
+    @Test func `the simulator knows which offers a customer is eligible for`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("pro.monthly")
         let world = await stage.simulator.world

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test
-    func `an approved purchase belongs to the account that asked for it, not to the present one`()
+    func `an approved purchase belongs to the account that asked for it, not to the signed-in one`()
         async throws
     {
         let stage = try await stage { $0.rules.asksToBuy = true }
@@ -162,7 +162,9 @@ import Testing
         #expect(await stage.simulator.notifications.isEmpty)
     }
 
-    @Test func `one-time products of every kind can be bought together`() async throws {
+    @Test func `one-time products of every kind can be bought, and consumables also in quantities`()
+        async throws
+    {
         let stage = try await stage()
         for product in ["gem", "book", "pass"] {
             try await stage.simulator.purchase(

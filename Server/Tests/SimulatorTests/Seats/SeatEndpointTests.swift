@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test
-    func `after a seat claim is associated with an account, the account's books list the claim`()
+    func `a seat claim associated with an account is listed in the account's ground truth`()
         async throws
     {
         let (stage, id) = try await group()

@@ -134,7 +134,9 @@ import Testing
         #expect(try await stage.lastLetter.transaction.revocationType == .assignmentRevoke)
     }
 
-    @Test func `with a habit, members' documents have no renewal information`() async throws {
+    @Test func `with the habit members_have_no_renewal_info, members get no renewal information`()
+        async throws
+    {
         let (stage, id) = try await group(3, [.membersHaveNoRenewalInfo])
         #expect(try await stage.lastLetter.renewal != nil)
         try await stage.simulator.change(id, .joinGroup("ben"))
@@ -165,7 +167,7 @@ import Testing
     }
 
     @Test
-    func `an organization can move a seat to another account, and the books have no money for it`()
+    func `an organization can move a seat to another account, and no money is charged`()
         async throws
     {
         let stage = try Stage.withSeats()

@@ -54,7 +54,7 @@ import Testing
         #expect(truth.charges.map(\.amount) == [39_960, 25_970] && truth.seats?.count == 7)
     }
 
-    @Test func `seats can be added to an ordinary subscription, which becomes the first part`()
+    @Test func `seats can be added to an ordinary subscription, which becomes the first seat`()
         async throws
     {
         let stage = try Stage.withSeats(.developer)
@@ -67,7 +67,7 @@ import Testing
         #expect(try await stage.truth().seats?.count == 3)
     }
 
-    @Test func `with habits, added seats have the first seats' line item and a prorated price`()
+    @Test func `with two habits, added seats share the first line item and have a prorated price`()
         async throws
     {
         let stage = try Stage.withSeats(

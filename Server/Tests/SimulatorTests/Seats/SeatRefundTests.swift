@@ -52,7 +52,7 @@ import Testing
         #expect(end.seats?.count == 0)
     }
 
-    @Test func `with habits, a refund of seats reports one transaction and names its percentage`()
+    @Test func `with two habits, a refund of seats reports one transaction and its percentage`()
         async throws
     {
         let (stage, first, _) = try await group([.seatRefundToldOnce, .seatRefundNamesPercentage])
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test
-    func `if one of two seat transactions is refunded, access stays and the rest renews`()
+    func `if one of two seat transactions is refunded, the remaining one keeps access and renews`()
         async throws
     {
         for isFirst in [true, false] {
@@ -119,7 +119,7 @@ import Testing
         #expect(truth.seats?.count == 7 && truth.charges.map(\.refunded) == [0, 0])
     }
 
-    @Test func `with a habit, renewal stays on for one seat after a refund of all seats`()
+    @Test func `with the habit refund_keeps_renewal_on, one seat renews after a full refund`()
         async throws
     {
         let (stage, first, second) = try await group([.refundKeepsRenewalOn])
@@ -166,7 +166,9 @@ import Testing
     }
 
     @Test(arguments: [[], [Quirk.seatRefundNamesPercentage]])
-    func `seats with very high prices are refunded like others`(habits: Set<Quirk>) async throws {
+    func `a refund of seats with very high prices does not overflow`(habits: Set<Quirk>)
+        async throws
+    {
         let stage = try Stage { settings in
             settings.quirks = habits
             let tiers = SeatPrices.Tiers(everywhere: [.init(from: 2, price: 999_990_000_000)])

@@ -65,7 +65,7 @@ import Testing
         #expect(json["signedTransactions"]?.array?.count == 1)
     }
 
-    @Test func `a UUID in Swift's upper case is the same request identifier`() async throws {
+    @Test func `a request identifier in upper case is the same as in lower case`() async throws {
         let stage = try Stage()
         let path = "/sandbox/inApps/v1/messaging/message/"
         let upper = "0CBE3F1B-7A5C-4B5E-8E54-D7C1F2A3B4C5"

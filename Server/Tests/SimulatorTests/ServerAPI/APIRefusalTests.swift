@@ -223,7 +223,7 @@ import Testing
         )
     }
 
-    @Test func `each wrong request is refused with Apple's error number`() async throws {
+    @Test func `each invalid request is refused with Apple's error number`() async throws {
         let (stage, ids) = try await stage()
         for (row, expected) in Self.rows {
             var ask = row
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `an error is a number and a sentence`() async throws {
+    @Test func `an error response has a number and a message`() async throws {
         let answer = try await Stage().answer(Ask("GET v1/transactions/1"))
         #expect(
             answer.body == ["errorCode": 4_040_010, "errorMessage": "Transaction id not found."])

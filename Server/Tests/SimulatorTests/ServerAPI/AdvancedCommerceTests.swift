@@ -90,7 +90,7 @@ import Testing
         #expect(await stage.simulator.notifications.last?.draft.type == .refundDeclined)
     }
 
-    @Test func `each wrong request of Advanced Commerce is refused with its error number`()
+    @Test func `each invalid Advanced Commerce request is refused with its error number`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())

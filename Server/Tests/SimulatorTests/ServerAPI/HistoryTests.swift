@@ -38,7 +38,7 @@ import Testing
         #expect(down.ids.flatMap(\.self) == ids.reversed())
     }
 
-    @Test func `a purchase between two pages omits and repeats no row, in both directions`()
+    @Test func `if a purchase is made between two pages, no row is missing or repeated`()
         async throws
     {
         let (stage, line, ids) = try await stage(gems: 45)

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `an image in use cannot be deleted, an unused one can`() throws {
+    @Test func `an image in use cannot be deleted, but an unused image can`() throws {
         var messaging = try messaging()
         let body: JSON = ["header": "Stay", "body": "Please.", "bulletPoints": [Self.point]]
         try messaging.uploadMessage("m", body, approved: Self.now)

@@ -38,7 +38,7 @@ import Testing
         #expect(found.compactMap { $0["signedPayload"] } == sent)
     }
 
-    @Test func `a pagination token is valid for the query that it came from and no other`()
+    @Test func `a pagination token is valid only for the query that returned it`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test
-    func `a list of failed notifications continues even if some on earlier pages have arrived`()
+    func `a list of failed notifications continues even if earlier ones have been delivered`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())

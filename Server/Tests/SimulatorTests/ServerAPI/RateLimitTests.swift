@@ -26,7 +26,7 @@ import Testing
         ("POST v1/notifications/test", .sandbox, 1),
         ("GET v1/subscriptions/extend/mass/a/b", .production, 60),
     ])
-    func `each call of the API has a limit per second, in the sandbox a tenth of it`(
+    func `each API call has a limit per second, which is ten times lower in the sandbox`(
         line: String, environment: SimulatedEnvironment, limit: Int
     ) async throws {
         #expect(try await answered(line, in: environment, .virtual) == limit)

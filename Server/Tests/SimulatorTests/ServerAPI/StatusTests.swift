@@ -127,7 +127,9 @@ import Testing
         #expect(attempts.map(\.result.status) == [200])
     }
 
-    @Test func `consumption is accepted, and Apple decides as the app prefers`() async throws {
+    @Test func `consumption data is accepted, and Apple follows the app's refund preference`()
+        async throws
+    {
         let stage = try Stage(shop: TableShop.file())
         let gem = try await stage.buy("gem").transactionID
         try await stage.simulator.change(transaction: gem, .requestRefund())

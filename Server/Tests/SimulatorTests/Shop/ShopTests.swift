@@ -107,7 +107,7 @@ import Testing
     ]
 
     @Test(arguments: odd)
-    func `mistakes in a shop that Xcode would refuse are named, with their place`(
+    func `mistakes in a shop that Xcode would refuse are reported with their place`(
         file: String, finding: String
     ) throws {
         let findings = try lint(file)
@@ -115,7 +115,7 @@ import Testing
         #expect(findings.first?.hasPrefix(finding) == true, "\(findings)")
     }
 
-    @Test func `a good shop has no findings, and all findings of a bad shop are listed at once`()
+    @Test func `a valid shop has no findings, and an invalid shop gets all findings at once`()
         throws
     {
         #expect(try lint(CatShop.text()) == [])
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `a price comes from the storefront and day, else the general price, else the file`()
+    @Test func `a price is looked up by storefront and day, then in general, then in the file`()
         throws
     {
         var prices = PriceList()

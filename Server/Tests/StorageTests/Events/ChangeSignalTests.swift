@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-/// A commit wakes those who wait for a customer; nothing else does.
+/// Only a commit wakes the waiters for a customer.
 @Suite(.timeLimit(.minutes(5))) struct ChangeSignalTests {
     private func entry(about id: CustomerID, in app: AppID = "birds") -> EventEntry {
         EventEntry(
@@ -12,7 +12,7 @@ import Testing
             knownAt: Instant(milliseconds: 0), cause: .request, other: "Other")
     }
 
-    @Test func `a commit wakes only those who wait for a customer of its events`() async {
+    @Test func `a commit wakes only waiters for customers of the committed events`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let anna = signals.signals(about: ["anna", "phone"], in: "birds")
@@ -33,7 +33,7 @@ import Testing
         #expect(signals.topicCount == 0)
     }
 
-    @Test func `every event of an app wakes those who wait for the app's log`() async {
+    @Test func `every event of an app wakes the waiters for the app's log`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let (birds, cats) = (signals.signals(ofLogOf: "birds"), signals.signals(ofLogOf: "cats"))
@@ -60,7 +60,8 @@ import Testing
     }
 
     /// Documents and other changes are committed at the same time, in two lanes.
-    @Test func `a commit in one lane does not signal the uncommitted events of another lane`() async
+    @Test func `a commit of one kind of change does not signal uncommitted events of another kind`()
+        async
     {
         let signals = ChangeSignals()
         let (documents, others) = (signals.addLane(), signals.addLane())

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `transfers are numbered in the order of their commits, whatever the clock says`(
+    func `transfers are numbered in the order of their commits, regardless of the clock`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

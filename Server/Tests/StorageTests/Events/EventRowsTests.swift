@@ -116,7 +116,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a repeated document, or one that says nothing new, causes no event`(
+    func `a repeated document, or a document without news, causes no event`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -148,7 +148,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the log of a new owner begins with the present status of the purchase`(
+    func `the log of a purchase's new owner begins with the purchase's present status`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -170,7 +170,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
             #expect(own.map(\.customerSequence) == [1, 2])
             #expect(own.first?.entry.change.after?.state == .expired)
             #expect(own.first?.entry.evidence == .device)
-            // The purchase had no owner when time changed it before.
+            // Time changed the purchase before it had an owner.
             let kinds = try await store.events().map(\.entry.change.kind)
             #expect(kinds.prefix(3) == [.purchased, .accessUnconfirmed, .expired])
             expectGapless(try await store.events())
@@ -210,7 +210,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a rebuild appends events only for what it changes`(
+    func `a rebuild appends events only for the state that it changes`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -370,7 +370,7 @@ extension Database {
         }
     }
 
-    @Test func `each transition caused by time is reported once, however many servers look for it`()
+    @Test func `each transition caused by time is reported once, even if many servers look for it`()
         async throws
     {
         try await Driver.withServers { servers in

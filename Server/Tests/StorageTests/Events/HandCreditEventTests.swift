@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a credit by hand has a separate type of event, and stays after a refund of a pack`(
+    func `a manual credit has its own type of event, and stays after a refund of a pack`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: GemPack.rules) { store in

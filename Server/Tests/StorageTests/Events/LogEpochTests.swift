@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `positions before a restore stay the same, and later positions have another epoch`(
+    func `a restore begins a new epoch for later positions, and earlier positions stay the same`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -45,7 +45,7 @@ extension Database {
 /// Events without a customer, which belong to the customer whose account token they contain.
 @Suite struct NamedEventTests {
     @Test(arguments: Driver.allCases)
-    func `without an owner, a purchase's event is listed for the customer named at that time`(
+    func `an event of an unowned purchase is listed for the customer named at that time`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

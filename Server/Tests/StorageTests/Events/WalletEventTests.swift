@@ -75,7 +75,7 @@ extension Database {
 
 @Suite struct WalletEventTests {
     @Test(arguments: Driver.allCases)
-    func `a purchase, a debit, a refund and its reversal are one event each`(
+    func `a purchase, a debit, a refund and a reversed refund each cause one event`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -118,7 +118,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a wallet event about the refund of one pack does not name another pack`(
+    func `the wallet event of one pack's refund does not name another pack`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -169,7 +169,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a pack causes one event, whether the named customer exists before or after the pack`(
+    func `a pack causes one event, whether its named customer is created before or after it`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -338,7 +338,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `balances that a new configuration changes are reported by the next debit or a rebuild`(
+    func `balances that a new configuration changes are reported at the next debit or rebuild`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

@@ -9,7 +9,7 @@ import Testing
 /// Compares the stored numbers of cohorts with the numbers that SQL computes from all movements.
 @Suite struct CohortNumberTests {
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `the stored numbers of cohorts equal those from movements at every moment`(
+    func `the stored cohort numbers always equal the numbers computed from movements`(
         driver: Driver
     ) async throws {
         let seed = Dice.seed(announcedBy: "CohortNumberTests", usual: 1)

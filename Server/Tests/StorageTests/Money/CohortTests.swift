@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `revenue by cohort adds up to all revenue, and counts each subscription once`(
+    func `revenue by cohort adds up to all revenue, and each subscription is counted once`(
         driver: Driver
     ) async throws {
         let seed = Dice.seed(announcedBy: "CohortTests", usual: 1)

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `while several servers write and add up, every report agrees with one snapshot`()
+    @Test func `while several servers write and update sums, every report matches one snapshot`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "SumTests", usual: 3)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a report's days are grouped into whole months where possible`() {
+    @Test func `the days of a report are grouped into whole months where possible`() {
         let first = CivilDate(year: 2026, month: 1, day: 1).dayNumber
         let plan = SumPlan(first + 9..<first + 100, today: first + 70, keepsDays: false)
         #expect(plan.within.map(\.span) == [.day, .month, .day])
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(0), 1, 40], [true, false])
-    func `a report of future days contains today's movements once, and no ends of periods`(
+    func `a report of future days counts today's movements once, and counts no ended periods`(
         later: Int64, isAddedUp: Bool
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in

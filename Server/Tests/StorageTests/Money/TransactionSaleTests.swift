@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test
-    func `a refund counts as an upgrade's refund if the documents say so, even at equal times`()
+    func `a refund counts as part of an upgrade if the documents say so, even at equal times`()
         async throws
     {
         let first = Self.payment("1", "bronze", from: now)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test
-    func `the refund of a renewal that was charged ahead and replaced belongs to the upgrade`()
+    func `the refund of an early-charged renewal that an upgrade replaced belongs to the upgrade`()
         async throws
     {
         let first = Self.replaced(Self.payment("1", "bronze", from: now), at: Self.ahead)

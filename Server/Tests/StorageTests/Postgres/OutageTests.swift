@@ -33,7 +33,7 @@ import Testing
         #expect(outage.refusal(at: late + 2 + Outage.trialSeconds) == nil)
     }
 
-    @Test func `when the present attempt has hung for the maximum time, another writer tries`() {
+    @Test func `if the present attempt hangs for the maximum time, another writer tries`() {
         var outage = outage()
         let late = Self.limit + 5
         _ = outage.refusal(at: late)

@@ -144,7 +144,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `while a server does not answer, no reader waits for the others`() async throws {
+    func `while the database does not answer, readers fail together, not one after the other`()
+        async throws
+    {
         let server = try await PostgresServer()
         try await server.start()
         var limits = PostgresDriver.Limits()

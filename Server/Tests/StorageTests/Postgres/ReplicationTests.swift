@@ -21,7 +21,7 @@ import Testing
     }
 
     /// A subscriber stops if a published table does not exist there.
-    @Test func `the publication lists documents as one table, also after new month partitions`()
+    @Test func `the publication lists documents as one table, even with new month partitions`()
         async throws
     {
         let url = try await PostgresCluster.shared.preparedDatabase()

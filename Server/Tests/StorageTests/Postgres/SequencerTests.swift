@@ -159,7 +159,7 @@ private final class LostConnection: Connection {
     }
 
     @Test
-    func `if a sequencer may not wait, it leaves the events to the sequencer that is running`()
+    func `a sequencer that may not wait leaves the events to the running sequencer`()
         async throws
     {
         try await Driver.withServers { servers in

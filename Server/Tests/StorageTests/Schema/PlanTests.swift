@@ -97,7 +97,7 @@ import Testing
         (
             "apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL", "seat_claims_unanswered"
         ),
-    ]) func `the claims of a group that are in one state are found by their index`(
+    ]) func `a group's claims in one state are found by their index`(
         condition: String, index: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -176,7 +176,9 @@ import Testing
         day: 2, at: Instant(milliseconds: 1), purchase: "1", kind: "refund", transaction: "1",
         currency: "USD")
 
-    @Test func `due forwards, and how many are waiting, are found by an index`() async throws {
+    @Test func `due forwards are found by an index, and so is the number of waiting forwards`()
+        async throws
+    {
         try await Driver.sqliteMemory.withStore { store in
             let due = try await store.plan(
                 of: LeaseQueue.forwards.selectDue(.sqlite),

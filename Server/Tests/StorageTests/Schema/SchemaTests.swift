@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `the steps that a start will run are named in their order`() {
+    @Test func `the migration steps that a start will run are listed in order`() {
         let all = Schema.steps.map(\.name)
         #expect(Schema.names(ofStepsAfter: Schema.baseline) == all)
         #expect(Schema.names(ofStepsAfter: Schema.baseline + 1) == Array(all.dropFirst()))

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    fileprivate func `after a lost lease, a reported success counts, and a refusal does not`(
+    fileprivate func `after a lost lease, a reported success is recorded, but a refusal is not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

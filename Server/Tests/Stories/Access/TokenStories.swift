@@ -107,7 +107,7 @@ private struct PinnedDevice {
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a device that trusts a foreign key with the server's key id accepts no token`(
+    func `a device that trusts a different key with the same id rejects the server's tokens`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -117,7 +117,7 @@ private struct PinnedDevice {
             }
             let set = try await shop.server.get(Self.keySet)
             let present = try #require(set["keys"]?.array?.first?["kid"])
-            // The other key even has the same id.
+            // The foreign key has the same id as the server's key.
             let key: JSON = [
                 "kid": present, "x": part(foreign.prefix(32)), "y": part(foreign.suffix(32)),
             ]

@@ -65,7 +65,7 @@ extension ConsumptionStories {
     }
 
     @Test
-    func `if an undone transfer leaves no owner, the consent of the customer in the token applies`()
+    func `if an undone transfer leaves no owner, the consent of the token's customer applies`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in

@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test
-    func `consumption data has the elapsed percentage of a season, and none for a subscription`()
+    func `consumption data has the used percentage of a season, and none for a subscription`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -264,7 +264,7 @@ import Testing
 
     /// After a restore on another device, the same period has another transaction id.
     @Test
-    func `Apple's request is answered even if the app posts another id of the same period`()
+    func `Apple's request is answered even if the app posts the period under a new transaction id`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -288,7 +288,7 @@ import Testing
     /// If two snapshots have the same moment, the timeline keeps the transaction id that is last in
     /// text order. This is the original id in the first case and the other id in the second.
     @Test(arguments: ["1", "99"])
-    func `if a period has two transaction ids, usage reported for one is sent for the other`(
+    func `if a period has two transaction ids, usage reported for either id is sent to Apple`(
         other: String
     ) async throws {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in

@@ -6,7 +6,7 @@ import Foundation
 import Ledger
 import Testing
 
-/// The archive with what is stored about a customer, read by a program that is not ours.
+/// An archive of everything that is stored about a customer, read by a third-party program.
 @Suite(.serialized) struct PersonalDataStories {
     private static let path = "/v1/customers/anna/export"
 
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `the export of a customer has no documents of purchases that somebody else shares`()
+    @Test func `a customer's export has no documents of a purchase shared by another customer`()
         async throws
     {
         var app = birds

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `each reason with which support confirms an owner is stored once`(
+    func `if support confirms an owner twice for the same reason, the reason is stored once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a transfer is undone, a new owner who had a share before gets the share back`(
+    func `undoing a transfer restores the new owner's earlier share of the purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing) { shop in

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test
-    func `a forward whose stored body is gone is given up at the next attempt`() async throws {
+    func `a forward whose stored body was deleted is given up at the next attempt`() async throws {
         let receiver = try Receiver(.status(500))
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([receiver])
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `an address that does not respond delays no other address`() async throws {
+    @Test func `an address that does not respond does not delay other addresses`() async throws {
         let (silent, receiver) = (try Receiver(.nothing), try Receiver())
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([silent, receiver])
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `with the policy all, the App Store gets 200 only after every address has accepted`(
+    func `under the forward policy all, Apple gets 200 only after every address has accepted`(
         database: StoryDatabase
     ) async throws {
         let (quick, slow) = (try Receiver(), try Receiver(.status(503), .status(200)))
@@ -265,7 +265,7 @@ import Testing
     // MARK: - Without storage
 
     @Test(arguments: ForwardRules.Policy.allCases, [true, false])
-    func `without storage, Apple gets 200 only if the policy is any and an address has accepted`(
+    func `if the database is down, Apple gets 200 only under the policy any, if an address accepts`(
         policy: ForwardRules.Policy, accepts: Bool
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -15,7 +15,7 @@ import Testing
     private static let samples = 10
 
     @Test
-    func `webhooks, the export and the simulator's books agree on every transaction`()
+    func `webhooks, the export and the simulator's ground truth agree on every transaction`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "RevenueCatLifeStories", usual: 1)

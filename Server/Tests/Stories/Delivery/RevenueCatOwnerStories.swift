@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after an undone transfer, the receiver learns of the purchase's next owner`(
+    func `after a transfer is undone, the receiver's webhooks name the purchase's next owner`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if one of a customer's two purchases is transferred, the receiver keeps the other active`(
+    func `if one of two purchases is transferred, the receiver keeps the second purchase active`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a pack's credits in two currencies are one webhook, and the refund's debits are another`(
+    func `credits of a pack in two currencies are one webhook, and so are the debits of its refund`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -269,7 +269,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after a change to RevenueCat's format, events from before the owner was known arrive`(
+    func `after a change to RevenueCat's format, events that waited for an owner are delivered`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500))

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a webhook contains the customer's attributes, and none after the customer's erasure`(
+    func `a webhook contains the customer's attributes until the customer is erased`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()

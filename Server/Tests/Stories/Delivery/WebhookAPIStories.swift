@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test
-    func `during a rotation the old and new secrets sign webhooks, and later only the new secret`()
+    func `during a rotation both secrets sign webhooks, and afterwards only the new secret`()
         async throws
     {
         let receiver = try Receiver()
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test
-    func `requests cannot edit or delete a configured webhook, and invalid webhooks are refused`()
+    func `a configured webhook cannot be edited or deleted, and an invalid webhook is refused`()
         async throws
     {
         let receiver = try Receiver()

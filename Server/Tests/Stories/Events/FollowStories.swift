@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test
-    func `perennial events follow refuses an invalid cursor, or one past the end of the log`()
+    func `perennial events follow refuses a cursor that is invalid or past the end of the log`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -14,7 +14,7 @@ import Testing
     private func types(_ events: [JSON]) -> [String] { events.compactMap { $0["type"]?.string } }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a request that moves the clock returns after the events of the elapsed time are emitted`(
+    func `a request that advances the clock returns only after all due events are emitted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

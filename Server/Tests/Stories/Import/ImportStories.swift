@@ -96,7 +96,7 @@ import Testing
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
     @Test(arguments: ["import", "document", "support"], StoryDatabase.allCases)
-    func `if a token names another customer, an imported receipt gives at most temporary access`(
+    func `an import gives at most temporary access if the receipt's token names another customer`(
         first: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -45,7 +45,7 @@ import Testing
         return (status, text.split(separator: "\n").map(String.init))
     }
 
-    /// A town whose lives end now, and whose server has this folder.
+    /// A town whose purchase histories end now, and whose server uses this folder.
     private static func town(_ count: Int, in folder: TemporaryFolder) async throws
         -> RehearsalTown
     {
@@ -56,7 +56,7 @@ import Testing
             count, months: 2, seed: 5, until: .machine, in: database)
     }
 
-    /// A line without what differs from run to run: numbers, and what follows the dots of the page.
+    /// Removes from a line what differs between runs: numbers, and the text after an ellipsis.
     private static func form(_ line: String) -> String {
         let begin = line.components(separatedBy: "…")[0]
         return begin.replacing(#/proj\w+/#, with: "PROJECT").replacing(#/\d+/#, with: "N")

@@ -22,7 +22,7 @@ import Testing
             ?? customersUsual
     }
 
-    /// The causes by which a fault may be named.
+    /// The causes that a rehearsal may report for a fault.
     private static func causes(of kind: PlantedFault.Kind) -> Set<RehearsalCause> {
         switch kind {
         case .late: [.lateThere]
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// What a rehearsal without faults finds: sandbox purchases, which count at RevenueCat.
+    /// The differences that a rehearsal finds without faults: RevenueCat counts sandbox purchases.
     private static let usualCauses: Set<RehearsalCause> = [.sandbox]
 
     @Test func `without faults, the two systems agree about everybody`() async throws {
@@ -55,12 +55,14 @@ import Testing
         #expect(result.summary.unexplained == 0)
     }
 
-    @Test func `every planted fault is found and named, and no other fault`() async throws {
+    @Test func `every planted fault is found and named, and no other fault is reported`()
+        async throws
+    {
         let seed = Dice.seed(announcedBy: "RehearsalStories", usual: 2)
         let town = try await RehearsalTown.played(
             Self.customers, months: 4, seed: seed)
         let count = max(3, Self.customers / 200)
-        // Most refunds, and purchases of families, are of periods that are over.
+        // Most refunds and most family purchases are about periods that have ended.
         let rare: Set<PlantedFault.Kind> = [.refundIgnored, .familyMistaken]
         let planted = town.double.plant(
             Dictionary(
@@ -77,7 +79,7 @@ import Testing
         let before = try await town.rehearse(secondLook: false)
         let result = try await town.rehearse()
         Self.check(result, against: planted, seed: seed)
-        // Late documents are only missing at the first look.
+        // Late documents are missing only in the first comparison.
         #expect((result.summary.causes[.lateThere] ?? 0) > 0, "seed \(seed)")
         #expect(
             before.summary.causes[.missedThere] ?? 0 > result.summary.causes[.missedThere] ?? 0,
@@ -181,7 +183,7 @@ import Testing
         let verify: (String) async throws -> JSON? = {
             try await engine.rehearsals.verify($0, of: RehearsalTown.app)
         }
-        // A key that was rotated since still verifies.
+        // The summary can still be verified with a key that was rotated later.
         _ = try await engine.tokens.rotateKey(of: RehearsalTown.app)
         let (lines, isClean) = try await RehearsalReport.verify(
             report.summary.path, verify: verify)
@@ -212,7 +214,7 @@ import Testing
         await #expect(throws: StartFailure.self) {
             try await RehearsalReport.verify(report.summary.path, verify: verify)
         }
-        // A token of a customer is no summary.
+        // A customer's token is not accepted as a summary.
         let state = try await engine.customers.find(
             "anna", app: RehearsalTown.app, environment: .production)
         let token = try await engine.tokens.issue(for: state, app: RehearsalTown.app)

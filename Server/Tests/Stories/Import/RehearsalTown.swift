@@ -32,7 +32,7 @@ struct RehearsalTown: Sendable {
 
     let engine: Engine
     let double: RevenueCatDouble
-    /// The same knowledge without any fault: what the double says once late documents arrive.
+    /// The double's answers without any fault, once late documents have arrived.
     private let honest: RevenueCatDouble
     let customers: [RevenueCatPopulation.Customer]
     let clock: Clock
@@ -101,7 +101,7 @@ struct RehearsalTown: Sendable {
         return town
     }
 
-    /// The server learns whose the purchases are, as from an import.
+    /// The server learns the owners of the purchases, as in an import.
     private func link(_ customer: RevenueCatPopulation.Customer) async throws {
         let id = CustomerID(rawValue: customer.ids[0])
         for number in customer.purchases {

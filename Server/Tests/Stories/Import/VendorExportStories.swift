@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// A vendor's export brings people along: their purchases, and what the vendor knew about them.
+/// A vendor's export contains customers: their purchases, and the vendor's data about them.
 @Suite(.serialized) struct VendorExportStories {
     private static func run(
         _ kind: ImportKind, _ lines: [String], with shop: Shop, in folder: TemporaryFolder,
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `RevenueCat's export brings attributes, grants and the place of a sale, each once`(
+    func `an import from RevenueCat stores each attribute, grant and placement once`(
         database: StoryDatabase
     ) async throws {
         let folder = try TemporaryFolder()
@@ -116,7 +116,8 @@ import Testing
         }
     }
 
-    @Test func `an import replaces no newer attribute, and brings back no withdrawn grant`()
+    @Test
+    func `an import does not replace newer attributes, and does not restore withdrawn grants`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -151,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a grant that begins later opens nothing before, and is imported after that`()
+    @Test func `a grant that begins later opens no access yet, and is imported once it has begun`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -191,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `an import brings back nothing about a person who was erased`() async throws {
+    @Test func `an import stores nothing about an erased customer`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -226,7 +227,7 @@ import Testing
             }
             #expect(owner == nil)
 
-            // The person comes back by the app's server, and may have the purchase again.
+            // The app's server adds the person again, and the person may have the purchase again.
             try await shop.support.post("/v1/customers/anna/aliases", ["customer_id": "anna-2"])
             _ = try await Self.run(.revenueCat, lines, with: shop, in: folder)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
@@ -235,7 +236,9 @@ import Testing
         }
     }
 
-    @Test func `an import brings back no erased person under another id of the row`() async throws {
+    @Test func `an import does not add an erased customer under another id in the same row`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -268,7 +271,7 @@ import Testing
         }
     }
 
-    @Test func `a grant whose transaction id another customer's grant has is reported`()
+    @Test func `a grant is reported if another customer's grant has the same transaction id`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -302,7 +305,7 @@ import Testing
     }
 
     @Test
-    func `exports of Adapty and Apphud give their customers access, and only report the rest`()
+    func `an import from Adapty or Apphud gives customers access, and reports unusable rows`()
         async throws
     {
         let folder = try TemporaryFolder()

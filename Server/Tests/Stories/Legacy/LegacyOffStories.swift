@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if legacy documents are off, receipts are refused, and signed transactions accepted`(
+    func `if legacy documents are off, receipts are refused, but signed transactions are accepted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test
-    func `if legacy documents are off, version 1 notifications are refused, version 2 accepted`()
+    func `if legacy documents are off, only version 2 notifications are accepted`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app, announcements: .both) { shop in

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with receipts alone, scheduled checks make the final answer equal the simulator's books`(
+    func `with receipts alone, scheduled checks lead to the simulator's answers in the end`(
         life: Life
     )
         async throws
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: told, StoryDatabase.allCases)
-    func `with version 1 notifications and receipts, every answer equals the simulator's books`(
+    func `with version 1 notifications and receipts, every answer equals the simulator's answer`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, questions: .receipts, announcements: .v1) { shop in
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a notification of version 1 is stored once, even if its copies have different receipts`(
+    func `a version 1 notification sent twice with different receipts is stored once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, announcements: .v1) { shop in
@@ -165,7 +165,9 @@ import Testing
         }
     }
 
-    @Test func `an upgrade that only receipts report ends the previous product`() async throws {
+    @Test func `an upgrade ends the previous product, even if only receipts report the upgrade`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await shop.addDevice(Stage.account)
             for (product, wait) in [("pro.yearly", "P10D"), ("premium.monthly", "P1D")] {

@@ -10,12 +10,12 @@ import Testing
             .contains { life.name.hasPrefix($0) }
     }
 
-    @Test func `the verifyReceipt stories play four lives`() {
+    @Test func `the verifyReceipt tests cover four purchase histories`() {
         #expect(Self.lives.count == 4)
     }
 
     @Test(arguments: lives)
-    func `during four lives of purchases, our verifyReceipt answers like the simulator's`(
+    func `in four purchase histories, our verifyReceipt answers like the simulator's verifyReceipt`(
         life: Life
     )
         async throws
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [LocalStack.Settings.Checks.none, .receipts])
-    func `verifyReceipt adds later purchases of the receipt's store account only`(
+    func `verifyReceipt adds later purchases only of the store account that the receipt is from`(
         questions: LocalStack.Settings.Checks
     ) async throws {
         try await withShop(on: .sqlite, questions: questions, announcements: .both) { shop in

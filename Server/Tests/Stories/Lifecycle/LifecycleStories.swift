@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Course.ofHabits + Course.meetings)
-    func `undocumented behaviour of the App Store and simultaneous events lead to correct answers`(
+    func `with undocumented App Store behaviour and simultaneous events, the answers are correct`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Course.endedUntold)
-    func `if no notification reports the end of a subscription, access closes after a day`(
+    func `if the end of a subscription is never notified, access closes after a day`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in

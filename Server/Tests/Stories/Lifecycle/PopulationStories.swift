@@ -14,7 +14,7 @@ import Testing
     private static let samples = 8
 
     @Test
-    func `answers for random customers equal the simulator's books, also after a shuffled replay`()
+    func `answers about random customers equal the ground truth, even after a shuffled replay`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "PopulationStories", usual: 1)

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test
-    func `items in a sales report that no document names are a SKU difference, not missing money`()
+    func `item SKUs that are in no document count as SKU differences, not as missing sales`()
         async throws
     {
         let found = try await Self.compare(

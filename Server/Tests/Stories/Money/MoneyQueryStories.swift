@@ -59,7 +59,7 @@ import Testing
     private static let days = WallClock.utc.dayNumber(at: Instant(milliseconds: 1_767_225_600_000))
 
     @Test(arguments: StoryDatabase.allCases)
-    func `in each report, the divisions and the listed purchases add up to the totals`(
+    func `in each report, the breakdowns and the listed purchases add up to the totals`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -7,7 +7,9 @@ import Testing
 
 /// The warnings and notes that report commands print beside their result.
 @Suite struct ReportCommandStories {
-    @Test func `the report command warns about unfinished and unconverted numbers`() async throws {
+    @Test func `the report command warns about incomplete numbers and unconverted amounts`()
+        async throws
+    {
         var app = birds
         app.settings.money.rates = ExchangeRates(base: "EUR", rates: [1: ["USD": 1_000_000]])
         try await withShop(on: .sqlite, app: app) { shop in
@@ -27,8 +29,7 @@ import Testing
     }
 
     @Test
-    func `the import of a report says if the file is known, replaces another file, or is ignored`()
-    {
+    func `an import says whether a report is already stored, replaces a file or is ignored`() {
         func line(_ kind: String, _ isKnown: Bool, days: Int64 = 1, _ replaced: String?) -> String {
             AppleReportsImportCommand.standing(
                 of: AppleReportImport(

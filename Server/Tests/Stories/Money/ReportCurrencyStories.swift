@@ -12,7 +12,7 @@ import Testing
     ]
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an unknown currency is refused, and the refusal names the known ones`(
+    func `an unknown currency is refused, and the refusal lists the known currencies`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -13,7 +13,7 @@ import Testing
 /// A server fetches the App Store's report files with a team key.
 @Suite(.serialized) struct ReportFetchStories {
     @Test
-    func `reports are fetched each day, and those missed in an outage of Apple are fetched later`()
+    func `reports are fetched each day, and missed reports are fetched after an outage of Apple`()
         async throws
     {
         let fetcher = try await Fetcher()

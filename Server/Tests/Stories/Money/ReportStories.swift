@@ -14,7 +14,7 @@ import Testing
     /// How often reports are compared. Each report is requested again later.
     private static let samples = 6
 
-    @Test func `reports equal the simulator's books at any time, and past reports do not change`()
+    @Test func `reports equal the simulator's numbers at any time, and past reports do not change`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "ReportStories", usual: 1)

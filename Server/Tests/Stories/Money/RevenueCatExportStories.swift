@@ -20,7 +20,7 @@ import Testing
         """
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the export has a row with RevenueCat's columns for each transaction, on both databases`(
+    func `on both databases, each transaction is exported as a row with RevenueCat's columns`(
         database: StoryDatabase
     ) async throws {
         #expect(RevenueCatExport.columns.joined(separator: ", ") == Self.columns)

@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after an upgrade of a purchase with seats, access equals the simulator's books`(
+    func `after an upgrade of a purchase with seats, access equals the simulator's ground truth`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database) { stage in
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `Apple's UNCLAIM_SEATS notification after a refund is accepted, and one claim stays`(
+    func `after a refund of two seats, Apple's UNCLAIM_SEATS is accepted, and one claim stays`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database, invitations: "developer", environment: "sandbox") {

@@ -130,7 +130,7 @@ import Testing
     private static let days: Int64 = 70
 
     @Test
-    func `reports of seats and active subscriptions equal the simulator's books on each day`()
+    func `reports of seats and active subscriptions equal the simulator's numbers on each day`()
         async throws
     {
         let sells: @Sendable (inout SimulatorSettings) -> Void = {

@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the App Store accepts an offer signature in both forms, but each signature only once`(
+    func `the App Store accepts both forms of an offer signature, but each signature only once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app()) { shop in
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a signature allows an introductory offer only to new customers, and the App Store agrees`(
+    func `a signature allows only new customers an introductory offer, as the App Store does`(
         isNew: Bool
     ) async throws {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
@@ -283,7 +283,7 @@ import Testing
     }
 
     @Test
-    func `an offer signature request without a required value is refused, and the value is named`()
+    func `an offer signature request without a required value is refused with the value's name`()
         async throws
     {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in

@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the version of the offerings changes exactly when the configuration does`(
+    func `the version of the offerings changes only if the configuration changes`(
         database: StoryDatabase
     ) async throws {
         // Servers without a token key give the same version for the same content.

@@ -10,7 +10,7 @@ import Testing
     private static let backupsMin = 3
 
     @Test(.timeLimit(.minutes(10)))
-    func `a backup under load has every notification acknowledged before it, and can be restored`()
+    func `a backup under load can be restored, and has every notification acknowledged before it`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a server refuses a database that was restored by cp until restore --mark is run`()
+    func `a server refuses to start on a copied database until restore --mark has marked it`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)), arguments: 1...rounds)
-    func `nothing older than ten seconds is lost with a machine, and erased people stay erased`(
+    func `a lost machine loses at most ten seconds of data, and erased customers stay erased`(
         round: Int
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

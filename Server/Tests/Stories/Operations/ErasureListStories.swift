@@ -5,7 +5,9 @@ import Testing
 /// Servers on PostgreSQL share a list of erasures in a folder.
 @Suite(.serialized) struct ErasureListStories {
     @Test(.timeLimit(.minutes(10)))
-    func `a server on an older PostgreSQL database erases again before it answers`() async throws {
+    func `on an older PostgreSQL database, a server first repeats the later erasures`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

@@ -8,7 +8,7 @@ import Testing
     private static let members = ["entitlements", "subscriptions", "aliases"]
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a second server gives the answers of the server whose package it has read`(
+    func `a server that imports another server's package gives the same answers`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

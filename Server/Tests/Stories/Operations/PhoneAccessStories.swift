@@ -9,7 +9,7 @@ import Testing
 /// use it; another site may not.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneAccessStories {
     @Test
-    func `a request from another site to act on the simulated phone is refused`() async throws {
+    func `a request from another site to the simulated phone is refused`() async throws {
         try await PhoneTable.play { phone in
             let port = phone.server.base.split(separator: ":").last ?? ""
             let own = "http://127.0.0.1:\(port)"
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown act on the phone is refused`() async throws {
+    @Test func `an unknown action on the phone is refused`() async throws {
         try await PhoneTable.play { phone in
             for act in ["", "explode", "sheet"] {
                 #expect(try await phone.post(act).status == 400, "\(act)")
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `if the phone is switched off, /phone answers 404`() async throws {
+    @Test func `if the simulated phone is disabled, /phone answers 404`() async throws {
         try await withShop(on: .sqlite) { shop in
             let page = try await shop.server.send("GET", "/phone")
             #expect(page.status == 404)

@@ -12,7 +12,7 @@ import Testing
 /// A rebuild while servers are working.
 @Suite(.serialized) struct RebuildStories {
     @Test(.timeLimit(.minutes(10)), arguments: [true, false])
-    func `a rebuild ends even if documents with older signatures keep arriving`(
+    func `a rebuild ends even if documents that were signed earlier keep arriving`(
         verifyOnly: Bool
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

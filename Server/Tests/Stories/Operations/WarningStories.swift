@@ -47,7 +47,7 @@ import Testing
         }.compactMap { $0.facts["product"] }
     }
 
-    @Test func `if a bought product gives nothing, this is logged once`() async throws {
+    @Test func `a bought product that gives no entitlement is logged once`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await shop.addDevice("anna")
             var signed: [String] = []

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an anonymous id needs a proof once it is an alias of a customer whose id needs a proof`(
+    func `an anonymous id merged into a customer who needs a proof can be used only with a proof`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -92,8 +92,7 @@ import Testing
     }
 
     @Test
-    func `two customers are merged only if the request has a proof of each customer`() async throws
-    {
+    func `merging two customers needs a proof of each customer`() async throws {
         try await withShop(on: .sqlite, app: Self.app) { shop in
             let own = try await Self.join(Self.anonymous, to: "anna", in: shop, proofs: ["anna"])
             #expect(own.status == 200)

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a restore after signing in makes the person the only owner of a shared purchase`(
+    func `a person who signs in and restores a shared purchase becomes its only owner`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.keep)) { shop in

@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `when many devices claim a purchase at once, only the allowed number of them get a share`(
+    func `if many devices claim a purchase at once, only the allowed number of devices get a share`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `if many persons restore a copy at once, one gets the purchase until the buyer restores`(
+    func `if many people restore a copy at once, one gets the purchase until the buyer restores it`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in

@@ -35,7 +35,7 @@ extension CopiedDocumentStories {
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `when the owner of a purchase signs in, shares beyond the limit for persons end`(
+    func `when the owner of a purchase signs in, shares over the limit for signed-in people end`(
         database: StoryDatabase
     ) async throws {
         let app = Self.app(.share, most: 2, anonymousMost: 6)

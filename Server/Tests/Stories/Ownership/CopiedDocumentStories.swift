@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a thief with the buyer's latest document loses the purchase to the next newer document`(
+    func `a thief with the buyer's latest document loses the purchase to any newer document`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a restore by a copy older than the document on the buyer's device is refused`(
+    func `a restore with a copy that is older than the buyer's document is refused`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -340,7 +340,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `moves by copies are limited per hour, but a new document moves the purchase at once`(
+    func `moves by copied documents are limited per hour, but moves by new documents are not`(
         database: StoryDatabase
     ) async throws {
         var app = Self.app(.transfer)

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30, 100] as [Int64], StoryDatabase.allCases)
-    func `if the setting account_tokens changes and changes back, a spent pack is credited once`(
+    func `if account_tokens is changed and changed back, a spent pack is credited only once`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

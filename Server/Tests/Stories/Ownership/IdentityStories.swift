@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test
-    func `erasing the customer with an upper-case token keeps the one with the lower-case token`()
+    func `erasing the customer of an upper-case token keeps the lower-case token's customer`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1] as [Int64], StoryDatabase.allCases)
-    func `an erased customer's pack goes to the customer in its token only if nothing was spent`(
+    func `an erased customer's pack goes to the customer in its token only if it is unspent`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `with account_tokens: other, a token does not decide who gets a purchase`(
+    func `with account_tokens: other, an account token does not make a customer the owner`(
         database: StoryDatabase
     ) async throws {
         var app = birds

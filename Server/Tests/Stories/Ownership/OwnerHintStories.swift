@@ -6,7 +6,7 @@ import Testing
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a preview hints at the other owner by a masked mail address`(
+    func `a preview shows the present owner's mail address in masked form`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

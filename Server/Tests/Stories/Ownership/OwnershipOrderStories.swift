@@ -22,7 +22,7 @@ import Testing
     }()
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `in random sequences of acts by buyer and thieves, a restore gives the buyer access`(
+    func `in random sequences by a buyer and thieves, a restore always gives the buyer access`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

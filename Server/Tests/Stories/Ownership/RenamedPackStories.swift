@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30, 100] as [Int64], StoryDatabase.allCases)
-    func `if a pack's token changes, a spent pack stays, and an unspent pack moves`(
+    func `if a pack's token changes, a spent pack keeps its owner, and an unspent pack moves`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -66,7 +66,7 @@ import Testing
             let shown = try #require(preview["purchases"]?.array?.first)
             #expect(try shown.text("outcome") == (isSpent ? "refuse" : "link"))
             #expect(shown["owner_id"]?.string == (isSpent ? "uma" : nil))
-            // It does not matter who posts the document, or whether vera's device does.
+            // The result does not depend on who posts the document.
             #expect(try await shop.post(found, as: "carl") == 409)
             for _ in 0..<2 {
                 #expect(

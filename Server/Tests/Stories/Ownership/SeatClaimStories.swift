@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a group whose members Apple invites refuses claims by the app's server`(
+    func `if Apple manages a group's invitations, claims by the app's server are refused`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database, invitations: "apple") { stage in

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if an upgrade is known but the renewal before it is not, the members stay`(
+    func `if an upgrade is posted but the renewal before it was lost, the members keep their seats`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an invitation for an alias is valid for the customer, and is erased with the customer`(
+    func `an invitation for an alias can be used by its customer, and is erased with the customer`(
         database: StoryDatabase
     ) async throws {
         let phone = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"

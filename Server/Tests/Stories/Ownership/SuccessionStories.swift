@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a subscription under a new id stays with its owner if another customer posts it first`(
+    func `if a subscription gets a new id, it stays with its owner whoever posts it first`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a subscription under a new id goes to the customer in the old purchase's token`(
+    func `if a subscription gets a new id, it goes to the customer in the old purchase's token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test
-    func `a subscription under a new id with a customer's token goes to that customer`()
+    func `if a subscription gets a new id and a customer's token, it goes to that customer`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the buyer of a stolen subscription can also restore the subscription under a new id`(
+    func `the buyer of a stolen subscription can restore it after the subscription gets a new id`(
         database: StoryDatabase
     ) async throws {
         let phone = "anon_" + String(repeating: "a", count: 32)

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an anonymous id that a thief merges with a person's id becomes only an alias`(
+    func `if a thief merges an anonymous id with a person's id, the person keeps the purchases`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a buyer gets back a purchase that a thief took, gave up by erasure and took again`(
+    func `a buyer gets a purchase back if a thief takes it, erases the account and takes it again`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a device's posting without an intent takes no purchase from a person`(
+    func `a posting without an intent cannot move a purchase from a person to a device`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a signed transaction with another valid signature is the same document`(
+    func `a signed transaction with a different valid signature counts as the same document`(
         database: StoryDatabase
     ) async throws {
         for isOtherFirst in [false, true] {
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `over a purchase's hourly budget, documents are refused, but notifications are recorded`(
+    func `beyond a purchase's hourly limit, documents are refused, but notifications are recorded`(
         database: StoryDatabase
     ) async throws {
         var app = birds

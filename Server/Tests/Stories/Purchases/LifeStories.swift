@@ -6,7 +6,7 @@ import Testing
 /// independent of the server.
 @Suite(.serialized) struct LifeStories {
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `after every act in a life, the server's answer equals the simulator's books`(
+    func `after every step of a purchase history, the server's answer equals the ground truth`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await play(life, on: database) { _ in }
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `if all notifications arrive shuffled at the end of a life, the answers are correct`(
+    func `if all notifications of a history arrive at its end, shuffled, the answers are correct`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, Way.allCases)
-    func `the money in all events equals the simulator's books, even if no device posts again`(
+    func `the money in all events equals the simulator's money, even if no device posts again`(
         life: Life, way: Way
     ) async throws {
         let isReported = way == .told

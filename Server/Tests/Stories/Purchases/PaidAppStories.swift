@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `an app transaction of another app is refused`() async throws {
+    @Test func `an app transaction of a different app is refused`() async throws {
         var other = birds
         other.settings.bundleID = "com.example.cats"
         try await withShop(on: .sqlite, app: other) { shop in

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase known only by notification has no owner until a device claims it`(
+    func `a purchase known only from a notification has no owner until a device claims it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token links a purchase without any device`(
+    func `an account token gives its customer access before any device posts the purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a renewal's notification is lost, access is held open for a day at most`(
+    func `if a renewal's notification is lost, access stays open for at most a day`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a renewal that is charged a day early changes nothing before the new period begins`(
+    func `if a renewal is charged a day early, answers stay the same until the new period begins`(
         database: StoryDatabase
     ) async throws {
         let life = Life(

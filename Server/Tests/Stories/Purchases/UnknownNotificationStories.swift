@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a genuine notification of an unknown form is recorded once`(
+    func `an authentic notification of an unknown form is recorded once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `each purchase is found in the environment in which it was made`() async throws {
+    @Test func `each purchase is found in the environment where it was made`() async throws {
         try await withShop(on: .sqlite) { shop in
             let real = try await buy("anna", in: shop)
             let tried = try await buy("ben", in: shop, ["environment": "sandbox"])
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `Apple refunds or declines as the app's consumption data prefers`() async throws {
+    @Test func `Apple follows the refund preference in the app's consumption data`() async throws {
         try await withShop(on: .sqlite) { shop in
             for (account, preference, isOpen) in [
                 ("anna", Consumption.Preference.decline, true), ("ben", .grantFull, false),
@@ -185,7 +185,7 @@ import Testing
         ("rate_limit", "allows no call until"), ("error", "5000000"),
         ("retryable_error", "5000001"),
     ])
-    func `each failure of the App Store is named, and the next call succeeds`(
+    func `each failure of the App Store gets its own error message, and the next call succeeds`(
         fault: String, says: String
     ) async throws {
         try await withShop(on: .sqlite) { shop in

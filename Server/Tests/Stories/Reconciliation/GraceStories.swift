@@ -15,7 +15,7 @@ import Testing
 /// A grace period whose end Apple does not report.
 @Suite(.serialized) struct GraceStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `if a notification reports grace without an end, access stays open`(
+    func `if a notification reports grace without an end date, access stays open`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a status answer of grace without an end does not shorten a known grace period`(
+    func `an App Store status of grace without an end does not shorten a known grace period`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `access stays open as long as status answers report grace without an end`(
+    func `access stays open while the App Store reports the status grace without an end`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -18,7 +18,7 @@ import Testing
     private static let quickAnswerSeconds = 0.2
 
     @Test(.timeLimit(.minutes(15)))
-    func `when servers are paused or killed, only the checks that they had leased are repeated`()
+    func `if servers are paused or killed, only the checks that they had leased are repeated`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -10,7 +10,7 @@ import Testing
     private static let apiWorks: JSON = ["api": ["retryable_error": 0]]
 
     @Test(arguments: Life.all)
-    func `with every notification lost, each change is known within the hour`(life: Life)
+    func `if every notification is lost, each change is known within the hour`(life: Life)
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .all) { shop in
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with the App Store's API down, notifications suffice for correct answers`(life: Life)
+    func `if the App Store's API is down, notifications alone lead to correct answers`(life: Life)
         async throws
     {
         try await withShop(on: .sqlite, questions: .all) { shop in
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `while notifications and API fail, payers keep access; an hour after, answers are correct`(
+    func `if notifications and the API fail, payers keep access until both work again`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, questions: .all) { shop in

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a proxy lost the notification of a cancellation, the cancellation is known in a day`(
+    func `if a proxy lost a notification of a cancellation, the cancellation is known within a day`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test
-    func `the first walk of the notification history starts a month before the newest document`()
+    func `the first read of the notification history starts a month before the newest document`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test
-    func `an interrupted walk of the notification history continues later, and misses nothing`()
+    func `an interrupted read of the notification history continues later without a gap`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in

@@ -9,8 +9,8 @@ import Testing
 @Suite(.serialized) struct RevenueCatAnswerStories {
     private typealias Phone = RevenueCatPhone
 
-    /// Both answers about a customer in one environment, at one time: also the answer that the SDK
-    /// has stored, if the server says that it still holds.
+    /// Both answers about a customer in one environment at one time. If the server returns 304,
+    /// RevenueCat's answer is the one that the SDK has stored.
     private static func compare(
         _ user: String, in shop: Shop, sandbox isSandbox: Bool = false, _ cache: TagCache,
         _ place: String
@@ -57,7 +57,9 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `after each act in a life, RevenueCat's answer agrees with our own answer`(life: Life)
+    func `after each step of a purchase history, RevenueCat's answer agrees with our own answer`(
+        life: Life
+    )
         async throws
     {
         try await withShop(on: .sqlite, app: Phone.app()) { shop in

@@ -126,7 +126,7 @@ struct RevenueCatAnswer {
     let json: JSON
     let requestDate: Instant
     private(set) var rights: [String: Right] = [:]
-    /// The ids of the transactions of everything that does not renew.
+    /// The transaction ids of all purchases that do not renew.
     private(set) var oneTimeTransactions: [String] = []
 
     var active: Set<String> { Set(rights.filter(\.value.isActive).keys) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Program
 
-/// A restore that shows an old transaction, while the App Store does not say what came after it.
+/// A restore that posts an old transaction while the App Store does not return the later ones.
 @Suite(.serialized) struct RevenueCatRestoreStories {
     private typealias Phone = RevenueCatPhone
     private static let works: JSON = ["api": [:]]
@@ -71,7 +71,7 @@ import Testing
             try await shop.simulator.post("/_sim/faults", ["api": ["outage": ["days": 2]]])
             let first = try await Self.restore(signed, in: shop)
             #expect(first.status == 503 && first.retryAfter != nil)
-            // What was posted is stored, so a later answer of the App Store opens access.
+            // The posted document is stored, so a later answer of the App Store opens access.
             #expect(try await shop.server.get("/v1/customers/anna")["subscriptions"] != [])
             var statuses: [Int] = []
             while statuses.last != 200, statuses.count < Self.attemptsMax {

@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a log-in gives the device's purchases to the person, who keeps them after a log-out`(
+    func `after a log-in the device's purchases belong to the person, also after a log-out`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the answer lists a posted consumable, and a repeated spending request spends once`(
+    func `a posted consumable appears in the answer, and a repeated spending request spends once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -170,7 +170,7 @@ import Testing
             let refused = try await ben.post(signed, "restore")
             #expect(refused.status == 400)
             #expect(try refused.json["code"] == 7102)
-            // What the app finds by itself is no request of a person.
+            // A purchase that the app finds by itself is not a person's request to move it.
             let found = try await ben.post(signed, "queue", isRestore: true)
             #expect(found.status == 200)
             #expect(try RevenueCatAnswer(try found.json).active.isEmpty)
@@ -179,7 +179,7 @@ import Testing
     }
 }
 
-/// A server that is killed and started again: the program itself.
+/// A server that is killed and started again, as a separate process.
 @Suite(.serialized) struct RevenueCatOfflineStories {
     private static let lines = """
 

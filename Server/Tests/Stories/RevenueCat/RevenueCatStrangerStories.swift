@@ -5,8 +5,8 @@ import Testing
 
 @testable import Program
 
-/// What a stranger can do with nothing but the app's public key of RevenueCat: no more than with an
-/// app key, and nothing that stops another customer.
+/// What a stranger can do with only the public RevenueCat key of an app: no more than with an app
+/// key, and nothing that stops another customer.
 @Suite(.serialized) struct RevenueCatStrangerStories {
     private typealias Copies = CopiedDocumentStories
     private typealias Phone = RevenueCatPhone
@@ -103,7 +103,7 @@ import Testing
     // MARK: - Ids
 
     @Test(arguments: StoryDatabase.allCases)
-    func `when a stranger has used up the growth limit, new devices still log in and buy`(
+    func `after a stranger has used up the hourly limit for new ids, devices still log in and buy`(
         database: StoryDatabase
     ) async throws {
         var app = Phone.app()
@@ -126,10 +126,10 @@ import Testing
             #expect(try await new.logIn("ben"))
             #expect(try await new.post(try await Self.buy("ben", in: shop)).status == 200)
             #expect(try await new.info().active == ["pro", "plus"])
-            // A purchase comes along.
+            // The log-in also gives the device's purchase to the person.
             #expect(try await bought.logIn("anna"))
             #expect(try await bought.info().active == ["pro", "plus"])
-            // What a restore would not find is not left behind: the log-in is for later.
+            // A restore would not find the device's grant, so this log-in is refused until later.
             let later = try await gifted.send(
                 "POST", "/v1/subscribers/identify",
                 ["app_user_id": .string(gifted.user), "new_app_user_id": "cleo"])
@@ -196,7 +196,7 @@ import Testing
                 #expect([200, 201].contains(answer.status))
             }
             #expect(try await !Copies.isOpen("stranger", in: shop))
-            // A device without log-in brings its purchases along.
+            // An anonymous device gives its purchases to the person.
             let device = Phone(shop.server, as: Phone.anonymous("phone"))
             let alias = try await device.send(
                 "POST", Phone.path(device.user, "/alias"), ["new_app_user_id": "anna"])

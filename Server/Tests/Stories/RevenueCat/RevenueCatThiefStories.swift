@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ["anna", RevenueCatPhone.anonymous("phone")], StoryDatabase.allCases)
-    func `a copied document from 40 days ago gives a thief no access, with any initiation_source`(
+    func `a document copied 40 days ago gives a thief no access, with any initiation_source`(
         buyer: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `for each policy and initiation_source, RevenueCat's routes act like our own routes`(
+    func `for each policy and initiation_source, RevenueCat's routes answer like our own routes`(
         database: StoryDatabase
     ) async throws {
         for policy in OwnershipClaim.RestorePolicy.allCases {
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase with another customer's token is refused, also before that customer is known`(
+    func `a purchase with another customer's token is refused, even if that customer is not stored`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app(.transfer)) { shop in
@@ -115,7 +115,7 @@ import Testing
             _ = try await phone.logIn("anna")
             let shown = try await Phone(shop.server, as: "anna").info().json.text
             #expect(!shown.contains("RCAnonymousID"))
-            // An id that belongs to a person already joins nobody else.
+            // An id that already belongs to a person cannot be added to another person.
             var again = Phone(shop.server, as: Phone.anonymous("phone"))
             _ = try await again.logIn("ben")
             #expect(try await !Copies.isOpen("ben", in: shop))
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a RevenueCat key works only on RevenueCat's routes, and with proofs on, only for devices`(
+    func `a RevenueCat key works only on RevenueCat's routes, and with proofs only for devices`(
         database: StoryDatabase
     ) async throws {
         var app = Phone.app()
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a forged document is refused with 400, and one that may be accepted later with 503`(
+    func `a forged document gets 400, and a document that may be accepted later gets 503`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -168,17 +168,17 @@ import Testing
                 #expect(answer.status == 400, "\(token.prefix(10))")
                 #expect(try answer.json["code"] == 7103, "\(token.prefix(10))")
             }
-            // A later version may know what these are.
+            // A later version of the server may understand these forms.
             for token in ["eyJ4IjogMX0=", "MIIB"] {
                 #expect(try await phone.post(token).status == 503, "\(token.prefix(10))")
             }
-            // A genuine app transaction does not make up for a forged purchase.
+            // A forged purchase is refused even if the app transaction is genuine.
             let app = try await shop.simulator.get("/_sim/devices/anna-1/app-transaction")
                 .text("signed_app_transaction")
             #expect(try await phone.post(forged, appTransaction: app).status == 400)
             #expect(try await !Copies.isOpen("anna", in: shop))
             #expect(try await !Self.isFinal(signed, in: shop))
-            // Whoever could not post the purchase, its buyer still can.
+            // After others were refused, the buyer can still post the purchase.
             for stranger in ["guest", "null", ""] {
                 #expect(try await Phone(shop.server, as: stranger).post(signed).status == 503)
             }

@@ -4,7 +4,7 @@ import Testing
 /// The life of a group, row by row, whether Apple or the app invites its members.
 @Suite(.serialized) struct SeatCycleStories {
     @Test(arguments: StoryDatabase.allCases, SeatRow.lifeCycle)
-    func `after each act on a group, access, seats and daily money equal the simulator's books`(
+    func `after each step, a group's access, seats and daily money equal the ground truth`(
         database: StoryDatabase, row: SeatRow
     ) async throws {
         for host in row.hosts {

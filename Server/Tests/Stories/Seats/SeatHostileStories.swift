@@ -5,7 +5,7 @@ import Testing
 /// Groups of people who cheat or act at the same time, and lost documents.
 @Suite(.serialized) struct SeatHostileStories {
     @Test(arguments: StoryDatabase.allCases, SeatRow.hostile)
-    func `after each hostile act, access, seats and daily money equal the simulator's books`(
+    func `after each hostile step, access, seats and daily money equal the ground truth`(
         database: StoryDatabase, row: SeatRow
     ) async throws {
         for host in row.hosts {
@@ -16,7 +16,7 @@ import Testing
     private static let lostHalfDays = 80
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a renewal with fewer seats is found by a check if its notification is lost`(
+    func `if the notification of a renewal with fewer seats is lost, a check finds the renewal`(
         database: StoryDatabase
     ) async throws {
         try await SeatCycle.with(.developer, on: database, asks: true) { cycle in
@@ -33,7 +33,7 @@ import Testing
     private static let invited: Int64 = 99
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after a refund of a hundred seats none of the members has access`(
+    func `after a refund of all hundred seats, no member has access`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(Self.invited + 1, on: database) { stage in
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if several devices with seats become aliases of one person, one seat is kept`(
+    func `if several devices with seats become aliases of one person, the person keeps one seat`(
         database: StoryDatabase
     ) async throws {
         let devices = (1...3).map { "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1\($0)" }
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `no row of the database, no event and no list has the token of an invitation`(
+    func `the token of an invitation is in no database row, event or list`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in

@@ -3,7 +3,7 @@ import Testing
 /// Groups whose purchaser uses an offer. An offer has one price for each seat, without tiers.
 @Suite(.serialized) struct SeatOfferStories {
     @Test(arguments: StoryDatabase.allCases, SeatCycle.Host.allCases)
-    func `at an offer's price, access, seats and daily money equal the simulator's books`(
+    func `at an offer's price, access, seats and daily money equal the ground truth`(
         database: StoryDatabase, host: SeatCycle.Host
     ) async throws {
         try await SeatCycle.with(host, on: database, app: try OfferStories.app()) { cycle in

@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the App Store learns that an erased customer has no seat`(
+    func `when a customer is erased, the App Store learns that the customer's seat is free`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in

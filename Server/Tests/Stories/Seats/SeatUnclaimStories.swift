@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the claims that a notification names end, and the other members get the seats`(
+    func `claims that are named in a notification end, and waiting members get their seats`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if Apple names claims before the refund, the claims end first, and the seats later`(
+    func `if the notification about claims comes before the refund, the seats change at the refund`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a rebuild ends a claim that a stored notification names, but the tables still show`(
+    func `a verifying rebuild reports a missed end of a claim, and a full rebuild ends the claim`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims that are not ours keep other people from joining, but take no member's seat`(
+    func `claims made outside our server use up free seats, but take no seat from a member`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if Apple still counts a claim that our server ended, the end is reported again`(
+    func `if Apple still counts a claim that our server has ended, the end is reported again`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in

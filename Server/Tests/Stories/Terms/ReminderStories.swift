@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `when reminders are first configured, purchases without an owner get reminders, too`(
+    func `when reminders are first configured, purchases without an owner also get reminders`(
         database: StoryDatabase
     ) async throws {
         var silent = birds
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a reminder by account token is not repeated for the customer who claims the purchase`(
+    func `a reminder sent for an account token is not repeated when a customer claims the purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

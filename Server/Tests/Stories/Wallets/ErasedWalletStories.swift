@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a spent pack stays spent after the customer in its account token is erased`(
+    func `a spent pack stays spent after the customer whom its token names is erased`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after a customer known only by token is erased, nobody gets the customer's packs`(
+    func `after a customer known only by token is erased, nobody gets that customer's packs`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -328,7 +328,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a manual credit first pays a debt`(database: StoryDatabase) async throws {
+    func `a manual credit first reduces a negative balance`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
             try await shop.addDevice("anna")
             let pack = try await Self.buy(for: "anna", in: shop)

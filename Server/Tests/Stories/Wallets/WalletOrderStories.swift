@@ -19,7 +19,7 @@ import Testing
     }()
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `in any order of acts, no wallet is credited or debited twice`(
+    func `in any order of actions, no wallet is credited or debited twice`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -120,7 +120,7 @@ import Testing
         #expect(report.firstDifferences == [])
     }
 
-    @Test func `a pack is credited once, however often and by whatever way it is reported`()
+    @Test func `a pack is credited once, even if several devices and notifications report it`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token names one customer in upper and lower case`(
+    func `an account token names the same customer in upper and lower case`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -216,7 +216,9 @@ import Testing
         }
     }
 
-    @Test func `after two ids become one customer, the customer has one wallet`() async throws {
+    @Test func `after two ids are merged into one customer, the customer has one wallet`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             for name in ["anna", "device-7"] {
                 try await shop.addDevice(name)

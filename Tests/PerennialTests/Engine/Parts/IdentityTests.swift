@@ -52,7 +52,7 @@ import Testing
     ]
 
     @Test(arguments: table)
-    func `in each state of the identity, each event leads to the expected state`(
+    func `each event in each state of the identity leads to the expected state`(
         before: Identity.State, event: Event, result: Bool, after: Identity.State
     ) {
         var identity = Self.identity(in: before)

@@ -174,7 +174,7 @@ import Testing
         #expect(posting.alone == (consequence == .postedAlone ? ids : []))
     }
 
-    @Test func `documents that were refused together are posted one by one`() {
+    @Test func `documents that were refused as a batch are posted one by one`() {
         var posting = OutboxPosting()
         _ = posting.recordFailure(Self.error(400), of: Self.two)
         let third = Self.document("c")
@@ -187,7 +187,7 @@ import Testing
 
     // MARK: - Room and log-ins
 
-    @Test func `documents that were skipped for lack of room are read again once`() {
+    @Test func `if a full outbox skipped documents, they are read again exactly once`() {
         var posting = OutboxPosting()
         #expect(posting.makeRoom() == false)
         posting.recordFull()

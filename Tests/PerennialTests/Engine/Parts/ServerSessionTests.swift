@@ -77,7 +77,7 @@ import Testing
         #expect(session.state == after)
     }
 
-    @Test func `if the server requests several waits, the last one counts`() {
+    @Test func `if the server requests several waits, the last one is used`() {
         var session = ServerSession()
         session.recordFailure(isTemporary: true, retryAfter: 60, at: 1_000)
         session.recordFailure(isTemporary: true, retryAfter: 2, at: 5_000)
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: ServerSession.Need.allCases)
-    func `a request that is needed stays needed until it succeeds`(need: ServerSession.Need) {
+    func `a required request stays required until it succeeds`(need: ServerSession.Need) {
         var session = ServerSession()
         #expect(session.needs == [])
         session.require(need)
@@ -178,7 +178,7 @@ import Testing
         #expect(session.follow("ben") == true)
     }
 
-    @Test func `the budget holds back only requests that nobody waits for`() throws {
+    @Test func `the budget delays only requests that no caller waits for`() throws {
         var session = ServerSession()
         let now = RequestBudget.Moment(device: 0, machine: 0)
         let free = RequestBudget.perMinute - RequestBudget.keptFree

@@ -50,7 +50,9 @@ import Testing
     }
 
     @Test(arguments: [StoreReader.State.idle, .due, .recording])
-    func `the next reading task starts after the last one has ended`(before: StoreReader.State) {
+    func `a due reading task starts only after the previous one has ended`(
+        before: StoreReader.State
+    ) {
         var reader = reader(in: before)
         reader.finish()
         #expect(reader.state == .idle)
@@ -58,7 +60,8 @@ import Testing
         #expect(reader.next()?.map(\.jws) == ["a"], "Nothing that was announced is lost.")
     }
 
-    @Test func `if a document is announced during a reading task, the same task records it once`() {
+    @Test func `a document that is announced during a reading task is recorded once, by that task`()
+    {
         var reader = StoreReader()
         reader.announce(Self.document("a"))
         reader.announce(Self.document("b"))
@@ -72,7 +75,7 @@ import Testing
         #expect(reader.next()?.isEmpty == true, "The store is read without an announcement, too.")
     }
 
-    @Test func `if a second look at the store is planned twice, the reader looks once`() {
+    @Test func `if a second reading of the store is planned twice, it is done once`() {
         var reader = StoreReader()
         #expect(reader.beginSecondLook(at: 1_000) == false)
         reader.planSecondLook(at: 1_000)
