@@ -1,5 +1,7 @@
 import AsyncHTTPClient
+import Engine
 import HTTPServer
+import Ledger
 import Logging
 import NIOCore
 import NIOHTTP1
