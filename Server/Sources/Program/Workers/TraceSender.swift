@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import Engine
 import HTTPServer
 import Ledger
 import Logging
