@@ -43,6 +43,8 @@ enum Arrows {
         "RevenueCatWire": ["Ledger", "RevenueCatWebhooks"],
         // Pure. Two systems' opinions about a customer → differences with their causes.
         "Rehearsal": ["Ledger"],
+        // Pure, except for a lock. The spans of traces, and the form in which they are sent.
+        "Traces": locks.union(["Tracing", "Instrumentation", "ServiceContextModule"]),
         // Reads a project at RevenueCat, for a rehearsal of the move away from it.
         "RevenueCatClient": [
             "AppStoreFormats", "Ledger", "Rehearsal", "AsyncHTTPClient", "NIOCore",
@@ -66,7 +68,7 @@ enum Arrows {
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
             "Rehearsal", "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch",
-            "Logging",
+            "Logging", "Traces", "Tracing",
         ]),
         "Dashboard": foundation.union(["PerennialContract"]),
         // The parts of HTTP that the server and the simulator both need. The module imports neither
@@ -78,7 +80,7 @@ enum Arrows {
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
             "ServiceLifecycle", "Engine", "HTTPBasics", "Ledger", "PerennialContract", "Dashboard",
-            "Reports", "RevenueCatWebhooks", "RevenueCatWire", "Storage",
+            "Reports", "RevenueCatWebhooks", "RevenueCatWire", "Storage", "Traces", "Tracing",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "HTTPBasics", "_CryptoExtras",
@@ -103,6 +105,7 @@ enum Arrows {
         foundation.union(locks).union(system).union(web).union(certificates).union([
             "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
             "RevenueCatWire", "Rehearsal", "RevenueCatClient", "AppStoreFormats", "AppStoreTrust",
+            "Traces", "Tracing",
             "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
             "StoragePostgres", "Engine", "Dashboard", "HTTPBasics", "HTTPServer", "Simulator",
             "AsyncHTTPClient",
@@ -153,6 +156,7 @@ enum Arrows {
             "RevenueCatDouble", "AppStoreFormats", "Dice", "Simulator", "AsyncHTTPClient",
             "NIOCore",
         ]),
+        "TracesTests": testing(["Traces", "Tracing", "ServiceContextModule", "Eventually"]),
         "RehearsalTests": testing(["Rehearsal", "Ledger"]),
         "RevenueCatClientTests": testing([
             "RevenueCatClient", "AppStoreFormats", "Ledger", "Rehearsal",

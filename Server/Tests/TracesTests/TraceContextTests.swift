@@ -11,7 +11,8 @@ import Testing
         let header = "00-\(Self.trace)-\(Self.span)-\(flags)"
         let context = try #require(TraceContext(header: header))
         #expect(context.isSampled == (flags == "01" || flags == "ff"))
-        #expect(context.header == "00-\(Self.trace)-\(Self.span)-\(context.isSampled ? "01" : "00")")
+        #expect(
+            context.header == "00-\(Self.trace)-\(Self.span)-\(context.isSampled ? "01" : "00")")
     }
 
     @Test func `a header of a later version is read by its first four parts`() throws {

@@ -34,8 +34,9 @@ import Tracing
 
     @Test func `a span of a trace that is not sampled is not kept`() throws {
         let recorder = TraceRecorder(share: 1)
+        let context = try Self.context(false)
         let span = recorder.startSpan(
-            "work", context: .trace(try Self.context(false)), ofKind: .internal, at: Self.now)
+            "work", context: .trace(context), ofKind: .internal, at: Self.now)
         #expect(!span.isRecording)
         span.end(at: Self.now)
         #expect(recorder.drain(max: 10).isEmpty)

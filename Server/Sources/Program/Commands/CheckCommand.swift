@@ -78,10 +78,13 @@ struct CheckReport {
         }
     }
 
-    /// Reports how many requests one caller may send, unless that is the default.
+    /// Reports how many requests one caller may send, unless that is the default, and where traces
+    /// are sent.
     private mutating func reportLimits(of file: ConfigurationFile) {
-        guard file.limits != LimitSettings() else { return }
-        lines.append("ok    limits: \(file.limits.text)")
+        if file.limits != LimitSettings() {
+            lines.append("ok    limits: \(file.limits.text)")
+        }
+        if let traces = file.traces { lines.append("ok    traces: \(traces.text)") }
     }
 
     /// Whether the server can write its backups, and how old the newest one is.

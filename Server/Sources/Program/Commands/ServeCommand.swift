@@ -106,7 +106,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
             let reload = ConfigurationReload(
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
-                backup: file.backup, limits: file.limits, certificate: certificate, stores: stores,
+                backup: file.backup, limits: file.limits, traces: file.traces,
+                certificate: certificate, stores: stores,
                 clockFrom: clockFrom,
                 roots: roots, logger: logger,
                 repeatErasures: { _ = try await erasures?.run(on: $0, of: $1) }, read: readAgain)

@@ -21,6 +21,7 @@ final class ConfigurationReload: Sendable {
     private let dashboard: DashboardConfiguration?
     private let backup: BackupSettings?
     private let limits: LimitSettings
+    private let traces: TraceSettings?
     /// Nil if the process was started without a certificate.
     private let certificate: CertificateReload?
     private let clockFrom: String?
@@ -41,7 +42,7 @@ final class ConfigurationReload: Sendable {
     init(
         of live: LiveServer, apps: [AppConfiguration], settings: ProcessSettings,
         dashboard: DashboardConfiguration? = nil, backup: BackupSettings? = nil,
-        limits: LimitSettings = LimitSettings(),
+        limits: LimitSettings = LimitSettings(), traces: TraceSettings? = nil,
         certificate: CertificateReload? = nil, stores: AppStores, clockFrom: String? = nil,
         roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
         repeatErasures: @escaping @Sendable (Engine, Set<AppID>) async throws -> Void = { _, _ in },
@@ -52,6 +53,7 @@ final class ConfigurationReload: Sendable {
         self.dashboard = dashboard
         self.backup = backup
         self.limits = limits
+        self.traces = traces
         self.certificate = certificate
         self.clockFrom = clockFrom
         self.roots = roots
@@ -110,6 +112,7 @@ final class ConfigurationReload: Sendable {
         if file.dashboard != dashboard { waiting.append("dashboard") }
         if file.backup != backup { waiting.append("backup") }
         if file.limits != limits { waiting.append("limits") }
+        if file.traces != traces { waiting.append("traces") }
         if let certificate, let tls = file.tls { certificate.replace(tls) }
         if (certificate == nil) != (file.tls == nil) { waiting.append("tls") }
         report(file.apps, waiting, file.warnings + file.servingWarnings)

@@ -10,6 +10,9 @@ package struct TraceSettings: Hashable, Sendable {
     /// The value of the header `Authorization`. Nil if the collector needs none.
     package var authorization: String?
 
+    /// The settings for a person, without the authorization.
+    var text: String { "\(Int((share * 100).rounded())) % of them to \(endpoint)" }
+
     private static let authorizationBytesMax = 4_096
     private static let known = ["endpoint", "percent", "authorization_file", "authorization_env"]
     /// Hosts on this machine. Nobody can read the traffic to them, so they need no TLS.
