@@ -40,10 +40,10 @@ extension PerennialServer {
         ].flatMap(\.self)
     }
 
-    /// The routes that RevenueCat's SDK and clients of its REST API call. They are RevenueCat's, so
-    /// `/openapi.json` does not describe them. If no app is served to the SDK, only receipts have a
-    /// route, which asks the SDK to post them again later: after a 404 it would finish the
-    /// transaction.
+    /// The routes that RevenueCat's SDK and clients of its REST API call. RevenueCat defines these
+    /// routes, so `/openapi.json` does not describe them. If no app is configured for the SDK, only
+    /// the route for receipts exists. It asks the SDK to post receipts again later, because after a
+    /// 404 the SDK would finish the transaction.
     var routesOfRevenueCat: [Route] {
         guard engine.context.servesRevenueCat else { return [revenueCatReceiptRoutes.posting] }
         return revenueCatRoutes.all + revenueCatReceiptRoutes.all + revenueCatOfferRoutes.all

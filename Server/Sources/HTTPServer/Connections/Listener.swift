@@ -3,7 +3,7 @@ import Hummingbird
 import PerennialContract
 import Storage
 
-/// What one of the server's addresses serves.
+/// Defines what the server serves at one of its addresses.
 package struct Listener: Hashable, Sendable {
     /// Whether the address serves `/metrics`.
     let answersMetrics: Bool
@@ -77,8 +77,8 @@ extension PerennialServer {
 }
 
 extension RequestAuthorization {
-    /// Checks that this address accepts a key before the key is looked up, so that keys cannot be
-    /// guessed here.
+    /// Checks that this address accepts a key. Call this function before the key is looked up, so
+    /// that keys cannot be guessed at this address.
     ///
     /// - Throws: ``ProblemError`` if the key is a secret one and this address accepts none.
     func requireAccepted(_ key: String) throws {

@@ -35,7 +35,8 @@ struct ChartView: Sendable {
         "ltv": "ltv", "seats": "closing",
     ]
 
-    /// The words of `known`. Each word stands for the moment that many days ago.
+    /// The possible values of `known`. Each stands for the moment that is the given number of days
+    /// ago.
     static let knownDays: [(word: String, label: String, days: Int64)] = [
         ("day", "A day ago", 1), ("week", "A week ago", 7), ("month", "30 days ago", 30),
         ("quarter", "90 days ago", 90),
@@ -127,7 +128,8 @@ struct ChartView: Sendable {
         return definition.columns.firstIndex { $0.name == name } ?? 0
     }
 
-    /// The prefix in the query for the amounts of one currency, without amounts converted to it.
+    /// The prefix of a currency in the query, which selects the amounts in this currency. Amounts
+    /// that are converted to it are left out.
     private static let onlyPrefix = "ONLY-"
 
     /// Whether each amount is shown in its own currency. If amounts are converted, the amounts of
@@ -204,8 +206,8 @@ struct ChartView: Sendable {
         return Self.filter("currency", "Currency", options, selected)
     }
 
-    /// Whether each column counts those who remain of the previous column, so that the columns are
-    /// shown as a table.
+    /// Whether each column counts the subscribers who remain of those in the previous column. Such
+    /// columns are shown as a table.
     var showsCohorts: Bool { definition.cohort == .payments }
 
     private static func filter(

@@ -29,7 +29,7 @@ private enum LiveLimits {
 }
 
 extension DashboardRoutes {
-    /// How the path of a page's stream begins.
+    /// The beginning of the path of a page's stream.
     static let livePrefix = "/live"
 
     /// What causes a page to change.

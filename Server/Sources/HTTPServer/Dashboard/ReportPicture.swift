@@ -21,8 +21,8 @@ struct ReportPicture: Sendable {
         otherCurrencies = currencies.filter { [currency] in $0 != currency }
     }
 
-    /// A sentence about the currency of the amounts if there are several: how they were converted,
-    /// and which are left out.
+    /// A sentence about the currencies, if the amounts have several. It says how the amounts were
+    /// converted, and which ones are left out.
     var conversion: String? {
         guard let currency else { return nil }
         let left =
@@ -161,8 +161,8 @@ struct ReportPicture: Sendable {
         .green, .blue, .amber, .paleGreen, .brick, .grey,
     ]
 
-    /// For each period, the number of subscribers who first paid in it and paid again, and how
-    /// often. Begins with the first period that has such subscribers.
+    /// For each period: the number of subscribers who first paid in it, and how many of them paid
+    /// again once, twice, and so on. Begins with the first period that has such subscribers.
     var cohorts: HeatTable {
         let columns = Array(view.definition.columns.indices.dropFirst())
         let last = columns.last { column in
@@ -348,7 +348,8 @@ extension ReportValue {
         }
     }
 
-    /// The size for comparisons: for a percentage, its whole.
+    /// The number by which values are compared. For a percentage, this is the number of which it is
+    /// a part.
     var size: Int64 {
         switch self {
         case .money(let number), .count(let number), .share(_, let number):
@@ -356,7 +357,8 @@ extension ReportValue {
         }
     }
 
-    /// The percentage of all wholes together, in thousandths. Zero if there is no whole.
+    /// The sum of the parts, divided by the sum of the wholes, in thousandths. Zero if the sum of
+    /// the wholes is zero.
     static func share(of values: [ReportValue]) -> Int64 {
         var (part, whole): (Int64, Int64) = (0, 0)
         for case .share(let its, let all) in values {

@@ -125,7 +125,7 @@ struct EventPages: PageGroup {
     }
 
     /// Adds customers to events without a customer. Such an event was recorded before its purchase
-    /// was linked. Such an event gets the customer to whom its purchase was linked soon after.
+    /// was linked. The event gets the customer to whom the purchase was linked soon afterwards.
     /// `events` are newest first.
     private static func named(
         _ events: [PerennialContract.Event]

@@ -80,7 +80,7 @@ final class ContractProbe: Decoder {
     }
 }
 
-/// Values whose elements a decoder cannot see, because the value is empty.
+/// Collections whose element type a decoder cannot see, because the decoded collection is empty.
 private protocol Collected: Decodable {
     static var form: ContractShape.Form { get throws }
     static var none: Self { get }

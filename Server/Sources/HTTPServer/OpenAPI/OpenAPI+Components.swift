@@ -102,7 +102,7 @@ extension OpenAPI {
                     .joined(separator: ".")] ?? String(describing: type)
         }
 
-        /// Names for nested types whose last part alone would be unclear.
+        /// The schema names of nested types whose own name would be unclear without the outer type.
         private static let nestedNames = [
             "History.Line": "HistoryLine", "CustomerList.Found": "FoundCustomer",
             "CustomerList.AppStore": "AppStoreSearch",

@@ -12,7 +12,7 @@ struct Metrics: Sendable {
     var backup: BackupState?
     var requests: [(label: RequestCounts.Label, responses: RequestCounts.Responses)]
     var bodies: BodyBudget.Usage
-    /// How often each limit of one caller has refused something.
+    /// The number of refusals because of each limit for one caller.
     var limitRefusals: [CallerLimit: Int] = [:]
     var eventStreams: Int
     var waitingRequests = 0

@@ -70,7 +70,7 @@ struct RevenueCatOfferRoutes: RouteGroup {
         var productIdentifiers: [String]
     }
 
-    /// Null for a product without an introductory offer that the server knows.
+    /// Responds with null for a product of which the server knows no introductory offer.
     @Sendable func eligibility(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -100,7 +100,7 @@ struct RevenueCatOfferRoutes: RouteGroup {
         }
     }
 
-    /// Signs offers, as far as the customer is eligible for them.
+    /// Signs the offers for which the customer is eligible.
     @Sendable func sign(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
