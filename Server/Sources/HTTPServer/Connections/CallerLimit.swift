@@ -83,7 +83,7 @@ final class LimitRefusals: Sendable {
         }
         guard isDue else { return }
         logger.warning(
-            "a caller has reached a limit, and is refused what exceeds it",
+            "a caller has reached a limit, so further requests or connections are refused",
             metadata: [
                 "limit": .string(limit.rawValue), "caller": .string(caller()),
                 "max": .stringConvertible(max),
