@@ -6,7 +6,7 @@ extension CustomerActs {
         "delivered", "quality_issue", "wrong_product", "server_outage", "other",
     ]
 
-    /// One dialog for all waiting questions of Apple: a consent answers all of them.
+    /// One dialog for all open questions of Apple, because one consent answers all of them.
     var consumption: Dialog {
         let purchases = askedPurchases
         let fields = purchases.enumerated().map { use(of: $1, number: $0 + 1, purchases.count) }
@@ -31,7 +31,7 @@ extension CustomerActs {
                 """, submit: "Answer Apple")
     }
 
-    /// The waiting questions, one for each purchase.
+    /// The open questions of Apple, one for each purchase.
     private var askedPurchases: [ConsumptionQuestion] {
         var seen: Set<String> = []
         return page.waitingQuestions.filter { seen.insert($0.transactionID).inserted }

@@ -42,7 +42,7 @@ package struct NotificationsPage: Sendable {
         /// How many of the notifications were requested from Apple, because they had not arrived.
         package var asked: Int
         /// The time from Apple's signature to the arrival, in milliseconds: the median, and the
-        /// limit under which 99 of 100 are.
+        /// 99th percentile.
         package var milliseconds: Int64
         package var slowMilliseconds: Int64
         /// The number of repeated and of refused notifications since this server started.
