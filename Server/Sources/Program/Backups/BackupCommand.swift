@@ -15,7 +15,8 @@ struct DatabaseLocation: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         let path = ProcessSettings.configPath(flag: config, environment: environment)
         var file: [String: String] = [:]
-        // If the database is named, a configuration that cannot be used must not prevent a backup.
+        // If the address of the database is given, an invalid configuration must not prevent a
+        // backup.
         let isNamed = database != nil || environment["PERENNIAL_DATABASE"] != nil
         if !isNamed, config != nil || FileManager.default.fileExists(atPath: path) {
             file = try Outcome.configuration(at: path).settings

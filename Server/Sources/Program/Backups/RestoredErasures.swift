@@ -4,8 +4,8 @@ import Ledger
 
 /// Repeats erasures in a restored database before it gets its name.
 ///
-/// That needs the apps of the configuration. If it cannot be used, the restore goes on, and the
-/// server repeats the erasures when it starts.
+/// This requires the apps of the configuration. If the configuration is invalid, the restore
+/// continues, and the server repeats the erasures when it starts.
 struct RestoredErasures: Sendable {
     private let file: ErasureFile
     private let apps: [AppConfiguration]

@@ -78,13 +78,13 @@ struct CheckReport {
         }
     }
 
-    /// Reports how many requests one caller may send, unless that is the default.
+    /// Reports the limits of one caller's requests, unless they are the defaults.
     private mutating func reportLimits(of file: ConfigurationFile) {
         guard file.limits != LimitSettings() else { return }
         lines.append("ok    limits: \(file.limits.text)")
     }
 
-    /// Whether the server can write its backups, and how old the newest one is.
+    /// Reports whether the server can write its backups, and how old the newest backup is.
     private mutating func reportBackups(
         of file: ConfigurationFile, _ settings: ProcessSettings, _ place: ConfigurationFolder
     ) {

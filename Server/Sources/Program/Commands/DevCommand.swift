@@ -36,7 +36,7 @@ struct DevCommand: AsyncParsableCommand {
             let address = database ?? shop.databaseAddress
             let lock = try ServerLock.acquire(for: address)
             defer { lock?.release() }
-            // Nothing is shipped here, so nobody else would move what is in the log.
+            // Changes are not shipped here, so SQLite must move the frames of the log itself.
             if lock != nil { ShippedChain.remove(of: address) }
             if fresh { try shop.reset() }
             let app = try shop.app(of: config)

@@ -52,7 +52,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Prepares what backups need before the database is opened.
     private func prepareBackups(of database: String, _ backup: BackupSettings?) throws {
-        // What was interrupted may have left plain text, even if there are no backups any more.
+        // An interrupted backup may have left plain text, even if the configuration no longer has
+        // backups.
         EncryptedBackup(database: database, recipients: []).removePlain()
         unlink(EncryptedBackup.plainChanges(of: database))
         if backup?.isContinuous == true {
@@ -85,8 +86,8 @@ struct ServeCommand: AsyncParsableCommand {
                 erasures: erasures?.list, traces: traces, logger: logger)
             defer { assembly.database.close() }
             let places = LogPlaceFile(for: settings.database)
-            // The check must come before the migration, after which an older schema can no longer
-            // be read.
+            // This check must run before the migration, because the check cannot read an older
+            // schema after the migration.
             try await places?.check()
             try await ServeRules.checkKeys(of: assembly)
             try await erasures?.run(on: assembly.engine, backups: backupFolder(of: file))

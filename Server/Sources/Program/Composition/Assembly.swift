@@ -85,7 +85,7 @@ package struct Assembly: Sendable {
         }
     }
 
-    /// The verifier of each app.
+    /// Returns the verifier of each app.
     ///
     /// - Throws: ``StartFailure`` if a root cannot be read.
     static func verifiers(
@@ -101,7 +101,7 @@ package struct Assembly: Sendable {
         return verifiers
     }
 
-    /// The offer signer of each app that may sign offers.
+    /// Returns the offer signer of each app that may sign offers.
     static func signers(of apps: [AppConfiguration]) -> [AppID: OfferSigner] {
         Dictionary(
             uniqueKeysWithValues: apps.compactMap { app in

@@ -42,7 +42,7 @@ package struct LocalStack: Sendable {
         package var port = 0
         package var simulatorPort = 0
         package var logger: Logger
-        /// Which purchases the server checks at the simulator, and how.
+        /// Which purchases the server checks with the simulator, and by which method.
         package var checks = Checks.all
         /// The version of the notifications that the simulator posts to the server.
         package var notificationVersions = NotificationVersions.signed

@@ -38,7 +38,7 @@ extension PhoneBackend {
         return id
     }
 
-    /// Whether the App Store's books have purchases of the account.
+    /// Whether the simulated App Store has purchases of the account.
     func hasPurchases(_ account: String) async throws -> Bool {
         let books = try await settings.simulator.get("/_sim/truth/\(account)").json
         return books["purchases"]?.array?.isEmpty == false

@@ -5,7 +5,7 @@ import Ledger
 /// Where each value is in the rows of a file.
 struct ImportColumns: Sendable {
     let kind: ImportKind
-    /// The environment of rows that name none.
+    /// The environment of rows that do not name one.
     let environment: Environment
     /// Whether the first row is a header.
     let hasHeader: Bool

@@ -23,7 +23,7 @@ struct ImportRun {
     var kind: ImportKind
     var file: URL
     var report: URL
-    /// The environment of rows that name none.
+    /// The environment of rows that do not name one.
     var environment = Ledger.Environment.production
     /// Whether to report only the expected result of each row. A trial sends no requests and makes
     /// no changes.

@@ -13,8 +13,8 @@ struct ImportValues {
 
     let value: (ImportColumn) -> String?
 
-    /// The text in a column without white space around it. Nil if there is no such column, or
-    /// nothing in it.
+    /// The text in a column without surrounding white space. Nil if there is no such column, or if
+    /// it is empty.
     subscript(column: ImportColumn) -> String? {
         let text = value(column).map { String($0[...].trimmed) }
         return text?.isEmpty == true || text == "null" ? nil : text
@@ -31,7 +31,7 @@ struct ImportValues {
         self[column].flatMap { Instant(exported: $0) }
     }
 
-    /// The moment in a column that decides about access. Nil if the column is empty.
+    /// The moment in a column on which access depends. Nil if the column is empty.
     ///
     /// - Throws: ``UnusableRow`` if the text is not a time.
     func decidingMoment(
@@ -102,7 +102,8 @@ struct ImportValues {
         if let members = (try? JSON(parsing: Array(text.utf8)))?.members { return members }
         guard text.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else { return nil }
         let inner = String(text.dropFirst().dropLast())
-        // Two quotation marks may be an empty text, or stand for one: the parser decides.
+        // Two quotation marks may be an empty text, or stand for one quotation mark. The parser
+        // decides which.
         return [inner, inner.replacing("\"\"", with: "\"")].lazy
             .compactMap { (try? JSON(parsing: Array($0.utf8)))?.members }.first
     }
@@ -144,7 +145,7 @@ extension Instant {
 
     private static let daySeconds: Int64 = 86_400
 
-    /// The seconds that a local time is ahead of UTC, by an offset such as `+02:00`.
+    /// The number of seconds by which an offset such as `+02:00` is ahead of UTC.
     private static func offsetSeconds(_ text: Substring?) -> Int64 {
         guard let text, let sign = text.first, sign == "+" || sign == "-" else { return 0 }
         let digits = text.dropFirst().filter(\.isNumber)
@@ -154,7 +155,7 @@ extension Instant {
 }
 
 extension String {
-    /// The text with zeros after it, up to a length.
+    /// The text, filled up to a length with zeros at its end.
     fileprivate func padding(to length: Int) -> String {
         self + String(repeating: "0", count: max(0, length - count))
     }

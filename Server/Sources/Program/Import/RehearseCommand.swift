@@ -104,7 +104,8 @@ struct RehearseCommand: AsyncParsableCommand {
     ) async throws {
         let app = try assembly.app(named: app)
         let engine = assembly.engine
-        // Hours of comparing would be lost if the result could not be signed.
+        // Signing is tried first, because otherwise hours of comparing would be lost if the result
+        // could not be signed.
         _ = try await Self.signed([:], engine, app)
         let progress = RehearsalProgress()
         var run = RehearsalRun(engine: engine, app: app, environment: environment, client: client)

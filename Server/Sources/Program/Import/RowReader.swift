@@ -177,7 +177,7 @@ struct RowReader {
 }
 
 extension RowReader.Shape {
-    /// Detects the shape from the first bytes of a file.
+    /// Detects the shape of a file from its first bytes.
     init(firstBytes bytes: some Collection<UInt8>) {
         let text = bytes.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
         if text.first == UInt8(ascii: "{") {

@@ -80,7 +80,7 @@ struct ConfigurationProposal {
                 uniqueKeysWithValues: proposed.map { ($0.settings.id, $0.settings) }),
             differences: Dictionary(
                 uniqueKeysWithValues: apps.map { app in
-                    // The first line names the app, or says that there is none.
+                    // The first line names the app, or states that there is no app.
                     let lines = ConfigChange.differences(only(app, present), only(app, proposed))
                     return (app, lines.dropFirst().map { String($0.trimmingPrefix("  ")) })
                 }))

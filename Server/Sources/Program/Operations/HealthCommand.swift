@@ -3,8 +3,8 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// Asks the server on this machine whether it is alive. A container has no other program that
-/// could ask.
+/// Asks the server on this machine whether it is alive. This command exists because a container has
+/// no other program for such a request.
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Allows only one server at a time on a SQLite file. It is a lock of the operating system on a
-/// file next to the database. The system releases the lock when the process ends, even by a crash.
-/// Commands can work beside a server, and take only a ``DatabaseUse``.
+/// Allows only one server at a time on a SQLite file. The operating system locks a file next to the
+/// database. The system releases the lock when the process ends, even by a crash. Commands can work
+/// beside a server, and take only a ``DatabaseUse``.
 ///
 /// The lock file is never removed, because otherwise two processes could each hold a lock.
 final class ServerLock: Sendable {
