@@ -37,7 +37,7 @@ extension ConfigurationReader {
         if app.proof != nil {
             warn(
                 node, "RevenueCat's SDK cannot send proofs of identity.",
-                "Only customers without log-in are served to it. Leave out `proof` below identity "
+                "It can serve only customers without log-in. Leave out `proof` below identity "
                     + "until the app has Perennial's SDK.")
         }
     }

@@ -183,7 +183,7 @@ struct RestoreCommand: AsyncParsableCommand {
         for line in drill.lines(of: outcome) { print(line) }
         guard outcome.rebuild.isClean else {
             throw StartFailure(
-                "The backup can be restored, but its rows are not those of its documents.",
+                "The backup can be restored, but its rows differ from what its documents give.",
                 remedy: "Run `perennial rebuild --verify` on the server's database, too. If it "
                     + "reports the same, check the configuration, then run `perennial rebuild`.")
         }

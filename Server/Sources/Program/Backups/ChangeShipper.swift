@@ -209,17 +209,17 @@ final class ChangeShipper: Service {
             state.problem = .init(
                 "The changes of the database are not shipped: \(gap.reason).",
                 remedy:
-                    "The server makes another backup, and goes on after it. If this repeats, it "
-                    + "waits for up to an hour: remove the cause.")
+                    "The server makes another backup, and then ships changes again. If this "
+                    + "repeats, the server waits for up to an hour: remove the cause.")
         }
         do { try ShippedChain.write(nil, of: writer.database) } catch {
             // This does no harm: after a restart, the same gap is found again.
             logger.warning(
-                "the file beside the database that says what was shipped was not written",
+                "the state of shipping could not be written to the file beside the database",
                 metadata: ["problem": "\(error)"])
         }
         logger.error(
-            "the changes of the database are shipped again after another backup",
+            "no changes of the database are shipped until another backup is made",
             metadata: ["reason": .string(gap.reason)])
     }
 
@@ -321,8 +321,8 @@ final class ChangeShipper: Service {
         save(chain)
         guard let failure = state.withLock({ $0.unsaved }) else { return }
         throw StartFailure(
-            "The changes are shipped, but \(ShippedChain.path(of: writer.database)), which says "
-                + "how far, cannot be written: \(failure).",
+            "The changes are shipped, but the state of shipping cannot be written to "
+                + "\(ShippedChain.path(of: writer.database)): \(failure).",
             remedy: "Make room on the disk of the database, and let the server write its folder.")
     }
 

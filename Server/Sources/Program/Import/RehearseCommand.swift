@@ -33,9 +33,9 @@ struct RehearseCommand: AsyncParsableCommand {
     @Option(help: "The address of RevenueCat.") var from = RevenueCatClient.address
     @Option(help: "The file for the report.") var report = "rehearsal.csv"
     @Option(help: "A file with more ids of customers, one on each line.") var customers: String?
-    @Option(help: "How young a document may be that RevenueCat does not have yet.")
+    @Option(help: "The maximum age of a document that RevenueCat may not have yet.")
     var lateMinutes = Int(RehearsalRules.latenessDefault.components.seconds / 60)
-    @Option(help: "How far two ends may be apart.")
+    @Option(help: "The maximum difference between the ends of access in the two systems.")
     var toleranceSeconds = Int(RehearsalRules.toleranceDefault.components.seconds)
     @Option(help: "The pause before customers with differences are compared again; 0 for never.")
     var secondLookSeconds = 120

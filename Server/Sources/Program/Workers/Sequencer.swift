@@ -17,7 +17,7 @@ struct Sequencer: Service {
         for await _ in engine.events.unnumbered.cancelOnGracefulShutdown() {
             do { try await engine.events.numberEvents(isWaiting: false) } catch {
                 logger.warning(
-                    "events could not be numbered; they will be with the next commit",
+                    "events could not be numbered; the next commit numbers them",
                     metadata: ["error": "\(error)"])
             }
             do { try await Task.sleep(for: Self.pause) } catch { return }
