@@ -24,10 +24,9 @@ public struct NotificationList: Hashable, Sendable, Codable {
         public var customerID: String?
         /// The original transaction id of the purchase that the notification is about.
         public var originalTransactionID: String?
-        /// How many of the addresses to which the notification is forwarded have accepted it.
+        /// The number of forwarding addresses that have accepted the notification.
         public var forwardsAccepted: Int
-        /// How many of the addresses to which the notification is forwarded have not accepted it
-        /// yet.
+        /// The number of forwarding addresses that have not accepted the notification yet.
         public var forwardsWaiting: Int
 
         public init(

@@ -38,8 +38,8 @@ extension CustomerActs {
     }
 
     /// The fields about a purchase. Fields that are left unchanged are empty, so that reports of
-    /// the app's server stay. The fields of the first purchase have plain names, and those of the
-    /// others end with their number: `delivery_2`.
+    /// the app's server stay. The names of the first purchase's fields have no suffix. The names of
+    /// the other purchases' fields end with the purchase's number: `delivery_2`.
     private func use(
         of question: ConsumptionQuestion, number: Int, _ count: Int
     ) -> Markup {

@@ -74,8 +74,8 @@ package struct NotificationsPage: Sendable {
         package var documentID: String
         /// The first transaction of the purchase that the notification is about.
         package var transaction: String?
-        /// How many of the addresses to which the notification is forwarded have accepted it, and
-        /// how many have not.
+        /// The number of forwarding addresses that have accepted the notification, and the number
+        /// of those that have not.
         package var accepted: Int
         package var waiting: Int
 

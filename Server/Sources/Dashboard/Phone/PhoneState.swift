@@ -3,7 +3,7 @@ import PerennialContract
 /// Everything that the phone's page shows, as read from the App Store and from the server. The
 /// page's texts are computed from these values alone.
 package struct PhoneState: Hashable, Sendable {
-    /// The customer whose phone it is, as the server's answer to their app contains it.
+    /// The owner of the phone, in the form in which the server sends a customer to the app.
     package var customer: Customer
     /// The virtual time.
     package var now: Timestamp
@@ -24,8 +24,8 @@ package struct PhoneState: Hashable, Sendable {
     package var device = PhoneDevice()
     /// The group that the customer pays for. Nil if she has bought no seats.
     package var group: PhoneGroup?
-    /// A member of the customer's family, as the server's answer to their app contains it. Nil
-    /// without a family.
+    /// A member of the customer's family, in the form in which the server sends a customer to the
+    /// app. Nil without a family.
     package var relative: Customer?
     /// The part of the response to the customer's app that the page shows, and the command that
     /// prints the whole response.

@@ -34,7 +34,7 @@ enum CallerLimit: String, CaseIterable, Sendable {
         }
     }
 
-    /// What a client can do in place of the request. Nil if it can only wait.
+    /// What a client can do instead of waiting. Nil if it can only wait.
     var alternative: String? {
         switch self {
         case .waitsOfKey: "Or leave out wait."

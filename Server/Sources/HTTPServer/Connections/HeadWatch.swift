@@ -17,11 +17,11 @@ final class HeadWatch: ChannelInboundHandler {
     typealias InboundOut = ByteBuffer
 
     private enum Place {
-        /// Between two requests.
+        /// The connection is between two requests.
         case between
-        /// In the head of a request.
+        /// The connection is in the head of a request.
         case head
-        /// In the body of a request, or in input that is ignored.
+        /// The connection is in the body of a request, or in input that is ignored.
         case rest
     }
 

@@ -109,7 +109,7 @@ struct ChartView: Sendable {
         return try ReportRoutes.days(from: from, to: to)
     }
 
-    /// The days as the fields of the form contain them; empty if the query names none.
+    /// The days for the fields of the form. Empty if the query names no days.
     var chosenDays: (from: String, to: String) { (fields["from"] ?? "", fields["to"] ?? "") }
 
     /// The columns that are stacked by default, if no other column is chosen and the report is not
@@ -189,8 +189,8 @@ struct ChartView: Sendable {
                 + definition.columns.map { ($0.name, Self.title($0.name)) }, column ?? "")
     }
 
-    /// The filter for the currency. If there are rates, it selects the currency to which amounts
-    /// are converted; otherwise it selects the amounts in that currency.
+    /// The filter for the currency. If there are rates, the filter selects the currency to which
+    /// amounts are converted. Otherwise it selects the amounts in one currency.
     private func currencyFilter(_ display: DisplayCurrency) -> ChartFilter {
         let others = display.currencies.filter { $0 != display.currency }
         let canConvert = display.isConverted && definition.cohort == nil

@@ -32,7 +32,7 @@ extension DashboardRoutes {
     /// The beginning of the path of a page's stream.
     static let livePrefix = "/live"
 
-    /// What causes a page to change.
+    /// The sources of a page's changes.
     enum Source: Sendable {
         /// The page changes only by events of the app, and by the passing of time.
         case log

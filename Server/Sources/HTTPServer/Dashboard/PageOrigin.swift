@@ -2,10 +2,11 @@ import HTTPTypes
 
 /// The address of the pages, and whether a request comes from one of them.
 ///
-/// An act needs only a cookie, so other sites must not be able to cause an act: neither by a form
-/// or script that posts to this server, nor by another site's host name that leads to this server
-/// (DNS rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch
-/// Metadata Request Headers). A program that is not a browser sends neither field, and may post.
+/// A cookie is enough to carry out an act. So other sites must not be able to cause an act. They
+/// could try it with a form or script that posts to this server, or with their own host name that
+/// leads to this server (DNS rebinding). Browsers report the origin of a request in `Origin` and
+/// `Sec-Fetch-Site` (Fetch Metadata Request Headers). A program that is not a browser sends neither
+/// field, and may post.
 package struct PageOrigin: Hashable, Sendable {
     private static let loopbackHosts: Set<Substring> = ["localhost", "127.0.0.1", "[::1]"]
     private static let formType = "application/x-www-form-urlencoded"

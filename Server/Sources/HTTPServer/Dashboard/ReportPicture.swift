@@ -289,8 +289,9 @@ struct ReportPicture: Sendable {
         period.names(view.query.length)
     }
 
-    /// The label under the axis. A month or quarter has the year only at the first label of each
-    /// year. If there are so many periods that only some have a label, each label has its year.
+    /// The label under the axis. For months and quarters, only the first label of each year
+    /// contains the year. If only some of the periods have a label, because there are many, each
+    /// label has its year.
     private func label(of period: ReportPeriod) -> String {
         let short = names(of: period).short
         let isFirst = period == result.periods.first || CivilDate(period).month == 1
@@ -338,8 +339,8 @@ extension String {
 }
 
 extension ReportValue {
-    /// The value as a whole number in the unit of ``ChartUnit``: money in thousandths of the
-    /// currency's unit, counts as they are, and percentages in thousandths.
+    /// The value as a whole number in the unit of ``ChartUnit``: money and percentages in
+    /// thousandths, and counts unchanged. Money is in thousandths of the currency's unit.
     var whole: Int64 {
         switch self {
         case .money(let milliunits): milliunits

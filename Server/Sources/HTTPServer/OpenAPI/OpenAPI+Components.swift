@@ -7,7 +7,7 @@ extension OpenAPI {
         private(set) var schemas: [OpenAPIValue.Member] = []
         private var names: Set<String> = []
 
-        /// Adds the schema of a type, and those of the types in it.
+        /// Adds the schema of a type, and the schemas of the types in it.
         ///
         /// - Parameter isSent: whether clients send the type. Clients may leave out optional
         ///   members. The server sends every member, with null for a missing value.

@@ -3,7 +3,7 @@ import NIOCore
 import Synchronization
 
 /// The body of `/openapi.json`. The body is encoded once for all addresses and all configurations
-/// of a server: none of them changes the routes.
+/// of a server, because the routes do not depend on them.
 final class ServedDescription: Sendable {
     private let body = Mutex<ConstantBody?>(nil)
 

@@ -106,6 +106,6 @@ extension Instant {
 }
 
 extension Duration {
-    /// Without the fraction of a second.
+    /// The number of whole seconds.
     var wholeSeconds: Int { Int(components.seconds) }
 }

@@ -12,7 +12,7 @@ import Tracing
 /// writes one log line.
 ///
 /// The log line names the route's pattern and not the path, because a path can contain a customer's
-/// id. Of the headers, it contains only the name of the actor.
+/// id. The only header in the log line is the name of the actor.
 struct RequestMiddleware: RouterMiddleware {
     static let requestIDCharactersMax = 64
 

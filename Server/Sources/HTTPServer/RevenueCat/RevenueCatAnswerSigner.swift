@@ -116,7 +116,7 @@ struct RevenueCatAnswerSigner: RouteGroup {
         return values.count == parameters.count && hash.fits(values)
     }
 
-    /// A member of a body, as far as a digest can cover it.
+    /// A member of a body, in the forms that a digest can cover.
     private enum Parameter: Decodable, Equatable {
         case text(String)
         case absent
@@ -142,8 +142,8 @@ struct RevenueCatAnswerSigner: RouteGroup {
     /// Returns the response with its signature. A response that is not successful stays unchanged.
     ///
     /// If signing fails, for example because the first key cannot be written to a full disk, the
-    /// answer is sent without a signature: the request has already taken effect, so a receipt that
-    /// is recorded must not get an error.
+    /// response is sent without a signature. An error would be wrong, because the request has
+    /// already taken effect.
     private func sign(_ response: Response, by draft: Draft) async throws -> Response {
         guard (200..<400).contains(response.status.code) else { return response }
         let body = try await Self.bytes(of: response)

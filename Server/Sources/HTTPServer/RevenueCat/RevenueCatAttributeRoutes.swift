@@ -101,9 +101,9 @@ struct RevenueCatAttributeRoutes: RouteGroup {
         "Not stored: nothing proves whose device this is. If nobody can guess the ids of your "
         + "customers, set unproven_attributes below revenuecat in perennial.yaml."
 
-    /// Whether a request may change attributes of a customer. The rules are those of our own route;
-    /// in addition, a setting of the app can permit it. If the app requires proofs, the caller of
-    /// this function has checked them.
+    /// Whether a request may change attributes of a customer. The rules of our own route apply. In
+    /// addition, a setting of the app can permit such changes. If the app requires proofs, the
+    /// caller of this function has checked them.
     private func mayWrite(about id: CustomerID, _ holder: StoredKey) async throws -> Bool {
         if holder.kind == .secret || engine.customers.requiresProof(holder.app) { return true }
         if try engine.context.settings(of: holder.app).revenueCat.takesUnprovenAttributes {

@@ -17,8 +17,8 @@ extension HTTPField.Name {
     fileprivate static let isSandbox = wellFormed("X-Is-Sandbox")
 }
 
-/// What all routes for RevenueCat's SDK have in common: the key, the environment, the customer's
-/// answer, and the form of errors.
+/// The common parts of all routes for RevenueCat's SDK: the key, the environment, the response
+/// about a customer, and the form of errors.
 struct RevenueCatGate: RouteGroup {
     let server: PerennialServer
 

@@ -17,7 +17,8 @@ extension HTTPField.Name {
     fileprivate static let storeKitVersion = wellFormed("X-StoreKit-Version")
 }
 
-/// The routes by which RevenueCat's SDK reads what the app sells, signs offers, and spends.
+/// The routes with which RevenueCat's SDK reads the products for sale, requests signatures of
+/// offers, and spends from wallets.
 struct RevenueCatOfferRoutes: RouteGroup {
     /// The maximum number of offers to sign, or of products to ask about, in one request.
     static let itemsMax = 100

@@ -7,8 +7,8 @@ import RevenueCatWebhooks
 import RevenueCatWire
 import Storage
 
-/// What all routes of version 2 of RevenueCat's REST API have in common: a secret key of ours, the
-/// project, pages of lists, and the form of errors.
+/// The common parts of all routes of version 2 of RevenueCat's REST API: our secret key, the
+/// project, the pages of lists, and the form of errors.
 struct RevenueCatProjectGate: RouteGroup {
     /// The number of objects on a page, unless the request says otherwise.
     static let pageUsual = 20

@@ -100,7 +100,7 @@ struct RevenueCatReceipt: Decodable {
         }
     }
 
-    /// What the SDK posts in Xcode's local testing: JSON in Base64.
+    /// The token that the SDK posts in Xcode's local testing: JSON in Base64.
     private struct LocalToken: Decodable {
         var environment: String
 

@@ -63,7 +63,7 @@ struct AuditFile {
             String(decoding: try encoder.encode(line), as: UTF8.self)
         }
 
-        /// What the last line signs.
+        /// The claims that the last line signs.
         ///
         /// - Parameter subject: the app, or ``AuditFile/accounts``.
         func claims(about subject: String, at now: Timestamp) -> JSON {

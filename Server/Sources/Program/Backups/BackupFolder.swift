@@ -5,9 +5,9 @@ import StorageSQLite
 
 /// The folder in which a server keeps the backups of one database.
 ///
-/// A backup has the time at which it was begun in its name, which ends with `.age` if it is
-/// encrypted. Links, folders, and files with other names do not belong to this program, and are
-/// neither counted nor deleted.
+/// The name of a backup contains the time at which the backup was begun. The name of an encrypted
+/// backup ends with `.age`. Links, folders, and files with other names do not belong to this
+/// program, and are neither counted nor deleted.
 struct BackupFolder: Sendable {
     /// One verified backup.
     struct Backup: Hashable, Sendable {

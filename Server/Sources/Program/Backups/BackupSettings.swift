@@ -5,7 +5,7 @@ import Yams
 package struct BackupSettings: Hashable, Sendable {
     /// The folder of the backups, as the configuration names it.
     package var folder: String
-    /// The time from the beginning of one backup to that of the next.
+    /// The time from the beginning of one backup to the beginning of the next one.
     package var every = Duration.hours(24)
     package var keep = BackupRetention()
     /// The public keys of age. If there is none, backups are not encrypted.

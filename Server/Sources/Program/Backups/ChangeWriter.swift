@@ -25,7 +25,7 @@ struct ChangeWriter: Sendable {
     }
 
     /// The number of the next file of a chain. After a power failure, the chain's own file may be
-    /// an older version, and the number is then greater than the one in that file.
+    /// an older version. Then this number is greater than the number in that file.
     ///
     /// Also deletes files that were incomplete when the server was killed.
     func nextNumber(in chain: ShippedChain) throws(StartFailure) -> Int {

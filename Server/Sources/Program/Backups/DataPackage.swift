@@ -29,7 +29,7 @@ struct DataPackage {
 
     private func path(of name: String) -> String { "\(folder)/\(name)" }
 
-    /// What a package is made of.
+    /// The files and the database from which a package is made.
     struct Source {
         /// The address of the database.
         var database: String

@@ -17,7 +17,7 @@ struct ErasureRepetition {
         await removeExpired(backups, at: engine.context.serverTime)
     }
 
-    /// Erases the people again, reports it to the log, and returns what was done. Idempotent.
+    /// Erases the people again, logs the result, and returns it. Idempotent.
     ///
     /// - Parameter apps: the apps whose erasures are repeated; nil for all. Until this function
     ///   returns, nobody may read the data of these apps.

@@ -18,8 +18,8 @@ struct PointInTime: Sendable {
     /// The moment of the next shipped changes after those that are restored. Nil if there are none.
     var next: Instant?
 
-    /// If the moment of a file is later than this machine's time by more than this, one of the two
-    /// clocks is wrong: the one that wrote it or the one of this machine.
+    /// If the moment of a file is later than this machine's time by more than this, one of two
+    /// clocks is wrong: the clock of the server that wrote the file, or this machine's clock.
     private static let clockDifferenceMax = Duration.seconds(60)
 
     /// A description of the state that is restored.

@@ -96,7 +96,8 @@ extension RestoreDrill {
     ///
     /// - Parameters:
     ///   - name: the path of a file, or ``newest``.
-    ///   - folder: the folder of the configuration's backups; nil if it makes none.
+    ///   - folder: the folder of the configuration's backups; nil if the configuration has no
+    ///     backups.
     static func backup(
         named name: String, in folder: BackupFolder?, at now: Instant
     ) throws(StartFailure) -> BackupFolder.Backup {
@@ -130,7 +131,7 @@ extension RestoreDrill {
             bytes: Int64(status.st_size))
     }
 
-    /// What was found, as the command prints it.
+    /// The findings, as the lines that the command prints.
     func lines(of outcome: Outcome) -> [String] {
         let mebibytes = (backup.bytes + 1_048_575) >> 20
         let contents = outcome.contents

@@ -147,7 +147,8 @@ struct ServeCommand: AsyncParsableCommand {
             streamLimits: limits.streams, requestLimits: limits.requests)
     }
 
-    /// Lets the server's metrics and pages read what the process does besides requests.
+    /// Lets the server's metrics and pages read the state of the process's other work, such as
+    /// backups.
     private func connect(
         _ backups: BackupWorker?, _ certificate: CertificateReload?, _ settings: ProcessSettings,
         _ traces: TraceRecorder?, to server: inout PerennialServer
@@ -229,8 +230,8 @@ struct ServeCommand: AsyncParsableCommand {
 /// Conditions under which the server refuses to start in production.
 enum ServeRules {
     /// Throws if simulated apps would run by the machine's clock, or together with real apps. A
-    /// simulated app trusts a root that is not Apple's, so it may run only by a simulator's clock,
-    /// which no real app may follow.
+    /// simulated app trusts a root that is not Apple's. So it may run only with a simulator's
+    /// clock, and a real app must never follow such a clock.
     static func check(_ apps: [AppConfiguration], clockFrom: String?) throws(StartFailure) {
         let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
         let real = apps.filter { !$0.settings.isSimulated }.map(\.settings.id.rawValue)

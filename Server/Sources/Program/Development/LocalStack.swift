@@ -23,8 +23,8 @@ package struct LocalStack: Sendable {
     package let simulatorURL: String
 
     private static let pause = Duration.milliseconds(200)
-    /// The number of checks per second. The number is so high that it limits nothing: the
-    /// simulator's clock may stand still, so a limit per second would be meaningless.
+    /// The number of checks per second. The number is so high that it limits nothing. A limit per
+    /// second would be meaningless, because the simulator's clock may stand still.
     private static let checksPerSecond = 1_000_000
 
     package struct Settings: Sendable {

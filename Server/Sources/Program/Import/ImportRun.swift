@@ -251,7 +251,7 @@ struct ImportRun {
 /// How far an import has come.
 struct ImportShare: Sendable {
     var position: ImportPosition
-    /// How much of the file was read, in bytes as it is stored.
+    /// The number of bytes of the stored file that were read.
     var bytesDone: Int64
     var bytesTotal: Int64
 }

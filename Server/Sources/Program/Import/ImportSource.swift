@@ -15,7 +15,7 @@ final class ImportSource {
 
     private let url: URL
     private let handle: FileHandle
-    /// The size of the file as it is stored.
+    /// The size of the stored file.
     let storedBytes: Int64
     let isCompressed: Bool
     /// Whether ``read()`` has failed because the file ends within its compressed text.

@@ -63,7 +63,8 @@ struct ImportValues {
         }
     }
 
-    /// The value of an attribute. Nil if it has none, and for a list or an object.
+    /// The value of an attribute. Nil if the attribute has no value, or if the value is a list or
+    /// an object.
     static func attribute(_ value: JSON) -> String? {
         switch value {
         case .string(let text): text
@@ -122,9 +123,9 @@ extension Instant {
     /// The day on which the App Store opened, 2008-07-10. No customer was seen before.
     static let appStoreOpening = Instant(milliseconds: 1_215_648_000_000)
 
-    /// A moment as vendors write it: a date and a time of UTC, such as `2026-01-31 9:05:00`, or by
-    /// ISO 8601, with an offset such as `Z` or `+02:00`, and with or without a fraction. Returns
-    /// nil for anything else.
+    /// A moment in one of the forms that vendors write. The first form is a date and a time in UTC,
+    /// such as `2026-01-31 9:05:00`. The second form is ISO 8601 with an offset such as `Z` or
+    /// `+02:00`. Both may have a fraction. Returns nil for any other text.
     init?(exported text: String) {
         let form =
             #/

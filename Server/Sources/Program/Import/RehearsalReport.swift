@@ -73,7 +73,8 @@ struct RehearsalReport {
 
     // MARK: - Verification
 
-    /// Reads a signed summary, and checks that the report beside it is the one that was signed.
+    /// Reads a signed summary, and checks that the report beside it has not changed since the
+    /// signature.
     ///
     /// - Parameter verify: returns the claims if the signature is valid.
     /// - Returns: the lines to print, and whether all customers were compared and no difference is

@@ -28,7 +28,7 @@ struct RehearsalRun {
     var rules = RehearsalRules()
     /// The pause before the second comparison. Nil if there is no second comparison.
     var secondLookAfter: Duration?
-    /// Ids to compare besides those that the two systems list.
+    /// Further ids to compare, which the two systems may not list.
     var moreIDs: [CustomerID] = []
     var differencesMax = Self.differencesMax
     /// Called after each customer, with the numbers of customers and of differences so far.

@@ -13,8 +13,8 @@ struct ChosenOffers {
 // Which offers a customer may use.
 
 extension World {
-    /// Validates the offers of an order: the one it names, or the introductory one if the customer
-    /// is eligible.
+    /// Validates the offers of an order: the offer that the order names, or the introductory offer
+    /// if the customer is eligible.
     func offers(
         for product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device,
         chain: Subscription?, at now: AppStoreDate
