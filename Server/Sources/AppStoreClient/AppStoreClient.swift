@@ -21,9 +21,9 @@ package struct AppStoreClient: Sendable {
     /// - Parameters:
     ///   - now: the clock for signing tokens and measuring rate limits.
     ///   - pacing: consulted before each call.
-    ///   - send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``. An
-    ///     error that `send` throws counts as the App Store being unavailable, unless it is an
-    ///     ``AppStoreFailure``.
+    ///   - send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``. If
+    ///     `send` throws an error other than an ``AppStoreFailure``, the App Store counts as
+    ///     unavailable.
     package init(
         _ credentials: AppStoreCredentials, now: @escaping @Sendable () -> AppStoreDate,
         pacing: RateLimiter = .unlimited,

@@ -19,7 +19,7 @@ struct KnownKeys: Sendable {
 
     var count: Int { entries.count }
 
-    /// The kind of a key, whose use is recorded. Nil if the key is not known.
+    /// Returns the kind of a key, and records that the key was used. Nil if the key is not known.
     mutating func kind(of hash: [UInt8]) -> KeyKind? {
         guard let kind = entries[hash]?.kind else { return nil }
         useCount += 1

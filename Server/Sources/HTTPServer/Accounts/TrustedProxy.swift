@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// A proxy in front of the dashboard. Certain header fields from the proxy are trusted, but are
-/// ignored from any other client.
+/// A proxy in front of the dashboard. Certain header fields are trusted if they come from the
+/// proxy, and ignored if they come from any other client.
 package struct TrustedProxy: Hashable, Sendable {
     private static let nameBytesMax = 200
 

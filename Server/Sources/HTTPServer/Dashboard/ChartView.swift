@@ -17,7 +17,7 @@ struct ChartView: Sendable {
     private let rated: Set<String>
     /// The column that is drawn; nil if columns are stacked.
     var column: String?
-    /// The word in the query that stands for the moment ``ReportQuery/asKnownAt``.
+    /// The value of `known` in the query, which stands for the moment ``ReportQuery/asKnownAt``.
     var known: String
     private let fields: FormFields
 
@@ -122,7 +122,7 @@ struct ChartView: Sendable {
         return stack?.compactMap { name in definition.columns.firstIndex { $0.name == name } }
     }
 
-    /// The one column that is drawn.
+    /// The single column that is drawn.
     var drawnColumn: Int {
         let name = column ?? stack?.first
         return definition.columns.firstIndex { $0.name == name } ?? 0
@@ -206,8 +206,8 @@ struct ChartView: Sendable {
         return Self.filter("currency", "Currency", options, selected)
     }
 
-    /// Whether each column counts the subscribers who remain of those in the previous column. Such
-    /// columns are shown as a table.
+    /// Whether each column counts the subscribers of the previous column who remain. Such columns
+    /// are shown as a table.
     var showsCohorts: Bool { definition.cohort == .payments }
 
     private static func filter(

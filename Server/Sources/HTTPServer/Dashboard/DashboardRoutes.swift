@@ -289,8 +289,8 @@ struct DashboardRoutes: Sendable {
         _ error: any Error, _ request: Request, _ context: ServerContext, _ visit: Visit
     ) throws -> Response {
         let found = Self.problem(error, context)
-        // The environment may be the very problem that the page shows, so an unknown one is ignored
-        // here.
+        // Perhaps the problem that the page shows is an unknown environment. So an unknown
+        // environment is ignored here.
         let environment = (try? environment(in: request)) ?? .production
         let frame = frame(of: request, environment, visit, [])
         let wasAct = request.method == .post

@@ -76,8 +76,8 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// The sum of a column in a period. A percentage is not a sum of percentages: it is computed
-    /// for all rows together.
+    /// The sum of a column in a period. A percentage is computed for all rows together, because
+    /// percentages cannot be added.
     func value(_ column: Int, in period: ReportPeriod) -> Int64 {
         let values = rows(column).filter { $0.period == period }.map { $0.values[column] }
         if view.definition.columns[column].unit == .percent {

@@ -1,7 +1,7 @@
 import PerennialContract
 
-/// The members of a contract type's JSON object. The members are found by decoding the type from a
-/// decoder that records each requested member, so a member is declared only in the type.
+/// The members of a contract type's JSON object. To find the members, the type is decoded from a
+/// decoder that records each requested member. So a member is declared only in the type.
 struct ContractShape {
     struct Member {
         var name: String

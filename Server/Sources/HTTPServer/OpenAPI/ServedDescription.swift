@@ -9,7 +9,7 @@ final class ServedDescription: Sendable {
 
     /// The body. Idempotent.
     ///
-    /// - Parameter document: encodes the description. Called only until it has succeeded once.
+    /// - Parameter document: encodes the description. Not called again after it has succeeded once.
     func body(of document: () throws -> ByteBuffer) throws -> ConstantBody {
         try body.withLock { body in
             if let body { return body }

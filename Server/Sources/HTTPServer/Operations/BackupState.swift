@@ -91,7 +91,8 @@ extension Metrics {
 }
 
 extension OperationPages {
-    /// The checks of the backups and of the changes after them, if this server makes them.
+    /// The checks of the backups, and of the shipped changes. Empty if this server makes no
+    /// backups.
     var backupChecks: [ChecksPage.Check] {
         guard let state = server.readsBackups?() else { return [] }
         return Self.backupChecks(of: state) + Self.changeChecks(of: state)

@@ -12,7 +12,7 @@ final class RequestCounts: Sendable {
         }
     }
 
-    /// The responses of one route to one method.
+    /// The responses of one route to requests with one method.
     struct Responses: Sendable {
         private(set) var byStatus: [Int: Int] = [:]
         /// How long responses took. Omits responses to requests that asked to wait.

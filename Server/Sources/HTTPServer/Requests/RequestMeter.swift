@@ -30,9 +30,9 @@ package struct RequestLimits: Hashable, Sendable {
 /// Each server counts its own requests.
 final class RequestMeter: Sendable {
     static let minute = Duration.seconds(60)
-    /// The maximum number of addresses that are counted at one time, for requests with known keys
-    /// and again for requests without. Each address takes about 100 bytes, so each of the two
-    /// counts takes about 7 MB.
+    /// The maximum number of addresses that are counted at one time. Requests with known keys and
+    /// requests without have separate counts. Each address takes about 100 bytes, so each count
+    /// takes about 7 MB.
     static let addressesMax = 65_536
     /// How many keys of one kind are counted at one time.
     static let keysMax = 1_024

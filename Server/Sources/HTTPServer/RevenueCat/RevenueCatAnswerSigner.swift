@@ -31,7 +31,7 @@ enum RevenueCatSigned {
 }
 
 /// Signs answers for versions of RevenueCat's SDK that trust the app's root key. The signature
-/// covers what the request asked for, so an answer cannot be passed off as the answer to another
+/// covers the content of the request, so a response cannot be used as the response to another
 /// request.
 ///
 /// Only successful responses are signed, because the SDK verifies no others. If the hashes in a

@@ -92,7 +92,7 @@ struct RevenueCatProjectGate: RouteGroup {
 
     // MARK: - Responses
 
-    /// Responds with a page of a list of which all objects are known.
+    /// Responds with one page of a list, given all objects of the list.
     func respond(
         _ objects: [RevenueCatObject], at path: String, to request: Request
     ) throws -> Response {

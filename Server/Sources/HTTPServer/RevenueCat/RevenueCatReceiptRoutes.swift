@@ -14,7 +14,7 @@ extension HTTPField.Name {
 /// The routes by which RevenueCat's SDK posts purchases.
 ///
 /// The SDK finishes a transaction after any 2xx and any 4xx. So a 2xx means that the document is
-/// stored, and a 4xx that it will never be accepted.
+/// stored, and a 4xx means that it will never be accepted.
 struct RevenueCatReceiptRoutes: RouteGroup {
     /// How long the App Store is asked before a restore is answered. The SDK sends nothing else
     /// until it has the answer, or has waited for 60 seconds.
@@ -118,8 +118,8 @@ struct RevenueCatReceiptRoutes: RouteGroup {
     // MARK: - Restores
 
     /// Asks the App Store about restored purchases that give no access, and returns the state
-    /// afterwards. This is necessary because the SDK posts only one transaction of a purchase,
-    /// which may be an old one.
+    /// afterwards. This is necessary because the SDK posts only one transaction of a purchase, and
+    /// this transaction may be old.
     ///
     /// - Throws: ``RevenueCatProblem`` if the App Store did not respond for a temporary reason, so
     ///   that the SDK tries again. If the reason is permanent, the returned state is based on the
@@ -188,9 +188,9 @@ struct RevenueCatReceiptRoutes: RouteGroup {
 }
 
 extension PostingResult {
-    /// Why the purchase itself was not accepted. A failure counts even if the app transaction
-    /// beside the purchase was accepted: otherwise the SDK would finish the transaction of a
-    /// purchase that is not stored.
+    /// Why the purchase itself was not accepted. The failure is reported even if the app
+    /// transaction beside the purchase was accepted. Otherwise the SDK would finish the transaction
+    /// of a purchase that is not stored.
     fileprivate var failureOfPurchase: EngineFailure? {
         let purchases = documents.filter { $0.place.member != .signedAppTransaction }
         let failures = (purchases.isEmpty ? documents : purchases).compactMap { document in

@@ -28,7 +28,8 @@ struct RevenueCatRoutes: RouteGroup {
         ]
     }
 
-    /// The SDK would send these again for ever if they were refused.
+    /// The routes whose content is not stored. The SDK would send these requests again forever if
+    /// they were refused.
     private var accepted: [Route] {
         [
             "/v1/subscribers/{id}/attribution", "/v1/subscribers/{id}/adservices_attribution",
@@ -101,7 +102,7 @@ struct RevenueCatRoutes: RouteGroup {
         var newAppUserId: String
     }
 
-    /// Logs a device in. The status is 201 if nothing was known of the wanted id.
+    /// Logs a device in. The status is 201 if the wanted id was unknown.
     @Sendable func identify(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The program `age`, which encrypts a file so that only the holder of a key can read it.
+/// The program `age`. It encrypts a file so that only the holder of a key can read it.
 struct AgeProgram: Sendable {
     private let path: String
 

@@ -3,7 +3,7 @@ import Foundation
 import Ledger
 import Storage
 
-/// The option for the database, for commands that need nothing else from the configuration.
+/// The option with the database, for commands that need no other setting of the configuration.
 struct DatabaseLocation: ParsableArguments {
     @Option(help: "The configuration that names the database (PERENNIAL_CONFIG; perennial.yaml).")
     var config: String?

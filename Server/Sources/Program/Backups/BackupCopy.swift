@@ -13,7 +13,7 @@ struct BackupCopy {
         self.keepsPages = keepsPages
     }
 
-    /// The progress of a copy. The final size is about that of the source.
+    /// The progress of a copy. The final size of the copy is about the size of the source.
     struct Progress: Sendable {
         var bytes: Int64
         var ofAbout: Int64

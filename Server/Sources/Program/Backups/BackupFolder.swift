@@ -118,7 +118,8 @@ struct BackupFolder: Sendable {
     /// Claims the folder for one run on a database. Other servers cannot claim it until the
     /// returned file is closed.
     ///
-    /// - Parameter madeAt: when the tables of the database were made, which identifies it.
+    /// - Parameter madeAt: when the tables of the database were made. This moment identifies the
+    ///   database.
     /// - Returns: the open file, and whether the folder belonged to no database before.
     /// - Throws: ``StartFailure`` if the folder cannot be used, or belongs to another database.
     ///   Servers of two databases would delete each other's backups.

@@ -3,7 +3,7 @@ import Yams
 
 /// When a server backs up its database, in which folder, and which backups it keeps.
 package struct BackupSettings: Hashable, Sendable {
-    /// The folder of the backups, as the configuration names it.
+    /// The path of the backups' folder in the configuration.
     package var folder: String
     /// The time from the beginning of one backup to the beginning of the next one.
     package var every = Duration.hours(24)

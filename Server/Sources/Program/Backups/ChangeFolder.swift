@@ -2,8 +2,8 @@ import Foundation
 import Ledger
 import StorageSQLite
 
-/// The changes since a backup, in the folder `….changes` beside it. The folder has a file for each
-/// second in which something changed, named `NUMBER-MOMENT-FROM-TO.pages`.
+/// The folder `….changes` beside a backup, with the changes since this backup. For each second with
+/// changes it contains a file `NUMBER-MOMENT-FROM-TO.pages`.
 ///
 /// FROM and TO are the checksums of two places in the write-ahead log. A file follows another one
 /// if its FROM equals the other's TO. If one reading of the log is split into several files, the

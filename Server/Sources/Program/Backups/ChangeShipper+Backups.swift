@@ -4,8 +4,8 @@ import Storage
 import StorageSQLite
 
 extension ChangeShipper {
-    /// Makes a backup that later changes follow. Until it is complete, changes are still shipped to
-    /// the folder of the former backup.
+    /// Makes a backup that later changes follow. Until the new backup is complete, changes are
+    /// still shipped to the folder of the former backup.
     ///
     /// - Parameter make: makes a backup in which each page keeps its number, and returns its path.
     /// - Throws: ``StartFailure`` if the backup cannot be made, or if changes cannot be shipped

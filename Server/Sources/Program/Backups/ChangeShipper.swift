@@ -366,8 +366,8 @@ final class ChangeShipper: Service {
     /// The size of the log, in bytes, from which its frames are moved into the database file.
     private var smallLogBytes: Int64 { Int64(Self.movedFrames * SQLiteDriver.pageBytes) }
 
-    /// Moves the frames of the log without shipping them. This loses nothing, because no backup
-    /// exists that the changes could follow.
+    /// Moves the frames of the log without shipping them. Nothing is lost, because there is no
+    /// backup to which these changes could be applied.
     private func moveUnshipped() async throws {
         guard !state.withLock({ $0.isCopying }),
             log.bytes > smallLogBytes

@@ -48,8 +48,8 @@ struct DataPackage {
 
     // MARK: - Writing
 
-    /// Writes the package into a new or empty folder. A server may use a SQLite file meanwhile; all
-    /// servers of a PostgreSQL must have stopped, as for `migrate`.
+    /// Writes the package into a new or empty folder. A server may use a SQLite file at the same
+    /// time. If the database is a PostgreSQL, all its servers must have stopped, as for `migrate`.
     ///
     /// - Throws: ``StartFailure``. Then none of the package's files is left behind.
     func write(

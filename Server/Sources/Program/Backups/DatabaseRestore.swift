@@ -129,7 +129,8 @@ struct DatabaseRestore {
     /// if there is no database.
     private func moveAside() async throws -> String? {
         guard Disk.exists(path) else {
-            // SQLite would take the log of a missing database for the log of the restored one.
+            // If the database is missing but its log is not, SQLite would use this log for the
+            // restored database.
             for suffix in sidecars where Disk.exists(path + suffix) {
                 try Disk.renameExclusively(path + suffix, aside + suffix)
             }

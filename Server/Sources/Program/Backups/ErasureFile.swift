@@ -245,7 +245,7 @@ extension ErasureFile {
                 ServerLock.giveToOwner(of: Disk.folder(of: path), file)
                 return file
             }
-            // Another program has replaced the file while this one waited.
+            // Another program has replaced the file while this program waited for the lock.
             close(file)
         }
         throw Disk.failure(path, EBUSY)

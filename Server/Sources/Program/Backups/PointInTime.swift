@@ -15,7 +15,7 @@ struct PointInTime: Sendable {
     var backup: BackupFolder.Backup
     /// The files with changes up to the moment, in their order.
     var files: [ChangeFolder.File]
-    /// The moment of the next shipped changes after those that are restored. Nil if there are none.
+    /// The moment of the first shipped changes that are not restored. Nil if all are restored.
     var next: Instant?
 
     /// If the moment of a file is later than this machine's time by more than this, one of two

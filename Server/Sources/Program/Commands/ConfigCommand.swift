@@ -134,8 +134,8 @@ struct ConfigChange {
     /// Replaces the configuration and keeps the old one next to it. The replacement is atomic: a
     /// reader sees either the old file or the new one.
     ///
-    /// - Returns: false if the files are identical. If they are identical, the copy that an earlier
-    ///   change kept also stays.
+    /// - Returns: false if the files are identical. In this case, the copy from an earlier change
+    ///   also stays.
     func apply() throws -> Bool {
         guard FileManager.default.contents(atPath: file) != text else { return false }
         do { try Self.replace(file, by: text, keeping: keptPath) } catch let failure as StartFailure
@@ -181,7 +181,7 @@ struct ConfigChange {
 
     // MARK: - Text
 
-    /// The differences in what is configured for customers, and in the `.storekit` files.
+    /// The differences in the settings that affect customers, and in the `.storekit` files.
     static func differences(_ old: [AppConfiguration], _ new: [AppConfiguration]) -> [String] {
         let (before, after) = (linesByApp(old), linesByApp(new))
         var lines: [String] = []

@@ -78,8 +78,8 @@ extension DevCommand {
                 + "secret: the keys are public. Publish the ports of a container on 127.0.0.1.")
     }
 
-    /// Only the database of the data folder may be deleted: any other may contain more than
-    /// development data.
+    /// Only the database in the data folder may be deleted. Any other database may contain more
+    /// than development data.
     private func requireOwnDatabaseToForget() throws {
         guard fresh, database != nil else { return }
         throw StartFailure(

@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prepares what backups need before the database is opened.
+    /// Makes the preparations for backups that must be made before the database is opened.
     private func prepareBackups(of database: String, _ backup: BackupSettings?) throws {
         // An interrupted backup may have left plain text, even if the configuration no longer has
         // backups.

@@ -28,7 +28,7 @@ package struct Assembly: Sendable {
     ///
     /// - Parameter purpose: whether the database may be created and migrated.
     /// - Parameter simulatorRoot: a root that simulated apps trust in addition to the configured
-    ///   ones. Other apps ignore this root.
+    ///   roots. Other apps ignore this root.
     /// - Parameter receiptRoot: like `simulatorRoot`, for receipts, which the simulator signs under
     ///   another root.
     /// - Parameter reconciliation: how purchases are checked with the App Store.
@@ -133,7 +133,7 @@ package struct Assembly: Sendable {
     }
 }
 
-/// The roots of a simulator, which simulated apps trust beside the configured ones.
+/// The roots of a simulator. Simulated apps trust them in addition to the configured roots.
 struct SimulatorRoots: Sendable {
     var signatures: [UInt8]?
     var receipts: [UInt8]?

@@ -70,8 +70,8 @@ extension ConfigurationReader {
             isPaused: isPaused)
     }
 
-    /// Whether a webhook may have a URL. Permits addresses of this machine, because the file is
-    /// read before it is known whether `perennial dev` runs, which permits them.
+    /// Whether a webhook may have a URL. Permits addresses of this machine. `perennial dev` permits
+    /// them, and it is not known yet whether this command runs.
     private func permits(_ url: String, _ rules: WebhookRules) -> Bool {
         var rules = rules
         rules.allowsLoopback = true

@@ -2,7 +2,7 @@ import Engine
 import Yams
 
 /// A key of a mapping in the configuration: its name, how its value is read, and how a change of
-/// it is shown.
+/// the value is shown.
 ///
 /// A mapping declares its keys in one list. `ConfigurationReader.read` reads the keys in the order
 /// of this list, so a key may use the values of earlier keys. In the closures, `$0` is the reader

@@ -18,8 +18,7 @@ struct WebhookTorture: Sendable {
     private static let tooOldSeconds: Int64 = 3_600
     private static let oldSeconds: Int64 = 240
 
-    /// A test of a receiver: one or several deliveries, and the answer that is right for all of
-    /// them.
+    /// A test of a receiver: one or several deliveries, and the only right answer to them.
     struct Case: Sendable {
         enum Expectation: String, Sendable {
             case accepted = "2xx"

@@ -11,9 +11,8 @@ extension PhoneBackend {
     /// The maximum number of events that are read at once.
     private static let eventsMax = 500
 
-    /// Switches the phone on, for the first person of the cast who has purchases in this world, or
-    /// whom the server does not know yet. Skips people whom the server knows only from an earlier
-    /// world.
+    /// Switches the phone on. Chooses the first person of the cast who has purchases in this world
+    /// or is unknown to the server. Skips people whom the server knows only from an earlier world.
     func switchOn() async throws {
         guard phone == nil else { return }
         for name in Self.people {

@@ -3,8 +3,8 @@ import Engine
 /// Splits the bytes of a file into rows as they arrive: CSV by RFC 4180, or one JSON object on each
 /// line. Never has more than one row in memory.
 ///
-/// In CSV, fields are separated by commas, by semicolons or by tabs: the first line shows by which.
-/// A quoted field may contain line ends, and quotes written twice. A row longer than
+/// In CSV, fields are separated by commas, semicolons or tabs. The first line shows which separator
+/// the file uses. A quoted field may contain line ends, and quotes written twice. A row longer than
 /// ``rowBytesMax`` is reported and skipped up to the next line end.
 struct RowReader {
     /// The maximum size of a row: enough for the largest app receipt in Base64 and the other

@@ -5,8 +5,8 @@ import Ledger
 
 /// A configuration that an operator has pasted to see what it would change. It is read like the
 /// file that it would replace, with one difference: an app may name only files, folders and
-/// variables that the same app names now. Otherwise an operator could find out what exists on this
-/// machine, and see data of apps for which they have no role.
+/// variables that the same app names now. Without this rule, an operator could find out which files
+/// exist on this machine, and could see data of apps for which they have no role.
 struct ConfigurationProposal {
     private let present: [AppConfiguration]
     private let proposed: [AppConfiguration]
@@ -86,7 +86,7 @@ struct ConfigurationProposal {
                 }))
     }
 
-    /// The function with which a server reads pasted configurations.
+    /// Returns the function that a server uses to read pasted configurations.
     static func reading(inPlaceOf path: String) -> ProposedConfiguration.Reading {
         { text in try refusing { try Self(text, inPlaceOf: path) } }
     }

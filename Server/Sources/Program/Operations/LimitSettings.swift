@@ -1,7 +1,7 @@
 import HTTPServer
 import Yams
 
-/// The limits of a server's callers, as the section `limits` of the configuration sets them.
+/// The limits of a server's callers, from the section `limits` of the configuration.
 package struct LimitSettings: Hashable, Sendable {
     package var requests = RequestLimits()
     package var waits = WaitLimits()

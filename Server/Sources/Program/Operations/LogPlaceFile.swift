@@ -138,7 +138,7 @@ extension LogPlaceFile {
     }
 }
 
-/// A log that has become shorter while a server runs, or whose database was replaced.
+/// The error if a log has become shorter while a server runs, or if its database was replaced.
 struct LogTooShort: Error {
     var failure: StartFailure
 }

@@ -38,7 +38,8 @@ final class ServerLock: Sendable {
     }
 
     /// Prevents servers from using a database while a command reads it. Needs no write permission
-    /// beside the database: if no server ever used the file, there is no lock.
+    /// beside the database. If no server ever used the file, there is no lock file, and none is
+    /// made.
     ///
     /// - Returns: nil for a PostgreSQL server, and if there is no lock.
     /// - Throws: ``StartFailure`` if a server runs on the database.
