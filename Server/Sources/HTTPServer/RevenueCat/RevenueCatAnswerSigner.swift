@@ -26,7 +26,7 @@ enum RevenueCatSigned {
     case never
     /// Answers that are the same for everybody. The SDK sends no nonce for them.
     case always
-    /// Answers to a request with a nonce. The SDK sends one if it verifies answers.
+    /// Answers to a request with a nonce. The SDK sends a nonce if it verifies answers.
     case withNonce
 }
 

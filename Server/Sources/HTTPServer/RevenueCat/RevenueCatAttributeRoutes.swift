@@ -11,7 +11,7 @@ import Storage
     import Foundation
 #endif
 
-/// Attributes as RevenueCat's SDK, or its REST API, posts them.
+/// Attributes in the form that RevenueCat's SDK, or a client of its REST API, posts.
 struct RevenueCatAttributes: Decodable {
     private var attributes: Entries
 

@@ -63,8 +63,8 @@ struct RevenueCatProjectGate: RouteGroup {
         try RequestReader.parameter(parameter, called: parameter, in: context)
     }
 
-    /// The environment in the query. RevenueCat's answers contain both by default; ours contain
-    /// production, so that unpaid purchases never look like paid ones.
+    /// The environment in the query. By default, RevenueCat's responses contain both environments.
+    /// Ours contain production only, so that unpaid purchases never look like paid ones.
     static func environment(of request: Request) throws -> Ledger.Environment {
         try RequestReader.environment(in: request)
     }

@@ -31,8 +31,8 @@ struct RestoredErasures: Sendable {
         apps = configuration.apps
     }
 
-    /// Erases people in the restored database. Returns a sentence about it, or nil if nobody was
-    /// erased.
+    /// Erases people in the restored database. Returns a sentence about the erasures, or nil if
+    /// there were none.
     func repeatAll(in fresh: String) async throws -> String? {
         let repetition = ErasureRepetition(file: file, logger: Log.start(.warning))
         let assembly = try await Assembly(

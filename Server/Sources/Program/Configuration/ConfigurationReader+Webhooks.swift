@@ -106,8 +106,8 @@ extension ConfigurationReader {
         return filter
     }
 
-    /// Parses one secret or, while the receiver changes its secret, several that are separated by
-    /// white space.
+    /// Parses one secret, or several secrets separated by white space. There are several while the
+    /// receiver changes its secret.
     private mutating func secrets(
         of name: String, _ members: [String: Node], _ node: Node
     ) -> [String]? {

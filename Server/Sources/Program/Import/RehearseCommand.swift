@@ -20,7 +20,8 @@ struct RehearseCommand: AsyncParsableCommand {
             describes the causes.
             """)
 
-    /// The environment variable with the key, so that no list of processes shows it.
+    /// The environment variable with the key. The key is not an argument, because lists of
+    /// processes show arguments.
     static let keyVariable = "REVENUECAT_SECRET_KEY"
     /// The maximum size of a file with ids, in bytes.
     private static let idsBytesMax = 268_435_456

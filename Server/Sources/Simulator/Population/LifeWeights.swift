@@ -13,8 +13,8 @@ enum LifeWeights {
     /// Probability that a free trial converts to a paid subscription.
     private static let trial = 0.38
 
-    /// The share of customers without a renewal who have switched renewal off. For the others, the
-    /// payment fails.
+    /// Among customers whose subscription does not renew: the share who have switched renewal off.
+    /// For the others, the payment fails.
     static let voluntary = 0.86
     /// The share of cancelled trials that are cancelled within an hour.
     static let trialCancelledAtOnce = 0.28

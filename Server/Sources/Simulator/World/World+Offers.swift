@@ -164,7 +164,7 @@ extension World {
 // MARK: - Redeeming without the app
 
 extension World {
-    /// Redeems a code in the App Store, for the named product or, by default, the product that the
+    /// Redeems a code in the App Store for the named product. The default is the product that the
     /// subscription will renew as.
     mutating func redeemCode(
         _ id: String, offerID: String, productID: String?, at now: AppStoreDate
