@@ -13,7 +13,8 @@ struct ConfigCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show what a new configuration changes, and whose access it would end.")
 
-        @Argument(help: "The new configuration. Relative paths are those of the old one.")
+        @Argument(
+            help: "The new configuration. Relative paths in it start at the old one's folder.")
         var new: String
         @OptionGroup var process: ProcessOptions
         @OptionGroup var simulator: SimulatorOptions
@@ -30,9 +31,10 @@ struct ConfigCommand: AsyncParsableCommand {
             abstract: "Replace the configuration with a new one. Servers read it when they "
                 + "start, and on SIGHUP.")
 
-        @Argument(help: "The new configuration. Relative paths are those of the old one.")
+        @Argument(
+            help: "The new configuration. Relative paths in it start at the old one's folder.")
         var new: String
-        @Flag(help: "Apply it even if access would end.") var shutAccess = false
+        @Flag(help: "Apply the configuration even if access would end.") var shutAccess = false
         @OptionGroup var process: ProcessOptions
         @OptionGroup var simulator: SimulatorOptions
 
@@ -67,7 +69,8 @@ struct ConfigCommand: AsyncParsableCommand {
 /// A change from the current configuration to a new one.
 struct ConfigChange {
     private let path: String
-    /// The file that is replaced: the target of ``path`` if that is a symbolic link, which stays.
+    /// The file that is replaced: if ``path`` is a symbolic link, the link's target, so that the
+    /// link stays.
     private let file: String
     private let text: Data
     private let old: ConfigurationFile
