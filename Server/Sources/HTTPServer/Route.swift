@@ -72,7 +72,7 @@ extension PerennialServer {
 
     /// A route that requires a key. The key is checked before anything else of the request is read.
     /// With a secret key, the query may contain only the operation's parameters. With an app key,
-    /// the query may have further parameters, but no misspelt one of the operation. Engine
+    /// the query may have further parameters, but no misspelt parameter of the operation. Engine
     /// failures are reported as problems about a customer, unless the route itself maps them.
     ///
     /// - Parameter scope: the scope that a secret key needs.

@@ -17,7 +17,7 @@ package struct PageOrigin: Hashable, Sendable {
     /// machine, under any of its loopback names, with any port.
     package let authority: String?
 
-    /// The pages are on this machine only.
+    /// The origin of pages that only browsers on this machine can open.
     package static let loopback = Self(scheme: "http", authority: nil)
 
     /// The origin of a URL, such as `https://store.example.com`. Returns nil unless the URL

@@ -27,7 +27,7 @@ struct RevenueCatReceipt: Decodable {
         var fetchToken: String
     }
 
-    /// A text, or nil if it is anything else.
+    /// A value that counts only if it is a text. Any other value is nil.
     struct Context: Decodable {
         var text: String?
 

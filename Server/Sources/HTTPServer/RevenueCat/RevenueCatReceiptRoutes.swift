@@ -142,8 +142,8 @@ struct RevenueCatReceiptRoutes: RouteGroup {
             state.id, app: app, environment: state.environment)
     }
 
-    /// Asks the App Store about purchases. Returns whether a response about one of them is still
-    /// missing and may arrive soon.
+    /// Asks the App Store about purchases. Returns whether the response about one of the purchases
+    /// is still missing and may arrive soon.
     private func mayRespondSoon(
         about purchases: [PurchaseID], of app: AppID
     ) async throws -> Bool {

@@ -60,9 +60,9 @@ package struct AppStores: Sendable {
         let distance: ClockOffset
         let now: @Sendable () -> AppStoreDate
 
-        /// Returns the function that sends an app's requests. For a simulator, that function does
-        /// not observe the time in the responses, because this is the time of the machine, not of
-        /// the simulator.
+        /// Returns the function that sends an app's requests. For a simulated app, the returned
+        /// function does not observe the time in the responses, because they have the time of the
+        /// machine, not of the simulator.
         func sender(
             of app: AppConfiguration, to hosts: AppStoreHosts
         ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {

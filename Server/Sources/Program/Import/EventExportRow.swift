@@ -5,8 +5,7 @@ import Ledger
 /// Reads a row of Adapty's or Apphud's export: an event of a purchase. Only the ids in the row are
 /// used. Everything else about the purchase comes from the App Store.
 struct EventExportRow {
-    /// The prefix of the id that Apphud gives to a person of whom it knows only a notification from
-    /// Apple.
+    /// The prefix of the ids of people about whom Apphud knows only a notification from Apple.
     private static let apphudStrangerPrefix = "anon_"
 
     let values: ImportValues

@@ -7,9 +7,9 @@ import RevenueCatClient
 ///
 /// The ids come from three sources, because RevenueCat leaves customers out of its list: our
 /// customers, RevenueCat's list, and a file. Each id is compared once. If both systems assign two
-/// ids to the same customer, the two count as one. If only one of the systems does so, both ids are
-/// compared, because an alias may be lost. At the end, after a pause, customers whose differences
-/// have no harmless cause are compared again.
+/// ids to the same customer, the two ids count as one. If only one system assigns them to the same
+/// customer, both ids are compared, because an alias may be lost. At the end, after a pause,
+/// customers whose differences have no harmless cause are compared again.
 struct RehearsalRun {
     /// The maximum number of ids in one rehearsal, because all of them are in memory.
     static let idsMax = 1_000_000

@@ -93,8 +93,8 @@ final class CertificateReload: Sendable {
             }
             if isOther, isJudged { activate(settings) }
         } catch {
-            // The contents differ from the last check, so perhaps only one of the files has been
-            // replaced yet.
+            // The contents differ from those at the last check, so perhaps only one of the files
+            // has been replaced yet.
             guard isSame else { return }
             state.withLock { $0.isJudged = true }
             report(error)
