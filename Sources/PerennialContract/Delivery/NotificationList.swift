@@ -89,7 +89,8 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     /// The median time from signature to arrival, in milliseconds. Nil if there were no
     /// notifications.
     public var medianDelayMilliseconds: Int?
-    /// The time in milliseconds within which 99 of 100 notifications arrived after their signature.
+    /// The 99th percentile of the time from signature to arrival, in milliseconds. Nil if there
+    /// were no notifications.
     public var slowDelayMilliseconds: Int?
     /// The counts for each hour, by time of signature, oldest first. The last hour is not over yet.
     public var hours: [Hour]

@@ -86,7 +86,7 @@ struct ReportPicture: Sendable {
         return values.map(\.whole).reduce(0, +)
     }
 
-    /// Whether there is a number to show: false for a percentage of zero.
+    /// Whether there is a number to show. False for a percentage whose denominator is zero.
     func hasValue(_ column: Int, in period: ReportPeriod) -> Bool {
         guard view.definition.columns[column].unit == .percent else { return true }
         return rows(column).contains { $0.period == period && $0.values[column].size > 0 }
@@ -349,8 +349,7 @@ extension ReportValue {
         }
     }
 
-    /// The number by which values are compared. For a percentage, this is the number of which it is
-    /// a part.
+    /// The number by which values are compared. For a percentage, this is the denominator.
     var size: Int64 {
         switch self {
         case .money(let number), .count(let number), .share(_, let number):

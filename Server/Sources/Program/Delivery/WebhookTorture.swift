@@ -13,8 +13,8 @@ struct WebhookTorture: Sendable {
     static let slowPause = Duration.milliseconds(500)
     /// The number of bytes of a large body: the largest that Standard Webhooks recommends.
     static let largeBytes = 20_000
-    /// The ages of two deliveries, in seconds. The tolerance is five minutes: the first age is
-    /// above it, and the second age is below it.
+    /// The ages of two deliveries, in seconds. A receiver should accept an age of up to five
+    /// minutes: the first delivery is older, the second younger.
     private static let tooOldSeconds: Int64 = 3_600
     private static let oldSeconds: Int64 = 240
 

@@ -10,8 +10,8 @@ struct HealthCommand: AsyncParsableCommand {
         commandName: "health",
         abstract: "Ask the server on this machine whether it is alive.",
         discussion: "Ends with exit code 1 if the server does not answer, or answers that it is "
-            + "not alive. Does not read the configuration. If PERENNIAL_LISTEN_METRICS is set, asks "
-            + "at that address: with `tls:`, only this address answers without TLS.")
+            + "not alive. Does not read the configuration. If PERENNIAL_LISTEN_METRICS is set, "
+            + "asks at that address: with `tls:`, only this address answers without TLS.")
 
     /// The time limit until the whole answer, in seconds.
     private static let timeoutSeconds: Int64 = 5
