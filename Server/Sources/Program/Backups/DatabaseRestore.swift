@@ -72,8 +72,8 @@ struct DatabaseRestore {
             if let status = FileStatus(path: path) { try status.apply(to: fresh, of: path) }
             try await SQLiteFile(fresh).close()
             try Disk.sync(fresh)
-            // Changes of the former database are no longer shipped. Changes of the restored one are
-            // not shipped yet.
+            // Changes of the former database are no longer shipped. Changes of the restored
+            // database are not shipped yet.
             ShippedChain.remove(of: path)
             let aside = try await moveAside()
             try Disk.rename(fresh, to: path)
