@@ -1,7 +1,8 @@
 internal import PerennialContract
 
 /// One entitlement of one customer, and all evidence about it. The time is a parameter of the
-/// functions. So the next change is found by an evaluation at each moment at which something ends.
+/// functions. To find the next change, the functions evaluate the evidence at each moment at which
+/// something ends.
 struct AccessEvaluation {
     private let entitlement: String
     private let store: SortedEvidence
@@ -90,14 +91,14 @@ struct AccessEvaluation {
             asOf: best.asOf, rule: best.rule)
     }
 
-    /// Whether an entitlement without evidence that opens it can be shut. Only the server knows
-    /// grants, purchases of another store account, and purchases on the web. The App Store on a
-    /// device knows only one store account.
+    /// Whether an entitlement can be shut if no evidence opens it. Only the server knows grants,
+    /// purchases of another store account, and purchases on the web. The App Store on a device
+    /// knows only one store account.
     private func mayShut(at now: Timestamp) -> Bool {
         reason(notToShutAt: now) == nil
     }
 
-    /// Why an entitlement without evidence that opens it may still be open. Nil if the entitlement
+    /// Why an entitlement may still be open although no evidence opens it. Nil if the entitlement
     /// can be shut.
     private func reason(notToShutAt now: Timestamp) -> String? {
         if evidence.server == nil, !evidence.isStoreAlone {
@@ -206,9 +207,9 @@ extension Evidence {
 }
 
 extension StoreTransaction {
-    /// Whether a document counts in addition to an answer of the server that knows its purchase. A
-    /// document counts if it is later than the answer, or if the server does not have it yet. If
-    /// both have the same time, only a refund counts.
+    /// Whether a document counts in addition to a server's answer that contains the document's
+    /// purchase. A document counts if it is later than the answer, or if the server does not have
+    /// the document yet. If both have the same time, only a refund counts.
     func counts(beside asOf: Timestamp?) -> Bool {
         guard let asOf, isAcknowledged else { return true }
         return revokedAt == nil ? signedAt > asOf : signedAt >= asOf

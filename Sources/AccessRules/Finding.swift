@@ -20,10 +20,10 @@ struct Finding {
     /// too long. In fact, the entitlement may be open.
     var isSilent = false
 
-    /// Whether this finding outranks another. Open outranks shut. Of two open findings, the finding
-    /// that ends last counts. Of two shut findings, the finding that ended last counts. If both end
-    /// at the same time, the stronger basis counts. The remaining comparisons only make the result
-    /// independent of the order.
+    /// Whether this finding outranks another. Open outranks shut. If both are open, the finding
+    /// that ends last counts. If both are shut, the finding that ended last counts. If both end at
+    /// the same time, the finding with the stronger basis counts. The remaining comparisons only
+    /// make the result independent of the order.
     func outranks(_ other: Finding) -> Bool {
         if isOpen != other.isOpen { return isOpen }
         if until != other.until {

@@ -1,7 +1,7 @@
 package import PerennialContract
 
-/// The time as far as signed times prove it. A user can set the device's clock. So the device's
-/// clock counts only after a restart, and only until the next signed time arrives.
+/// The present time, as far as signed times prove it. A user can set the device's clock. So the
+/// device's clock is used only after a restart, and only until the next signed time arrives.
 ///
 /// While the device runs, the time is the anchor plus the time that a monotonic clock has counted
 /// since the anchor was set. The monotonic clock must also count while the device sleeps.

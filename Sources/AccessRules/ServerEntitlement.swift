@@ -1,6 +1,6 @@
 internal import PerennialContract
 
-/// What the server says about one entitlement, and which evidence of the store this replaces.
+/// The server's statement about one entitlement. It replaces a part of the store's evidence.
 struct ServerEntitlement {
     var evidence: ServerEvidence
     var right: ServerEvidence.Right?
@@ -42,8 +42,7 @@ struct ServerEntitlement {
         }
     }
 
-    /// Whether the store has revoked, since the server's answer, the purchase that gives the
-    /// entitlement.
+    /// Whether the store has revoked the entitlement's purchase since the server's answer.
     private func isOverthrown(at now: Timestamp) -> Bool {
         isOverthrown || isOverthrownAtEnd && right?.until.map { $0 <= now } == true
     }

@@ -8,9 +8,9 @@ struct SortedEvidence {
     let purchases: [(id: String, documents: [StoreTransaction])]
     /// The ids of purchases whose documents count for this customer.
     private let owned: Set<String>
-    /// The latest end of the purchases that may give the entitlement although no evidence says so:
-    /// the offerings about them are missing or outdated, and the server has not decided. Nil if
-    /// there is no such purchase.
+    /// The latest end of the purchases that may give the entitlement although no evidence says so.
+    /// For these purchases, the offerings are missing or outdated, and the server has not decided.
+    /// Nil if there is no such purchase.
     let undecidedEnd: StorePurchase.End?
 
     init(_ evidence: Evidence) {

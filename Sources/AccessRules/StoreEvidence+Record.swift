@@ -1,8 +1,9 @@
 package import PerennialContract
 
 extension StoreEvidence {
-    /// Records a document about one transaction. Of two documents about the same transaction, the
-    /// document that was signed last counts. If both were signed at the same time, a refund counts.
+    /// Records a document about one transaction. If there are two documents about the same
+    /// transaction, the document that was signed last counts. If both were signed at the same time,
+    /// a refund counts.
     ///
     /// Idempotent. The order of the documents does not matter, with one exception: a purchase stays
     /// with the customer for whom its first document was recorded.

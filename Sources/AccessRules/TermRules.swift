@@ -124,8 +124,9 @@ private struct Chain {
     private var days = 0
     private var end: Timestamp?
 
-    /// The largest amount, in milliseconds, by which a term may be too short because the clocks
-    /// skip an hour: the term ends at the local time at which the run began.
+    /// The maximum number of milliseconds by which a term may be too short. A term ends at the same
+    /// local time of day at which its run began, so it is shorter if the clocks skip an hour in
+    /// between.
     private static let leapMax: Int64 = 12 * 3_600_000
 
     init(name: String) { self.name = name }

@@ -1,5 +1,5 @@
-/// Encodes answers as JSON. Members are in the order in which their types declare them, nil is an
-/// explicit null, and slashes have no escapes. Dictionaries with text as keys are sorted by key.
+/// Encodes answers as JSON. Members have the order of their declaration in the type. Nil becomes
+/// null, and slashes are not escaped. Dictionaries with text as keys are sorted by key.
 ///
 /// Requests of clients are different: like `JSONEncoder`, they leave out nil members.
 public struct ContractEncoder: Sendable {

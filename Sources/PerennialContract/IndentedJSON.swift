@@ -11,8 +11,8 @@ enum IndentedJSON {
         private var depth = 0
         private var isInText = false
         private var isEscaped = false
-        /// Whether a bracket was opened and no value has followed yet. The value is needed because
-        /// an empty object or array stays on one line.
+        /// Whether a bracket was opened and no value has followed yet. This property is needed
+        /// because an empty object or array stays on one line.
         private var isOpen = false
 
         mutating func add(_ byte: UInt8) {

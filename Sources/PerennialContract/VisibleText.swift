@@ -71,8 +71,8 @@ public struct VisibleText: Sendable {
     ) -> Bool {
         guard isInvisible(scalar) else { return false }
         if keepsSpaces, scalar.properties.isWhitespace { return false }
-        // After a character that is not ASCII, these characters change how that character looks, so
-        // they are not hidden.
+        // After a character that is not ASCII, a joiner or a variation selector changes how that
+        // character looks. So it counts as visible.
         let isJoiner = scalar == "\u{200C}" || scalar == "\u{200D}"
         let isVariation = (0xFE00...0xFE0F).contains(scalar.value)
         guard isJoiner || isVariation, let last else { return true }

@@ -5,8 +5,8 @@ import AppStoreFormats
 ///
 /// Only `send` uses the network. A call waits only if `pacing` waits. The client repeats a call
 /// only once, and only if its token expired on the way. If a call is not allowed yet, or was
-/// refused temporarily, the client throws an error that says when to try again. The caller knows
-/// what else is due, and repeats the call. All queries are idempotent.
+/// refused temporarily, the client throws an error that says when to try again. The caller repeats
+/// the call, because only the caller knows what else is due. All queries are idempotent.
 package struct AppStoreClient: Sendable {
     /// The maximum length of an id. Apple's have up to 20 characters; the token of a test
     /// notification has 50.
@@ -21,9 +21,9 @@ package struct AppStoreClient: Sendable {
     /// - Parameters:
     ///   - now: the clock for signing tokens and measuring rate limits.
     ///   - pacing: consulted before each call.
-    ///   - send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``. An
-    ///     error that `send` throws counts as the App Store being unavailable, unless it is an
-    ///     ``AppStoreFailure``.
+    ///   - send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``. If
+    ///     `send` throws an error other than an ``AppStoreFailure``, the App Store counts as
+    ///     unavailable.
     package init(
         _ credentials: AppStoreCredentials, now: @escaping @Sendable () -> AppStoreDate,
         pacing: RateLimiter = .unlimited,

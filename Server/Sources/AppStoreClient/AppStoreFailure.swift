@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Why a call has no result. No failure means that a customer is not entitled.
+/// Why a call has no result. A failure never proves that a customer is not entitled.
 package enum AppStoreFailure: Error, Hashable, Sendable {
     /// This environment does not know the id now. Occasionally the App Store responds with 404 for
     /// an id that exists, so this means "unknown", never "not entitled".

@@ -70,8 +70,8 @@ extension NotificationPage: ListPage {
 }
 
 extension AppStoreClient {
-    /// The transactions of the account that made a transaction, in pages: those that changed after
-    /// a revision, or all of them.
+    /// The transactions of a transaction's account, in pages: all of them, or only those that
+    /// changed after a revision.
     package func historyPages(
         of id: String, in environment: StoreEnvironment, after revision: String? = nil
     ) -> Pages<HistoryPage> {

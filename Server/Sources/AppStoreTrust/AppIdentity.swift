@@ -48,8 +48,8 @@ extension AppIdentity {
         return found
     }
 
-    /// The environment that is assumed for a document that names none: production if it is
-    /// accepted, otherwise the sandbox.
+    /// The environment that is assumed for a document without an environment: production if the app
+    /// accepts production, otherwise the sandbox.
     func usualEnvironment() throws(Refusal) -> StoreEnvironment {
         try requireEnvironment(environments.contains(.production) ? .production : .sandbox)
     }

@@ -43,9 +43,9 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return Self.global6.contains(bytes) && !Self.special6.contains { $0.contains(bytes) }
     }
 
-    /// This address if it is IPv4; otherwise the IPv4 address that it contains: mapped (RFC 4291),
-    /// translated (RFC 6052), or that of a 6to4 router (RFC 3056). Nil if the address contains no
-    /// IPv4 address.
+    /// This address if it is IPv4. Otherwise the IPv4 address that this IPv6 address contains:
+    /// mapped (RFC 4291), translated (RFC 6052), or the address of a 6to4 router (RFC 3056). Nil if
+    /// the address contains no IPv4 address.
     private var embedded: IPAddress? {
         if bytes.count == 4 { return self }
         if Self.mapped.contains(bytes) || Self.translated.contains(bytes) {

@@ -57,7 +57,7 @@ package struct Frame: Sendable {
         Markup(text: path.in(environment).text)
     }
 
-    /// The address of the stream of this page: that of the page, behind `/live`.
+    /// The address of this page's stream: `/live`, followed by the address of the page.
     var source: Markup {
         let path = path == "/" || path.hasPrefix("/?") ? String(path.dropFirst()) : path
         let place = logPlace.map { (path.contains("?") ? "&" : "?") + "place=" + $0 } ?? ""

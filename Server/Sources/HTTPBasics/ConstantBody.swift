@@ -13,7 +13,8 @@ package struct ConstantBody: Sendable {
     private let mediaType: String
     private let cacheControl: String
 
-    /// - Parameter cacheControl: the header `Cache-Control`. By default a cache asks each time.
+    /// - Parameter cacheControl: the header `Cache-Control`. By default, a cache must ask the
+    ///   server each time.
     package init(
         _ bytes: ByteBuffer, mediaType: String, cacheControl: String = EntityTag.askEachTime
     ) {

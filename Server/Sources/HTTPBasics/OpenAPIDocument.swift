@@ -169,7 +169,7 @@ package struct OpenAPIResponse: Sendable {
 }
 
 extension OpenAPIValue {
-    /// An object in the making. Members without a value are left out.
+    /// Builds the members of an object. Members without a value are left out.
     fileprivate struct Members {
         private var members: [Member] = []
 

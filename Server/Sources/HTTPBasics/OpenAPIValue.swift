@@ -16,7 +16,7 @@ package indirect enum OpenAPIValue: Sendable, Equatable {
         }
     }
 
-    /// This object with the members of another one after its own.
+    /// This object's members, then the members of another object.
     package func adding(_ other: OpenAPIValue?) -> OpenAPIValue {
         guard case .object(let members) = self, case .object(let more)? = other else { return self }
         return .object(members + more)

@@ -52,7 +52,7 @@ package final class StreamPlaces: Sendable {
     }
 
     /// The place of one open stream. A response whose body is never written, such as the response
-    /// to HEAD, releases its place, too.
+    /// to HEAD, also releases its place.
     package final class Place: Sendable {
         private let places: StreamPlaces
         private let reader: String

@@ -11,7 +11,7 @@ package struct ZipArchive: Sendable {
     /// The maximum length of a file's name, in bytes of UTF-8.
     package static let nameBytesMax = 1_024
 
-    /// What an archive could not contain.
+    /// The error if a file does not fit into the archive. The description names the limit.
     package struct Full: Error, Hashable, CustomStringConvertible {
         package let description: String
     }

@@ -18,7 +18,7 @@ package struct PerennialServer: Sendable {
     package private(set) var engine: Engine
     /// The number of the configuration, from 0: see ``CustomerWait/configuration``.
     private(set) var configuration = 0
-    /// What this server's address serves.
+    /// The part of the server that is available at its address.
     var listener = Listener.only
     /// Adds routes that are not part of the HTTP API, such as the pages of `perennial dev`.
     package var additions: (@Sendable (Router<ServerContext>) -> Void)?
@@ -134,9 +134,9 @@ package struct PerennialServer: Sendable {
         return server
     }
 
-    /// Learns which keys exist, so that a request with one of them is not counted as one without a
-    /// key. Call this before the server listens, before another engine comes into force, and
-    /// regularly, because other processes create keys.
+    /// Reads which keys exist, so that a request with an existing key is not counted as a request
+    /// without a key. Call this before the server listens, before another engine comes into force,
+    /// and regularly, because other processes create keys.
     package func learnKeys(of engine: Engine) async throws { try await keys.learn(from: engine) }
 
     /// Stores when keys were used, at most once an hour for each key. Requests only note the use in

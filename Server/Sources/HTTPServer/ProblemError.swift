@@ -25,7 +25,7 @@ struct ProblemError: Error {
     /// One caller has reached a limit.
     ///
     /// - Parameter max: the limit.
-    /// - Parameter retryAfter: how long to wait. A fraction of a second counts as a whole one.
+    /// - Parameter retryAfter: how long to wait. A fraction of a second counts as a whole second.
     init(
         _ limit: CallerLimit, max: Int,
         retryAfter: Duration = .seconds(ProblemCatalogue.retryAfterSeconds)

@@ -40,10 +40,10 @@ extension PerennialServer {
         ].flatMap(\.self)
     }
 
-    /// The routes that RevenueCat's SDK and clients of its REST API call. They are RevenueCat's, so
-    /// `/openapi.json` does not describe them. If no app is served to the SDK, only receipts have a
-    /// route, which asks the SDK to post them again later: after a 404 it would finish the
-    /// transaction.
+    /// The routes that RevenueCat's SDK and clients of its REST API call. RevenueCat defines these
+    /// routes, so `/openapi.json` does not describe them. If no app is configured for the SDK, only
+    /// the route for receipts exists. It asks the SDK to post receipts again later, because after a
+    /// 404 the SDK would finish the transaction.
     var routesOfRevenueCat: [Route] {
         guard engine.context.servesRevenueCat else { return [revenueCatReceiptRoutes.posting] }
         return revenueCatRoutes.all + revenueCatReceiptRoutes.all + revenueCatOfferRoutes.all
@@ -72,7 +72,7 @@ extension PerennialServer {
 
     /// A route that requires a key. The key is checked before anything else of the request is read.
     /// With a secret key, the query may contain only the operation's parameters. With an app key,
-    /// the query may have further parameters, but no misspelt one of the operation. Engine
+    /// the query may have further parameters, but no misspelt parameter of the operation. Engine
     /// failures are reported as problems about a customer, unless the route itself maps them.
     ///
     /// - Parameter scope: the scope that a secret key needs.

@@ -110,7 +110,7 @@ extension AppStoreSimulator {
 
     /// Resolves the name of a subscription in a route: either its original transaction id, or
     /// `ACCOUNT:PRODUCT`, which a person can type. A subscription that the account bought takes
-    /// precedence over one that it has by Family Sharing.
+    /// precedence over a subscription that the account has by Family Sharing.
     func originalTransactionID(named name: String) throws(SimulatorProblem) -> String {
         guard let colon = name.lastIndex(of: ":") else { return name }
         let product = String(name[name.index(after: colon)...])

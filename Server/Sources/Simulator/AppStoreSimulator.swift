@@ -61,7 +61,7 @@ package actor AppStoreSimulator {
     ///   - quiesce: awaited after each step that posted something, and at the end of each advance.
     ///     Lets the server finish what is due at the new time.
     ///   - quiescesFirst: whether `quiesce` is also awaited before a caller moves the clock. Needed
-    ///     for a server that also works without requests: the work that it has begun then ends
+    ///     for a server that also works without requests, so that the work that it has begun ends
     ///     before time moves.
     ///   - keepTime: called before virtual time passes a moment. If the process stops suddenly, the
     ///     next world can begin at that moment. An error stops time and is rethrown.

@@ -7,8 +7,8 @@ package protocol DeviceClock: Sendable {
     func now() -> Timestamp
     /// Milliseconds since the device was started, including sleep. The user cannot set this clock.
     func monotonic() -> Int64
-    /// The value of ``monotonic()`` on the machine that runs the app. The value differs from the
-    /// device's value only in tests.
+    /// The value of ``monotonic()`` on the machine that runs the app. It differs from the device's
+    /// value only in tests.
     func machine() -> Int64
     /// Identifies the period since the device was started. The value changes with each start.
     func bootID() -> String

@@ -256,8 +256,8 @@ extension Engine {
         await recordUnsent()
     }
 
-    /// Updates whether a waiting entry may open an entitlement that the store's evidence does not
-    /// contain.
+    /// Updates the flag that says whether a waiting entry may open an entitlement that the store's
+    /// evidence does not contain.
     func recordUnsent() async {
         let waiting = posting.unwritten + (await outbox?.entries ?? [])
         state.isAnythingUnsent = waiting.contains {

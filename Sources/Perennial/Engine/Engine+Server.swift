@@ -229,8 +229,8 @@ extension Engine {
     }
 }
 
-/// The order of two answers about a customer, by the time that they describe. Answers about the
-/// same time are ordered by their tokens, and answers with the same token by their requests.
+/// The order of two answers about a customer, by the time that they describe. If two answers are
+/// about the same time, their tokens decide; if the tokens are equal, too, the requests decide.
 struct AnswerOrder: Comparable, Sendable {
     var asOf: Timestamp
     var sequence: Int64

@@ -25,7 +25,7 @@ actor Engine {
 
     // The tasks that the parts have started.
     var opening: Task<Void, Never>?
-    /// The task that ends when the previous engine has released the files.
+    /// The task of the previous engine. It ends when that engine has released the files.
     var predecessor: Task<Void, Never>?
     /// The task that records what the store has announced.
     var recording: Task<Void, Never>?
@@ -51,8 +51,8 @@ actor Engine {
     var signedOfferings: String?
     var requests: RequestFile
     var requestReader: RequestReader?
-    /// Resumes the reader of requests. The value is a closure, because the type of a continuation
-    /// would cost some microseconds at a launch.
+    /// Resumes the reader of requests. The property is a closure, because the type of a
+    /// continuation would cost some microseconds at a launch.
     var resumeRequestWaiter: (@Sendable () -> Void)?
 
     init(
@@ -182,8 +182,8 @@ extension Engine {
         }
     }
 
-    /// Sets the timer to the next task that is due. Of several concurrent calls, only the latest
-    /// sets the timer, because the results of the others may be outdated.
+    /// Sets the timer to the next task that is due. If several calls run concurrently, only the
+    /// latest call sets the timer, because the results of the earlier calls may be outdated.
     func schedule() async {
         schedulings &+= 1
         let number = schedulings

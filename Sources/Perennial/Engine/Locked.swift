@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// A value behind a lock, which any thread can read. While it is locked, no other code runs.
+/// A value behind a lock, which any thread can use. Only one closure at a time has access to the
+/// value.
 package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value

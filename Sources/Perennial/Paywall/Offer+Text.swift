@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Perennial.Offer {
-    /// The offer and what follows it, such as "1 week free, then 9,99 € a month". Nil if the
+    /// The offer and the price after it, such as "1 week free, then 9,99 € a month". Nil if the
     /// customer may not take it, or if this version does not know its kind of payment.
     public func text(
         for product: Perennial.Product, locale: Locale = .current

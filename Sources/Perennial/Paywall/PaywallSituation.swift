@@ -157,8 +157,8 @@ struct PaywallSituation {
         return .renews(until)
     }
 
-    /// The number of months after which a commitment ends. Nil without a commitment, if another
-    /// commitment follows, and in the last month, which ends with the period.
+    /// The number of months after which a commitment ends. Nil if there is no commitment, or if
+    /// another commitment follows. Also nil in the last month, which ends with the period.
     func lastMonth(of subscription: Subscription) -> Int? {
         guard let commitment = subscription.commitment, commitment.renews == false,
             commitment.month < commitment.months

@@ -9,9 +9,9 @@ enum Base64URL {
         return values
     }()
 
-    /// Decodes a text. Exactly one text is valid for each sequence of bytes: returns nil for
-    /// padding, whitespace, letters of other alphabets, an impossible length, and unused bits that
-    /// are set.
+    /// Decodes a text. For each sequence of bytes, exactly one text is valid. So the function
+    /// returns nil for padding, whitespace, letters of other alphabets, an impossible length, and
+    /// unused bits that are set.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let rest = text.count % 4
         guard rest != 1 else { return nil }

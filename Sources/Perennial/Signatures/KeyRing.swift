@@ -45,7 +45,7 @@ struct KeyRing: Hashable, Sendable {
     /// the set; otherwise the keys that the chain of the set introduces.
     ///
     /// - Parameter app: the app's name in the server's configuration. Nil if the name is not known
-    ///   yet: then an introduction for any app is accepted if a key of the ring has signed it.
+    ///   yet. Then an introduction for any app is accepted, if a key of the ring has signed it.
     /// - Returns: whether the ring has a new key.
     mutating func learn(from set: TokenKeySet, app: String?) -> Bool {
         let before = keys.count

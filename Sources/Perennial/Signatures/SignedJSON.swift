@@ -2,7 +2,8 @@
 ///
 /// The SDK has its own reader because the first use of Foundation's decoders in a process takes
 /// longer than everything else at the app's launch. The reader is strict, because two readers must
-/// never understand one signed text differently: a repeated key is an error, and so is a fraction.
+/// never understand one signed text differently. So a repeated key is an error, and a fraction is
+/// an error.
 enum SignedJSON: Hashable, Sendable {
     case null
     case bool(Bool)

@@ -15,8 +15,8 @@ struct DeviceFolder: Hashable, Sendable {
     let caches: String
 
     /// The folders for one server and key. The initializer does not create them: see ``create()``.
-    /// The initializer runs at a launch, so it does not use `URL`, whose first use takes as long as
-    /// everything else at a launch.
+    /// The initializer runs at a launch. So it does not use `URL`: the first use of `URL` takes as
+    /// long as the rest of the launch.
     ///
     /// - Parameters:
     ///   - appGroup: the group whose folder is shared with the app's extensions.

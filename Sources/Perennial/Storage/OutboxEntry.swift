@@ -69,7 +69,8 @@ struct OutboxEntry: Hashable, Sendable {
     /// Identifies an entry: 64 hexadecimal digits.
     ///
     /// The id of a document's entry is a hash of the document's text and the customer. The
-    /// transaction's id would not be unique, because a refund has the id of the purchase.
+    /// transaction's id would not be unique, because the document of a refund has the same
+    /// transaction id as the document of the purchase.
     var id: String {
         var writer = ByteWriter()
         writer.write(customerID)

@@ -1,7 +1,7 @@
 internal import PerennialContract
 
 /// A line in the file: a marker, four bytes of length, eight bytes of checksum, then the content.
-/// By the marker and the checksum, a reader finds the next line after a damaged line.
+/// With the marker and the checksum, a reader can find the next line after a damaged line.
 extension OutboxLine {
     private static let marker = Array("PRNL\u{1}".utf8)
     private static let checksumBytes = 8

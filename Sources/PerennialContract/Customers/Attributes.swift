@@ -10,8 +10,8 @@ public struct AttributesRequest: Hashable, Sendable, Codable {
 public struct AttributeSetting: Hashable, Sendable, Codable {
     /// A name of your own, or a reserved one that begins with `$`, such as `$email`.
     public var name: String
-    /// The new value. Nil, or an empty text, deletes the attribute. The JSON must have the member,
-    /// so that a misspelt name of it deletes nothing.
+    /// The new value. Nil, or an empty text, deletes the attribute. The JSON must have this member,
+    /// even if it is null. So a misspelt name of the member does not delete the attribute.
     public var value: String?
     /// When the value was set, by the clock of whoever set it. An older value never replaces a
     /// newer one. If nil, the value replaces whatever is known.
@@ -52,7 +52,7 @@ public struct AttributeSetting: Hashable, Sendable, Codable {
     }
 }
 
-/// What an app says about a customer under one name. Nobody has proven it.
+/// A named value that an app has stored about a customer. Nobody has verified it.
 public struct Attribute: Hashable, Sendable, Codable {
     public var name: String
     public var value: String

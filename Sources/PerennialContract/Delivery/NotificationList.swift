@@ -24,10 +24,9 @@ public struct NotificationList: Hashable, Sendable, Codable {
         public var customerID: String?
         /// The original transaction id of the purchase that the notification is about.
         public var originalTransactionID: String?
-        /// How many of the addresses to which the notification is forwarded have accepted it.
+        /// The number of forwarding addresses that have accepted the notification.
         public var forwardsAccepted: Int
-        /// How many of the addresses to which the notification is forwarded have not accepted it
-        /// yet.
+        /// The number of forwarding addresses that have not accepted the notification yet.
         public var forwardsWaiting: Int
 
         public init(
@@ -90,7 +89,8 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     /// The median time from signature to arrival, in milliseconds. Nil if there were no
     /// notifications.
     public var medianDelayMilliseconds: Int?
-    /// The time in milliseconds within which 99 of 100 notifications arrived after their signature.
+    /// The 99th percentile of the time from signature to arrival, in milliseconds. Nil if there
+    /// were no notifications.
     public var slowDelayMilliseconds: Int?
     /// The counts for each hour, by time of signature, oldest first. The last hour is not over yet.
     public var hours: [Hour]

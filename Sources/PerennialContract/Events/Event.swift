@@ -21,8 +21,8 @@ public struct Event: Hashable, Sendable, Codable {
     /// The `appAccountToken` that the app set at the purchase. Nil once the purchase belongs to a
     /// customer.
     public var accountToken: String?
-    /// The purchase that the event is about. Nil if the event is about the customer alone, as the
-    /// event of a grant is. The other properties of the purchase are then nil, too.
+    /// The purchase that the event is about. Nil if the event is about the customer alone, such as
+    /// the event of a grant. The other properties of the purchase are then nil, too.
     public var purchaseID: String?
     public var originalTransactionID: String?
     public var environment: StoreEnvironment?

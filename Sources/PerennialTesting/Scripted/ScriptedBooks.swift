@@ -105,8 +105,8 @@ struct ScriptedBooks: Sendable {
 
     /// Adds a purchase. Returns the id of its transaction, or nil if the product is not for sale.
     ///
-    /// - Parameter options: the options of the purchase. If nil, the options of the order that
-    ///   waited for approval count.
+    /// - Parameter options: the options of the purchase. If nil, the options come from the order
+    ///   that waited for approval.
     @discardableResult
     mutating func deliver(
         _ id: Perennial.ProductID, _ options: Perennial.PurchaseOptions? = nil

@@ -74,7 +74,8 @@ public final class ScriptedStore: Sendable {
         }
     }
 
-    /// Changes the books or the script, and shows the app the part of the change that it can learn.
+    /// Changes the simulated state or the script, and shows the app the part of the change that it
+    /// can learn of.
     @discardableResult
     func change<Value>(_ body: (inout State) throws -> Value) rethrows -> Value {
         try state.withLock { state in

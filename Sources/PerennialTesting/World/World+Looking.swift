@@ -10,7 +10,8 @@ extension World {
     /// The requests that reached the server.
     public nonisolated var passedRequests: [String] { gate.passed.map(\.name) }
 
-    /// The transactions of each posting of purchases that reached the server, in order.
+    /// The requests with purchases that reached the server, in order: the transactions in each
+    /// request.
     public nonisolated var postings: [[PostedTransaction]] {
         gate.passed.filter { $0.name == "POST /v1/purchases" }.map { request in
             let body = try? JSONDecoder().decode(Posting.self, from: request.body)

@@ -1,6 +1,6 @@
 /// A device's cache of the store's answers: small files in `$XDG_CACHE_HOME`. The cache is used
-/// only if the simulator cannot be reached at all: a running simulator itself answers for a device
-/// that it treats as offline.
+/// only if the simulator cannot be reached at all. If a device is offline in a running simulator,
+/// the simulator itself answers.
 struct DeviceCache: Sendable {
     /// The maximum number of devices whose answers are stored. The oldest devices are removed
     /// first.

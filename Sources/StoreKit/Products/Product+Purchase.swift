@@ -125,8 +125,7 @@ struct PurchaseCall: Sendable {
         [.consumable, .nonRenewable].contains(product.type) ? Self.quantityMax : 1
     }
 
-    /// Asks the app whether to continue if the product is from another storefront than the present
-    /// one.
+    /// If the product is not from the present storefront, asks the app whether to continue.
     private func checkStorefront() async throws {
         for case .onStorefrontChange(let shouldContinue) in options.map(\.kind) {
             guard let now = await Storefront.read(by: client), now.countryCode != product.country

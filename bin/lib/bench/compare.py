@@ -22,9 +22,9 @@ import sys
 import tempfile
 
 ROUNDS = 3
-# What one build may take for one line, in seconds.
+# The time that one build may take for one line, in seconds.
 LINE_SECONDS = 3600
-# The lines that `perennial-bench table` measures together, by the name of the first, and its others.
+# The lines that `perennial-bench table` measures together: the name of the first line, then the others.
 GROUPS = {
     "verify-known": ["verify-new"], "notification-sqlite": ["disk"], "notification-postgres": [],
     "customer": ["memory", "start"], "commit-sqlite": [], "commit-postgres": [], "servers": [],

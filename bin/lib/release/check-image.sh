@@ -1,6 +1,6 @@
-# The check of the container image. Sourced by bin/release-check. umoci unpacks the image and makes of its
-# configuration that of a container; runc runs it, with the options that docs/install.md and deploy/compose
-# give: a read-only root, no capability. Only the network is that of this machine.
+# The check of the container image. Sourced by bin/release-check. umoci unpacks the image and converts its
+# configuration to a configuration for runc. runc runs the container with the options that docs/install.md and
+# deploy/compose give: a read-only root, no capability. Only the network differs: it is the machine's own.
 
 # unpack_image FILE NAME
 unpack_image() {
@@ -17,7 +17,7 @@ print(index["manifests"][0]["annotations"]["org.opencontainers.image.ref.name"])
 }
 
 # become_container NAME IMAGE ARGUMENTS…: runs the image with these arguments, as `docker run IMAGE ARGUMENTS…`
-# does. Takes the place of the shell that calls it.
+# does. Replaces the calling shell.
 become_container() {
     local name="$1" image="$2"
     shift 2
@@ -26,7 +26,7 @@ become_container() {
         --configuration "$place/configuration" --port "$port" -- "$@" >"$place/containers/$name/config.json"
     exec runc --root "$place/runc" run --bundle "$place/containers/$name" "$name" </dev/null
 }
-# in_container NAME COMMAND…: as `docker exec` does.
+# in_container NAME COMMAND…: runs a command in a running container, as `docker exec` does.
 in_container() { runc --root "$place/runc" exec "$@"; }
 once() { (become_container once image "$@"); }
 process_of() { runc --root "$place/runc" state "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'; }
@@ -37,7 +37,7 @@ serve() {
     serving=$!
     until_answers "$server_url/ready"
 }
-# end NAME PROCESS: by the signal of the image.
+# end NAME PROCESS: ends a container with the image's stop signal, and waits for its process.
 end() {
     runc --root "$place/runc" kill "$1" "$stop_signal" || fail "$1 has ended already"
     wait "$2" || fail "$1 did not end well after $stop_signal"

@@ -2,7 +2,7 @@
 
 data=/var/lib/perennial
 
-# make_debian: a Debian with nothing but apt, in `place`. It is kept for the next time.
+# make_debian: makes a Debian with nothing but apt in `place`. Keeps a copy for the next time.
 make_debian() {
     local suite cache
     suite="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")"
@@ -21,8 +21,8 @@ make_debian() {
 
 inside() { DEBIAN_FRONTEND=noninteractive chroot "$place" "$@"; }
 
-# As the unit does: its user, without rights, and its environment. Takes the place of the shell that calls
-# it, so that a signal reaches the program.
+# Runs the program as the systemd unit does: as the same user, without rights, and in the same environment.
+# Replaces the calling shell, so that a signal reaches the program.
 become_server() {
     umask 0077
     exec chroot "$place" setpriv --reuid=perennial --regid=perennial --clear-groups --no-new-privs \

@@ -1,12 +1,12 @@
-# What the checks of the Debian package and of the image share. Sourced by bin/release-check, which sets
-# `place`, a folder for everything, and `log`, the file in which the program writes.
+# Functions that the checks of the Debian package and of the image share. Sourced by bin/release-check, which
+# sets `place`, a folder for everything. `log` is the file to which the program writes.
 
 began=0
 start() { say "$*" && began="$(date +%s%N)"; }
 took() { printf '    %s\n' "$(awk -v n=$(($(date +%s%N) - began)) 'BEGIN { printf "%.1f s", n / 1e9 }')"; }
 fail() { stop "$1" "${@:2}" "the log: $(tail -n 5 "$log" 2>/dev/null)"; }
 
-# until_answers URL CURL-ARGUMENTS…: by the program that was started last.
+# until_answers URL CURL-ARGUMENTS…: waits until the program that was started last answers at the URL.
 until_answers() {
     local _
     for _ in $(seq 600); do
@@ -27,7 +27,7 @@ print(*[each.getsockname()[1] for each in sockets])')
     simulator_url="http://127.0.0.1:$simulator_port"
 }
 
-# simulate_app FILE: the app of a configuration becomes a simulated one. Everything else stays.
+# simulate_app FILE: changes the app in a configuration to a simulated app. Changes nothing else.
 simulate_app() {
     curl -sf "$simulator_url/_sim/root.cer" -o "$(dirname "$1")/root.cer" || fail "the simulator has no root"
     sed -i '/app_apple_id/a\    simulated: true\n    trust: {extra_roots: [root.cer]}' "$1"
@@ -43,7 +43,7 @@ buy() {
         -d "{\"customer_id\":\"anna\",\"signed_transactions\":[\"$signed\"]}" || fail "the purchase was refused"
 }
 
-# expect_pro WHEN: anna has what she bought.
+# expect_pro WHEN: fails unless anna has the entitlement `pro`, which she bought.
 expect_pro() {
     curl -sf "$server_url/v1/customers/anna" -H "Authorization: Bearer $key" | python3 -c '
 import json, sys

@@ -22,11 +22,11 @@ def main():
     process = container["process"]
     process["terminal"] = False
     if given.arguments:
-        # The entrypoint is one word. What follows it is the default command.
+        # The entrypoint is the first word. The words after it are the default command.
         process["args"] = process["args"][:1] + given.arguments
     process["env"].append(f"PERENNIAL_PORT={given.port}")
     process["capabilities"] = {}
-    # The limits are those of this machine.
+    # Without these limits, the limits of this machine apply.
     del process["rlimits"]
     spaces = container["linux"]["namespaces"]
     container["linux"]["namespaces"] = [each for each in spaces if each["type"] != "network"]

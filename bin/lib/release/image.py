@@ -25,17 +25,17 @@ DATA = "/var/lib/perennial"
 CONFIGURATION = "/etc/perennial"
 SECOND = 1_000_000_000
 
-# Of these packages only data are needed. What they depend on, such as a shell, is not.
+# The image needs only data from these packages. It does not need their dependencies, such as a shell.
 DATA_ONLY = {
     # Licences of libraries refer to the texts of these.
     "base-files": r"usr/lib/os-release|etc/debian_version|usr/share/common-licenses/.*",
     "ca-certificates": r"usr/share/ca-certificates/.*",
     "tzdata": r"usr/share/zoneinfo/(?!right/|posix/).*",
 }
-# Documentation, and modules of the C library for other character sets than Unicode. Licences stay.
+# Documentation, and modules of the C library for other character sets than Unicode. Licences are kept.
 UNUSED = re.compile(r"usr/share/(?!doc/[^/]+(/copyright)?$|common-licenses/|zoneinfo/|ca-certificates/)"
                     r"|usr/lib/[^/]+/gconv/|etc/(?!debian_version)")
-# Where Debian has links since its folders were merged into /usr.
+# Debian has links at these paths since it merged these folders into /usr.
 MERGED = ["bin", "lib", "lib64", "sbin"]
 
 

@@ -18,8 +18,8 @@ import uuid
 
 SWIFT_LICENCE = "Apache-2.0 WITH Swift-exception"
 
-# Debian's own files about them have no form that a program can read, or name the licence of tests.
-# By the name without numbers of versions, so that the next Debian has the same ones.
+# The licences of packages whose own licence file no program can read, or whose file names the licence of
+# tests. Names have no version numbers, so that they also match the packages of the next Debian.
 DEBIAN_LICENCES = {
     "base-files": "GPL-2.0-or-later",
     "ca-certificates": "MPL-2.0",

@@ -13,8 +13,8 @@ package struct VerifyReceiptClient: Sendable {
     private static let path = "/verifyReceipt"
 
     /// - Parameter send: sends a request to the App Store, such as ``httpSender(_:hosts:timeout:)``
-    ///   with ``AppStoreHosts/appleReceipts``. An error that `send` throws counts as the App Store
-    ///   being unavailable, unless it is an ``AppStoreFailure``.
+    ///   with ``AppStoreHosts/appleReceipts``. If `send` throws an error other than an
+    ///   ``AppStoreFailure``, the App Store counts as unavailable.
     package init(
         _ secret: AppSecret, now: @escaping @Sendable () -> AppStoreDate,
         send: @escaping @Sendable (AppStoreRequest) async throws -> AppStoreResponse
@@ -102,8 +102,8 @@ struct ReceiptVerdict: Hashable, Sendable {
         isRetryable = VerifyReceiptResponse(json: json)?.isRetryable
     }
 
-    /// The environment that the receipt belongs to, if the status says that it is not the one that
-    /// was asked. Otherwise nil.
+    /// The environment of the receipt, if the status says that the other environment was asked.
+    /// Otherwise nil.
     var otherStore: StoreEnvironment? {
         switch status {
         case .sandboxReceipt: .sandbox

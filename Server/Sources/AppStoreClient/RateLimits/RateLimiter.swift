@@ -22,8 +22,8 @@ package struct RateLimiter: Sendable {
         self.rest = rest
     }
 
-    /// Limits nothing. For a simulated app, whose clock may stand still: then no budget would ever
-    /// refill.
+    /// Limits nothing. Meant for a simulated app: its clock may stand still, and a budget would
+    /// then never refill.
     package static let unlimited = Self(turn: { _, _, _ in nil }, rest: { _, _, _ in })
 
     /// Limits for an app whose calls are all made by this process.

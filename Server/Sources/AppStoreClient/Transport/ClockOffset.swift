@@ -15,8 +15,8 @@ package final class ClockOffset: Sendable {
 
     package init() {}
 
-    /// How far our clock is ahead of the App Store's, at least; negative if it is behind. Nil if no
-    /// response has had a `Date` yet.
+    /// The minimum time by which our clock is ahead of the App Store's clock. Negative if our clock
+    /// is behind. Nil if no response has had a `Date` yet.
     package var ahead: Duration? { latest.withLock { $0 } }
 
     /// Wraps a sender and observes its responses.

@@ -137,8 +137,9 @@ private struct Base64Tables: Sendable {
     let alphabet: [UInt8]
     /// The two characters for each value of twelve bits. The first character is in the low byte.
     let pairs: [UInt16]
-    /// The value of each byte at each of the four positions in a group: its six bits at their
-    /// position among 24, or a higher bit if the character is not in the alphabet.
+    /// The value of each byte at each of the four positions in a group. The value has the byte's
+    /// six bits at their place among 24 bits. If the byte is not in the alphabet, a higher bit is
+    /// set instead.
     let values: [UInt32]
 
     private static let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -1,5 +1,5 @@
-/// A JSON value in which every key and every number of one of Apple's documents survives a round
-/// trip.
+/// A JSON value that preserves every key and every number of Apple's documents when it is read and
+/// written again.
 package enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)

@@ -174,9 +174,9 @@ package struct NotificationBody: WireObject {
 }
 
 extension NotificationBody {
-    /// The signed payload of a body that contains nothing else, in Apple's exact form:
-    /// `{"signedPayload":"…"}`, with only base64url characters and dots in the second text. Returns
-    /// nil for any other body, even one with the same meaning: such a body must be parsed.
+    /// The signed payload of a body that has Apple's exact form: `{"signedPayload":"…"}`, with only
+    /// base64url characters and dots in the second text. Returns nil for any other body, even if it
+    /// has the same meaning. Such a body must be parsed.
     package static func plainPayload(of body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard body.count > head.count + tail.count,
             body.prefix(head.count).elementsEqual(head), body.suffix(tail.count).elementsEqual(tail)

@@ -75,8 +75,8 @@ package struct AppReceipt: ReceiptAttributes {
     }
 
     /// The bytes whose SHA-1 is in the receipt: the device's identifier, the opaque value, and the
-    /// bundle id, encoded with its tag and length as in the receipt. Returns nil if one of them is
-    /// missing.
+    /// bundle id. The bundle id includes its tag and its length, as in the receipt. Returns nil if
+    /// one of them is missing.
     package func hashedBytes(guid: [UInt8]) -> [UInt8]? {
         guard let opaque = self[.opaqueValue]?.value, let bundleID = self[.bundleID]?.value else {
             return nil

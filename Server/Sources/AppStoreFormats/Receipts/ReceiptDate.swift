@@ -1,8 +1,8 @@
 import Foundation
 
-/// The date formats of receipts and of responses about them: `2026-01-10T20:00:00Z` in a receipt;
-/// in JSON three fields, as `2026-01-10 20:00:00 Etc/GMT`, as milliseconds in a string, and as
-/// `2026-01-10 12:00:00 America/Los_Angeles`.
+/// The date formats of receipts and of responses about them. A receipt contains
+/// `2026-01-10T20:00:00Z`. JSON has three fields for a date: `2026-01-10 20:00:00 Etc/GMT`,
+/// milliseconds in a string, and `2026-01-10 12:00:00 America/Los_Angeles`.
 package enum ReceiptDate {
     /// The format of a receipt: UTC, in whole seconds.
     package static func text(_ moment: AppStoreDate) -> String {

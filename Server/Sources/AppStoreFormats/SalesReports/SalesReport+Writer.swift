@@ -2,9 +2,9 @@ extension SalesReport {
     /// The bytes of the file: days, amounts and blank cells in Apple's spelling, and one LF after
     /// each line.
     ///
-    /// - Throws: if a value cannot be written unchanged. For example, a cell of a file with tabs
-    ///   cannot contain a tab or a line break; a text of one space means blank; or the report's
-    ///   version has no column for the value.
+    /// - Throws: if a value cannot be written unchanged. Examples: the cells of a file with tabs
+    ///   cannot contain a tab or a line break; a text of one space would mean a blank cell; the
+    ///   report's version may have no column for the value.
     package func bytes() throws(SalesReportFailure) -> [UInt8] {
         let last = try lastLines()
         var file: [UInt8] = []

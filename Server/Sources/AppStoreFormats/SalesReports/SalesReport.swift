@@ -95,8 +95,8 @@ extension SalesReportRow {
     package static func countrySums(of rows: [Self]) -> SalesReportCountrySums? { nil }
     package var uncountableColumn: String? { nil }
 
-    /// Whether files of a version can be read. True for known versions, and for newer versions as
-    /// far as their columns are known.
+    /// Whether files of a version can be read. True for known versions, and for newer versions if
+    /// the report accepts unknown columns.
     package static func canRead(_ version: SalesReportVersion) -> Bool {
         if layouts.contains(where: { $0.version == version }) { return true }
         guard newerColumns != .refused, let newest = layouts.last?.version else { return false }

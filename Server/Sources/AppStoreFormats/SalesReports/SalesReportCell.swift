@@ -17,8 +17,8 @@ enum SalesReportCell {
     private static let minus = UInt8(ascii: "-")
     private static let zero = UInt8(ascii: "0")
 
-    /// Whether a cell is blank. Apple writes a blank cell as one space or as nothing, both in the
-    /// same file.
+    /// Whether a cell is blank. Apple writes a blank cell as one space or as an empty text. One
+    /// file may contain both.
     static func isBlank(_ cell: ArraySlice<UInt8>) -> Bool {
         cell.isEmpty || cell.count == 1 && cell.first == UInt8(ascii: " ")
     }

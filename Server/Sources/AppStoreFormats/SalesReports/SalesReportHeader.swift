@@ -75,8 +75,9 @@ struct SalesReportHeader {
     /// The meaning of each column of the file (nil for a column without meaning), and the version
     /// that follows from the columns.
     ///
-    /// The chosen version has the fewest missing and foreign columns. Among versions that are equal
-    /// in this, the one whose spellings the file uses; among these, the newest.
+    /// The chosen version has the fewest missing and foreign columns. If several versions are equal
+    /// in this, the version whose spellings the file uses is chosen. If several are left, the
+    /// newest is chosen.
     func columns<Row: SalesReportRow>(
         for _: Row.Type
     ) throws(SalesReportFailure) -> (

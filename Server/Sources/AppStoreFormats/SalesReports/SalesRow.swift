@@ -44,8 +44,9 @@ package struct SalesRow: SalesReportRow {
     package var isPartialRefund: Bool { units == 0 && customerPrice < 0 }
     package var isRenewal: Bool { subscription == .renewal }
 
-    /// What the developer receives for all units, in thousandths of ``proceedsCurrency``: the units
-    /// times the proceeds of one. A partial refund has no units; its proceeds are subtracted once.
+    /// The amount that the developer receives for all units, in thousandths of
+    /// ``proceedsCurrency``: the number of units times the proceeds of one unit. A partial refund
+    /// has no units; its proceeds are subtracted once.
     package var proceeds: Int64 {
         isPartialRefund ? -developerProceeds : units * developerProceeds
     }

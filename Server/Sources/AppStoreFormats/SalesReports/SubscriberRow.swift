@@ -43,8 +43,9 @@ package struct SubscriberRow: SalesReportRow {
     /// Whether the row is a partial refund.
     package var isPartialRefund: Bool { units == 0 && customerPrice < 0 }
 
-    /// What the developer receives, in thousandths of ``proceedsCurrency``: the units times the
-    /// proceeds of one. A partial refund has no units; its proceeds are subtracted once.
+    /// The amount that the developer receives, in thousandths of ``proceedsCurrency``: the number
+    /// of units times the proceeds of one unit. A partial refund has no units; its proceeds are
+    /// subtracted once.
     package var proceeds: Int64 {
         isPartialRefund ? -developerProceeds : units * developerProceeds
     }

@@ -1,8 +1,8 @@
 /// The contents of an Xcode `.storekit` file, of versions 1 to 6.
 ///
 /// Apple does not document the format. Unknown keys are ignored, and absent sections are empty. Two
-/// faults are errors, because a shop that ignored them would sell a product for nothing or with the
-/// wrong terms: a price that is not a plain number, and a recurring product outside a group.
+/// faults are errors: a price that is not a plain number, and a recurring product outside a group.
+/// A shop that ignored these faults would sell a product for nothing or with the wrong terms.
 package struct StoreKitFile: Hashable, Sendable {
     /// The consumables, non-consumables and non-renewing subscriptions, in the order of the file.
     package var oneTimeProducts: [StoreKitProduct]

@@ -30,8 +30,8 @@ package struct StoreKitOffer: Hashable, Sendable {
     package var customers = Customers.all
     /// Whether a code's offer follows an introductory offer instead of replacing it.
     package var isStackable = false
-    /// Whether the customer counts as meeting Apple's criteria for a win-back offer, by a switch in
-    /// the file.
+    /// Whether a switch in the file says that the customer meets Apple's criteria for a win-back
+    /// offer.
     package var isEligible = true
 
     package init(

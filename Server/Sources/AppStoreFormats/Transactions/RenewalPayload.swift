@@ -1,6 +1,6 @@
 /// The payload of signed renewal info (Apple: `JWSRenewalInfoDecodedPayload`). Renewal info names
-/// no bundle id: only the transaction or the notification with which it arrives shows which app it
-/// is for.
+/// no bundle id. It arrives with a transaction or a notification, and only that document shows the
+/// app.
 package struct RenewalPayload: WireObject {
     package var originalTransactionId: String?
     package var productId: String?

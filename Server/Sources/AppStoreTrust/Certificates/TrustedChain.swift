@@ -3,8 +3,8 @@ import Crypto
 import SwiftASN1
 @_spi(DisableValidityCheck) import X509
 
-/// Three certificates that lead to one of our roots, reduced to what later checks need: the key
-/// that signs documents, and the time in which all three are valid.
+/// The data of three certificates that lead to one of our roots. Only the data for later checks is
+/// stored: the key that signs documents, and the time in which all three certificates are valid.
 package struct TrustedChain: Sendable {
     package let leafKey: P256.Signing.PublicKey
     private let validity: CertificateValidity

@@ -57,8 +57,8 @@ extension NotificationPayload: SignedPayload {
 
     /// Returns the environment of the notification's parts. Apple sends one part. If there are ever
     /// two, each must be for this app and from the same environment. If no part names an
-    /// environment, the app's usual one counts: the notification is genuine, and a later version
-    /// that knows its parts will read it again.
+    /// environment, the app's usual environment counts. This does no harm: the notification is
+    /// genuine, and a later version that knows its parts will read it again.
     func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
         var bound: StoreEnvironment?
         let parts = NotificationPart.all(of: self)

@@ -4,8 +4,8 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// Certificates that lead from a receipt's signer to one of our roots, reduced to what is needed:
-/// the key, and the time in which all of them are valid.
+/// The data of the certificates that lead from a receipt's signer to one of our roots: the key, and
+/// the time in which all certificates are valid.
 struct ReceiptChain: Sendable {
     let key: _RSA.Signing.PublicKey
     private let validity: CertificateValidity
@@ -53,7 +53,7 @@ extension _RSA.Signing.PublicKey {
 
 extension ChainVerifier {
     /// Finds a path from the leaf through one of the other certificates to a root. Tries one
-    /// certificate at a time, and only those that can be between the leaf and a root: if the
+    /// certificate at a time, and only certificates that can be between the leaf and a root. If the
     /// library got all of them at once, it would try every order.
     private func path(
         from leaf: Certificate, overOneOf others: [Certificate]

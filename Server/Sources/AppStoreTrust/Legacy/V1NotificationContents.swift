@@ -31,7 +31,7 @@ extension Verifier {
         case previouslyVerified
     }
 
-    /// Checks a version 1 notification. Refuses it if it lacks the app's secret, or if it names
+    /// Checks a version 1 notification. Refuses a notification that lacks the app's secret or names
     /// another app. Signed documents within it are verified as if they had been received
     /// separately.
     package func notification(

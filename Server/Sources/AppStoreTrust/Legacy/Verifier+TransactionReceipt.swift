@@ -95,8 +95,9 @@ extension ChainVerifier {
     private static let purchaseMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 5, 1]
     private static let storeMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 2]
 
-    /// The certificate of a transaction receipt's signer, after checking that it leads to a root:
-    /// through Apple's intermediate of those years or, for a root that is not Apple's, directly.
+    /// Returns the certificate of a transaction receipt's signer, after checking that it leads to a
+    /// root. It leads to Apple's root through Apple's intermediate of those years, and to any other
+    /// root directly.
     fileprivate func signer(
         of signature: TransactionReceiptSignature
     ) async throws(Refusal) -> RSACertificate {

@@ -1,6 +1,6 @@
 /// The short name of a browser and its system, such as `Firefox on Windows`, from its `User-Agent`.
-/// For compatibility with old servers, that text contains the names of many browsers: of the names
-/// in the lists below, the first one that occurs in the text is the browser's own.
+/// For compatibility with old servers, `User-Agent` contains the names of many browsers. The
+/// browser's own name is the first name in the lists below that `User-Agent` contains.
 struct BrowserName: Hashable, Sendable {
     let text: String
 

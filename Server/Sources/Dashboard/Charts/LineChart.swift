@@ -1,5 +1,5 @@
-/// A number over time, as a line over its area: by present knowledge, as it was shown then, and a
-/// year before.
+/// A number over time, drawn as a line with a filled area. Also shows the number as it was
+/// displayed at the time, and the number of a year before.
 package struct LineChart: Sendable {
     package var unit: ChartUnit
     /// The name of the number: `MRR`.

@@ -21,8 +21,8 @@ package struct Sparkline: Sendable {
     }
 }
 
-/// Counts by the hour, as bars: successes in green, above them in amber those that wait, and
-/// failures in red.
+/// Counts by the hour, as bars: successes in green, waiting items in amber above them, and failures
+/// in red.
 package struct Strip: Sendable {
     /// The hours, the oldest first.
     package var hours: [Hour]

@@ -94,8 +94,8 @@ package struct SumPicture: Sendable {
         """
     }
 
-    /// The drawn range of values. The bars of opening and closing are cut off at its beginning,
-    /// which is marked; a range that begins near zero is drawn from zero.
+    /// The drawn range of values. The bars of opening and closing begin where the range begins, and
+    /// a mark shows that they are cut off there. A range that begins near zero is extended to zero.
     private struct Range {
         var low: Double
         var high: Double

@@ -55,8 +55,9 @@ struct Answer {
     }
 
     /// The order of entitlements. Open entitlements come first, beginning with the one that may be
-    /// lost soonest, because people usually ask about that one. Of the closed entitlements, those
-    /// whose payment is still being collected come first, then the one that ended last.
+    /// lost soonest, because people usually ask about that one. Closed entitlements follow. Among
+    /// these, the first are those whose payment the App Store still tries to collect. The others
+    /// are sorted by their end, the latest first.
     private static func rank(_ entry: (key: String, value: Entitlement)) -> (Int, Int64, String) {
         let until = entry.value.until?.milliseconds ?? Int64.max
         if entry.value.active { return (0, until, entry.key) }
@@ -113,7 +114,8 @@ extension Answer {
             ? "a seat, paid for by somebody else" : "paid"
     }
 
-    /// What follows the end of an entitlement: nothing, the same product, or another product.
+    /// The words for what follows after the end of an entitlement: nothing, the same product, or
+    /// another product.
     private func continuation(of entitlement: Entitlement) -> String {
         let next = subscription(of: entitlement)?.renewsTo.flatMap {
             $0 == entitlement.productID ? nil : $0

@@ -8,8 +8,8 @@ package struct CreditPage: Sendable {
     package var reason: String
     /// The balance now.
     package var balance: Int64
-    /// The key from the form of the customer's page: an amount that is confirmed twice is added
-    /// once.
+    /// The key from the form of the customer's page. Because of this key, an amount that is
+    /// confirmed twice is credited once.
     package var formKey: String
 
     package init(

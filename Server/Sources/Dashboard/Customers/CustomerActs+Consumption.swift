@@ -6,7 +6,7 @@ extension CustomerActs {
         "delivered", "quality_issue", "wrong_product", "server_outage", "other",
     ]
 
-    /// One dialog for all waiting questions of Apple: a consent answers all of them.
+    /// One dialog for all open questions of Apple, because one consent answers all of them.
     var consumption: Dialog {
         let purchases = askedPurchases
         let fields = purchases.enumerated().map { use(of: $1, number: $0 + 1, purchases.count) }
@@ -31,15 +31,15 @@ extension CustomerActs {
                 """, submit: "Answer Apple")
     }
 
-    /// The waiting questions, one for each purchase.
+    /// The open questions of Apple, one for each purchase.
     private var askedPurchases: [ConsumptionQuestion] {
         var seen: Set<String> = []
         return page.waitingQuestions.filter { seen.insert($0.transactionID).inserted }
     }
 
     /// The fields about a purchase. Fields that are left unchanged are empty, so that reports of
-    /// the app's server stay. The fields of the first purchase have plain names, and those of the
-    /// others end with their number: `delivery_2`.
+    /// the app's server stay. The names of the first purchase's fields have no suffix. The names of
+    /// the other purchases' fields end with the purchase's number: `delivery_2`.
     private func use(
         of question: ConsumptionQuestion, number: Int, _ count: Int
     ) -> Markup {

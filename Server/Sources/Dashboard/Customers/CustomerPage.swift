@@ -122,7 +122,7 @@ package struct CustomerPage: Sendable {
         """
     }
 
-    /// What the app says. Nobody has proven it.
+    /// The attributes that the app has set. Nobody has verified them.
     private func details(in frame: Frame) -> Markup {
         let rows = attributes.map { attribute -> Markup in
             let at = frame.shortTime(attribute.at)

@@ -184,7 +184,7 @@ package struct CustomersPage: Sendable {
         ).markup
     }
 
-    /// The sentence about a page of events that has no customer.
+    /// The sentence for a page on which no event has a customer.
     private var unclaimed: Markup {
         "The latest events are about purchases that no customer has claimed yet."
     }

@@ -38,8 +38,8 @@ package struct PurchaseLine: Hashable, Sendable {
         self.originalTransactionIDs = originalTransactionIDs
     }
 
-    /// The lines that the API's customer contains, which has neither sums nor the transactions of
-    /// one-time purchases.
+    /// The lines that can be made from the API's customer. They lack sums, and the transactions of
+    /// one-time purchases, because the API's customer does not contain these.
     package static func lines(of customer: Customer) -> [PurchaseLine] {
         customer.subscriptions.map {
             var line = PurchaseLine(

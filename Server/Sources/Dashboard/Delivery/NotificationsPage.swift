@@ -42,7 +42,7 @@ package struct NotificationsPage: Sendable {
         /// How many of the notifications were requested from Apple, because they had not arrived.
         package var asked: Int
         /// The time from Apple's signature to the arrival, in milliseconds: the median, and the
-        /// limit under which 99 of 100 are.
+        /// 99th percentile.
         package var milliseconds: Int64
         package var slowMilliseconds: Int64
         /// The number of repeated and of refused notifications since this server started.
@@ -74,8 +74,8 @@ package struct NotificationsPage: Sendable {
         package var documentID: String
         /// The first transaction of the purchase that the notification is about.
         package var transaction: String?
-        /// How many of the addresses to which the notification is forwarded have accepted it, and
-        /// how many have not.
+        /// The number of forwarding addresses that have accepted the notification, and the number
+        /// of those that have not.
         package var accepted: Int
         package var waiting: Int
 

@@ -33,7 +33,7 @@ package struct EventsPage: Sendable {
         var isEmpty: Bool { self == Filter() }
     }
 
-    /// Groups of types. The raw value is that of the query's `what`.
+    /// Groups of types. The raw value is the value of `what` in the query.
     package enum What: String, CaseIterable, Sendable {
         case everything = ""
         case payments, refunds, opened, shut, failed, ownership, wallets

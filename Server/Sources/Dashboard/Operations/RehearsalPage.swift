@@ -8,9 +8,9 @@ package struct RehearsalPage: Sendable {
     package var causes: [Cause]
     /// The first differences of the report, or those with ``cause``.
     package var differences: [Difference]
-    /// The cause whose differences are shown; nil for all.
+    /// The cause whose differences are shown. Nil if the differences of all causes are shown.
     package var cause: String?
-    /// The rehearsals before, the latest one first.
+    /// Earlier rehearsals, the latest first.
     package var earlier: [Summary]
 
     package struct Summary: Sendable {
@@ -22,7 +22,8 @@ package struct RehearsalPage: Sendable {
         package var differences: Int64
         package var unexplained: Int64
         package var isComplete: Bool
-        /// In how many cases the switch would end access, and open it.
+        /// The numbers of cases in which the switch would end access, and in which it would open
+        /// access.
         package var loses: Int64
         package var gains: Int64
 
@@ -108,7 +109,7 @@ package struct RehearsalPage: Sendable {
         ).html(in: frame)
     }
 
-    /// The page while there is no rehearsal, or none that can be read.
+    /// The page if no rehearsal was stored, or if the stored rehearsal cannot be read.
     ///
     /// - Parameter isChanged: whether the stored summary is not the one that the server signed.
     package static func empty(isChanged: Bool, in frame: Frame) -> String {

@@ -1,12 +1,13 @@
 import PerennialContract
 
-/// What the customer may use, in one sentence, and whether the App Store's books agree.
+/// What the customer may use, in one sentence, and whether it agrees with the simulated App Store's
+/// records.
 struct PhoneAnswer: Hashable, Sendable {
     var line: Markup
     /// The class of the panel: empty, `warn`, `bad` or `shut`.
     var look: Markup
     var chip: Chip
-    /// How the answer contradicts the books. Nil if the answer and the books agree.
+    /// How the answer contradicts the simulated App Store's records. Nil if the two agree.
     var contradiction: String?
 
     init(_ state: PhoneState) {
@@ -108,7 +109,8 @@ struct PhoneAnswer: Hashable, Sendable {
         }
     }
 
-    /// Compares the server's answer with the App Store's books, which the server cannot see.
+    /// Compares the server's answer with the simulated App Store's records, which the server cannot
+    /// see.
     private static func contradiction(_ state: PhoneState) -> String? {
         let answered = Set(
             state.customer.subscriptions.filter { opens($0.state) }.map(\.originalTransactionID))

@@ -56,7 +56,8 @@ struct PhoneBooks: Hashable, Sendable {
     ) -> Int64 {
         guard let product else { return 0 }
         guard product.isSoldInSeats else { return product.monthlyMilliunits }
-        // The price of a period is that of its seats; added or refunded seats change it.
+        // The price of a period is the sum of the prices of its seats. Added or refunded seats
+        // change the price.
         guard let money = event.money?.milliunits else {
             return before ?? product.monthlyMilliunits
         }

@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The next event that happens automatically, by the App Store's own books.
+/// The next event that happens automatically, according to the simulated App Store's records.
 package struct PhoneDue: Hashable, Sendable {
     /// Days after the end of a paid period during which Apple tries to collect a payment.
     package static let retryDays: Int64 = 60

@@ -1,6 +1,7 @@
 import PerennialContract
 
-/// The group whose seats the customer pays for, as the server's answer to her app contains it.
+/// The group whose seats the customer pays for, in the form in which the server sends it to the
+/// customer's app.
 package struct PhoneGroup: Hashable, Sendable {
     /// The number of people that are paid for, including the purchaser.
     package var seats: Int

@@ -50,9 +50,9 @@ struct PhonePicture: Hashable, Sendable {
         }
     }
 
-    /// The order of events: by time, but events of one second stay in the order of the log: a
-    /// payment that succeeded after all has the second of the refusal, and may have an earlier
-    /// millisecond.
+    /// The order of events: by their second, and within a second in the order of the log.
+    /// Milliseconds are ignored, because a payment that finally succeeds has the same second as its
+    /// refusal, but possibly an earlier millisecond.
     static func order(_ event: Event) -> (Int64, Int64) {
         (event.at.milliseconds / 1000, Int64(event.sequence))
     }
@@ -60,9 +60,9 @@ struct PhonePicture: Hashable, Sendable {
     /// A moment later than anything that is drawn.
     static let openEnd = Timestamp(milliseconds: .max)
 
-    /// Algorithm: each event contains the state from its moment on, and its end. A state lasts
-    /// until the next event, or until its own end. A refunded period is drawn until the end that it
-    /// would have had.
+    /// Algorithm: each event contains a state, which begins at the event's moment, and the end of
+    /// this state. A state lasts until the next event, or until its own end. A refunded period is
+    /// drawn until the end that it would have had.
     private static func spans(of events: [Event]) -> [Span] {
         var spans: [Span] = []
         for (index, event) in events.enumerated() {

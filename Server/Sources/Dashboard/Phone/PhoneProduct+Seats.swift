@@ -17,7 +17,7 @@ extension PhoneProduct {
     /// Whether several people can use one subscription to the product.
     var isSoldInSeats: Bool { !seatTiers.isEmpty }
 
-    /// How many of the seats with these numbers have each price.
+    /// For each price, the number of seats in the range that have it.
     private func lines(of seats: Range<Int>) -> [(count: Int, milliunits: Int64)] {
         seatTiers.indices.compactMap { place in
             let end = place + 1 < seatTiers.count ? seatTiers[place + 1].from : Int.max
@@ -26,7 +26,8 @@ extension PhoneProduct {
         }
     }
 
-    /// The total price of the seats with these numbers, of which the first is 1.
+    /// The total price of the seats in a range of seat numbers. The first seat of a subscription
+    /// has the number 1.
     func cost(of seats: Range<Int>) -> Money {
         let sum = lines(of: seats).reduce(0) { $0 + Int64($1.count) * $1.milliunits }
         return Money(milliunits: sum, currency: currency)

@@ -127,8 +127,8 @@ struct PhoneSettings {
 }
 
 extension PhoneState {
-    /// The transaction whose refund the customer can request: that of the subscription that is
-    /// paid, or else the newest purchase.
+    /// The transaction whose refund the customer can request. If a subscription is paid, this is
+    /// its transaction; otherwise it is the newest purchase.
     package var refundableID: String? {
         let own = books.filter { !$0.isShared && $0.isOpen && !$0.isRetried }
         let subscription = own.last { product($0.productID)?.period != nil }

@@ -3,7 +3,7 @@ import PerennialContract
 /// Everything that the phone's page shows, as read from the App Store and from the server. The
 /// page's texts are computed from these values alone.
 package struct PhoneState: Hashable, Sendable {
-    /// The customer whose phone it is, as the server's answer to their app contains it.
+    /// The owner of the phone, in the form in which the server sends a customer to the app.
     package var customer: Customer
     /// The virtual time.
     package var now: Timestamp
@@ -11,7 +11,7 @@ package struct PhoneState: Hashable, Sendable {
     package var entitlement: String
     /// What the app on the phone sells.
     package var products: [PhoneProduct]
-    /// The customer's purchases according to the App Store's own books.
+    /// The customer's purchases according to the simulated App Store's records.
     package var books: [BookedPurchase] = []
     /// A purchase that waits for a parent's decision.
     package var pending: PendingOrder?
@@ -24,11 +24,11 @@ package struct PhoneState: Hashable, Sendable {
     package var device = PhoneDevice()
     /// The group that the customer pays for. Nil if she has bought no seats.
     package var group: PhoneGroup?
-    /// A member of the customer's family, as the server's answer to their app contains it. Nil
-    /// without a family.
+    /// A member of the customer's family, in the form in which the server sends a customer to the
+    /// app. Nil without a family.
     package var relative: Customer?
-    /// The response to the customer's app, as far as the page shows it, and how a developer gets
-    /// all of it.
+    /// The part of the response to the customer's app that the page shows, and the command that
+    /// prints the whole response.
     package var json = ""
     package var curl = ""
 
@@ -71,12 +71,12 @@ package struct PhoneDevice: Hashable, Sendable {
     package init() {}
 }
 
-/// One purchase in the App Store's books, which the server does not see.
+/// One purchase in the simulated App Store's records, which the server cannot see.
 package struct BookedPurchase: Hashable, Sendable {
     package var originalTransactionID: String
     package var productID: String
-    /// As in the simulator's books: `trial`, `offer`, `paid`, `grace`, `retry`, `expired` or
-    /// `refunded`.
+    /// The state in the simulator's records: `trial`, `offer`, `paid`, `grace`, `retry`, `expired`
+    /// or `refunded`.
     package var state: String
     package var isOpen: Bool
     package var until: Timestamp?
@@ -131,7 +131,7 @@ extension PhoneState {
     /// The access that the page is about.
     var access: Entitlement? { customer.entitlements[entitlement] }
 
-    /// The newest subscription in the books to one of the products on the phone.
+    /// The newest subscription in the simulator's records to one of the products on the phone.
     package var subscription: BookedPurchase? {
         let own = books.filter { !$0.isShared && product($0.productID)?.period != nil }
         return own.last { !$0.isOver } ?? own.last

@@ -1,6 +1,7 @@
 import PerennialContract
 
-/// The guided tour: five steps that mark themselves done, in whatever way they were done.
+/// The guided tour of five steps. A step is marked as done once its result exists, however the user
+/// has achieved it.
 struct PhoneTour: Hashable, Sendable {
     enum Step: String, Hashable, Sendable, CaseIterable {
         case buy = "Buy a month"

@@ -65,7 +65,7 @@ struct SeatPanel {
 
 extension CustomerPage {
     /// The groups that the customer pays for, and the customer's seats in other groups. The element
-    /// is live, so it is never absent.
+    /// is updated live, so it exists even if there are no groups and seats.
     func groupPanels(in frame: Frame) -> Markup {
         let assigned = customer.subscriptions.filter {
             $0.ownership == .assigned && $0.seat == nil

@@ -7,13 +7,15 @@ import Synchronization
 /// Only keys that exist are cached, so made-up keys take no memory. A revoked key keeps working
 /// for at most `lifeSeconds`.
 ///
-/// Besides, the cache knows the kinds of all keys, for longer than their holders. This knowledge
-/// admits no request: it only decides which limit counts a request before its key is looked up.
+/// The cache also contains the kind of each key, and keeps it longer than the key's holder. The
+/// kind authorizes no request. It only decides which limit applies to a request before the key of
+/// the request is looked up.
 package final class KeyCache: Sendable {
     static let keysMax = 1024
     package static let lifeSeconds = 30
     static let keyBytesMax = 200
-    /// How many keys are known. With 200 bytes for each, they take about 3 MB.
+    /// The maximum number of keys whose kind is stored. Each takes about 200 bytes, so all of them
+    /// take about 3 MB.
     static let knownMax = 16_384
 
     private struct Entry {
@@ -57,19 +59,20 @@ package final class KeyCache: Sendable {
         return holder
     }
 
-    /// Learns the kinds of all stored keys, so that they are known before their first request.
+    /// Loads the kinds of all keys in the database, so that the kind of each key is known before
+    /// its first request.
     func learn(from engine: Engine) async throws(EngineFailure) {
         let keys = try await engine.keys.all()
         known.withLock { $0.replace(by: keys) }
     }
 
-    /// The kind of a key that exists, as far as the server knows. Does not look the key up. Nil if
-    /// the key is refused or unknown. The key may have been revoked since.
+    /// The kind of a key, without a query of the database. Nil if the key is refused, or if the
+    /// cache does not contain its kind. The key may have been revoked after its kind was cached.
     func knownKind(of key: String) -> KeyKind? {
         guard key.utf8.count <= Self.keyBytesMax, !refused.withLock({ $0.contains(key) }) else {
             return nil
         }
-        // The holder spares the hash.
+        // A cached holder contains the hash, which then need not be computed.
         let hash = entries.withLock { $0[key]?.holder.hash } ?? KeyService.hash(of: key)
         return known.withLock { $0.kind(of: hash) }
     }

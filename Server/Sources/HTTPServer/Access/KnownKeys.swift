@@ -1,8 +1,8 @@
 import Storage
 
-/// The kinds of the keys that exist, as far as a server knows, by the keys' SHA-256.
+/// The kinds of the API keys that a server knows, indexed by the SHA-256 of each key.
 ///
-/// At most `max` keys are known. Beyond that, those that were used least recently are forgotten.
+/// At most `max` keys are stored. If there are more, the least recently used keys are removed.
 struct KnownKeys: Sendable {
     private struct Entry {
         var kind: KeyKind
@@ -19,7 +19,7 @@ struct KnownKeys: Sendable {
 
     var count: Int { entries.count }
 
-    /// The kind of a key, whose use is recorded. Nil if the key is not known.
+    /// Returns the kind of a key, and records that the key was used. Nil if the key is not known.
     mutating func kind(of hash: [UInt8]) -> KeyKind? {
         guard let kind = entries[hash]?.kind else { return nil }
         useCount += 1
@@ -36,8 +36,8 @@ struct KnownKeys: Sendable {
 
     mutating func remove(_ hash: [UInt8]) { entries[hash] = nil }
 
-    /// Replaces all keys by those that are stored now. A key that was known keeps the time of its
-    /// last use.
+    /// Replaces all keys by the keys in the database. A key that was already known keeps the number
+    /// of its last use.
     mutating func replace(by keys: [StoredKey]) {
         let former = entries
         let sorted = keys.sorted { Self.isUsed($0, before: $1, former) }.suffix(max)
@@ -47,8 +47,8 @@ struct KnownKeys: Sendable {
         }
     }
 
-    /// Whether a key was used before another one. The uses of this server count more than those in
-    /// the database, which are at most an hour old.
+    /// Whether a key was used before another one. The uses that this server has counted take
+    /// precedence over the times in the database, which may be an hour old.
     private static func isUsed(
         _ key: StoredKey, before other: StoredKey, _ former: [[UInt8]: Entry]
     ) -> Bool {
@@ -57,8 +57,8 @@ struct KnownKeys: Sendable {
         return (key.lastUsedAt ?? key.createdAt) < (other.lastUsedAt ?? other.createdAt)
     }
 
-    /// Forgets so many keys that a quarter of the places is free. So this is done only once for
-    /// many new keys.
+    /// Removes the least recently used keys until a quarter of the places is free. So one removal
+    /// makes room for many new keys.
     private mutating func forgetLeastUsed() {
         let kept = entries.sorted { $0.value.use < $1.value.use }.suffix(max - max / 4)
         entries = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })

@@ -10,8 +10,8 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
     private static let mapped = Array(repeating: UInt8(0), count: 10) + [0xFF, 0xFF]
 
     package let description: String
-    /// The text by which connections of one client are counted: an IPv4 address, or the network of
-    /// an IPv6 address.
+    /// Identifies a client when its connections are counted: an IPv4 address, or the network of an
+    /// IPv6 address.
     package let network: String
 
     /// Parses an address as proxies write it, possibly with a port. Returns nil for any other text.

@@ -5,8 +5,8 @@ import Hummingbird
 import Ledger
 import Logging
 
-/// Who may see a page or carry out an act. Each file with pages names the permission where it
-/// registers a path, by the parameter `for`; the default is `viewer`.
+/// Who may see a page or carry out an act. A file with pages names the permission in the parameter
+/// `for` when it registers a path. The default is `viewer`.
 enum Permission: Hashable, Sendable {
     /// Operators with at least this role for the app.
     case viewer, support, admin

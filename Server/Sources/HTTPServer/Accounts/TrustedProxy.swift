@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// A proxy in front of the dashboard. Certain header fields from the proxy are trusted, but are
-/// ignored from any other client.
+/// A proxy in front of the dashboard. Certain header fields are trusted if they come from the
+/// proxy, and ignored if they come from any other client.
 package struct TrustedProxy: Hashable, Sendable {
     private static let nameBytesMax = 200
 
@@ -41,9 +41,9 @@ package struct TrustedProxy: Hashable, Sendable {
 
 extension DashboardAccess {
     /// The address of the browser. Without a trusted proxy, this is the address that connects.
-    /// Behind a trusted proxy, it is the last address in `X-Forwarded-For`, which the proxy has
-    /// added: the browser may have made up the earlier ones. If the last entry is not an address,
-    /// returns the proxy's own address.
+    /// Behind a trusted proxy, it is the last address in `X-Forwarded-For`, because the proxy has
+    /// added this address. The browser may have made up the earlier addresses. If the last entry is
+    /// not an address, returns the proxy's own address.
     func address(of request: Request, _ context: ServerContext) -> String {
         let peer = context.peerAddress
         return proxy?.client(of: request, from: peer) ?? peer

@@ -27,7 +27,7 @@ package struct BodyBudgetLimits: Hashable, Sendable {
 enum BodyPool: Hashable, Sendable {
     /// The request has a valid key.
     case withKey
-    /// The request has shown no valid key, and its route has chosen no other pool.
+    /// The request has no valid key, and its route has chosen no other pool.
     case withoutKey
     /// A request to verifyReceipt.
     case receipts

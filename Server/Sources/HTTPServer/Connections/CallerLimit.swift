@@ -1,8 +1,8 @@
 import Logging
 import Synchronization
 
-/// A limit of one caller: of one key, or of one address. The limits of the whole server are no
-/// cases of this type. The raw value is the limit's name in problems, in metrics, in the log, and
+/// A limit for one caller, which is a key or an address. This type does not include the limits for
+/// the whole server. The raw value is the limit's name in problems, in metrics, in the log, and
 /// below `limits` in the configuration.
 enum CallerLimit: String, CaseIterable, Sendable {
     case requestsOfAddress = "requests_of_address"
@@ -34,7 +34,7 @@ enum CallerLimit: String, CaseIterable, Sendable {
         }
     }
 
-    /// What a client can do in place of the request. Nil if it can only wait.
+    /// What a client can do instead of waiting. Nil if it can only wait.
     var alternative: String? {
         switch self {
         case .waitsOfKey: "Or leave out wait."
@@ -48,8 +48,8 @@ enum CallerLimit: String, CaseIterable, Sendable {
     }
 }
 
-/// Counts what was refused because of each ``CallerLimit``, and warns about it in the log, at most
-/// once a minute for each limit.
+/// Counts the refusals because of each ``CallerLimit``. Warns about them in the log, at most once a
+/// minute for each limit.
 final class LimitRefusals: Sendable {
     /// The minimum time between two warnings about the same limit.
     static let warningPause = Duration.seconds(60)
@@ -64,10 +64,10 @@ final class LimitRefusals: Sendable {
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// How often each limit has refused something since the start.
+    /// The number of refusals because of each limit since the start.
     var counts: [CallerLimit: Int] { state.withLock { $0.counts } }
 
-    /// Records that something was refused.
+    /// Records one refusal.
     ///
     /// - Parameter max: the limit.
     /// - Parameter caller: the address, or the beginning of the key's hash.
@@ -83,7 +83,7 @@ final class LimitRefusals: Sendable {
         }
         guard isDue else { return }
         logger.warning(
-            "a caller has reached a limit, and is refused what exceeds it",
+            "a caller has reached a limit, so further requests or connections are refused",
             metadata: [
                 "limit": .string(limit.rawValue), "caller": .string(caller()),
                 "max": .stringConvertible(max),

@@ -4,13 +4,13 @@ import Synchronization
 /// The limits of connections from one address.
 package struct ConnectionLimits: Hashable, Sendable {
     /// The maximum number of open connections from one address, or from one network of IPv6
-    /// addresses. This number is half of all connections, which is more than the number of requests
-    /// that may wait: a proxy that is not configured as trusted has one connection for each waiting
-    /// request.
+    /// addresses. This number is half of all connections. It must be more than the number of
+    /// requests that may wait, because a proxy that is not configured as trusted has one connection
+    /// for each waiting request.
     package var connectionsOfAddressMax = PerennialServer.connectionsMax / 2
-    /// The maximum number of requests from one address, or from one network of IPv6 addresses,
-    /// whose head has arrived only in part. Almost every head arrives in one piece. Zero means that
-    /// there is no limit.
+    /// The maximum number of requests with an incomplete head from one address, or from one network
+    /// of IPv6 addresses. Almost every head arrives in one piece. Zero means that there is no
+    /// limit.
     package var halfSentRequestsOfAddressMax = 256
     /// The maximum time from the first part of a request's head to its end, in seconds.
     package var headSecondsMax: Int64 = 20
@@ -18,10 +18,9 @@ package struct ConnectionLimits: Hashable, Sendable {
     package init() {}
 }
 
-/// Counts the open connections, and the requests whose head has arrived only in part, by the
-/// address that they come from, so that one address cannot hold all connections. Connections from
-/// this machine and from trusted proxies are not limited, because they carry the requests of many
-/// clients.
+/// Counts the open connections, and the requests with an incomplete head, of each address, so that
+/// one address cannot hold all connections. Connections from this machine and from trusted proxies
+/// are not limited, because they carry the requests of many clients.
 final class ConnectionCounts: Sendable {
     private struct State {
         var byNetwork: [String: Int] = [:]
@@ -64,8 +63,7 @@ final class ConnectionCounts: Sendable {
 
     func release(_ network: String) { remove(from: \.byNetwork, network) }
 
-    /// Counts a request whose head has arrived only in part. Returns false if the network has too
-    /// many.
+    /// Counts a request with an incomplete head. Returns false if the network has too many.
     func admitHalfSent(from network: String) -> Bool {
         let most = limits.halfSentRequestsOfAddressMax
         return add(

@@ -5,10 +5,10 @@ import NIOHTTP1
 struct BodyWanted: Sendable {}
 
 /// An event sent down a connection's pipeline while the current request waits for something. The
-/// closure is called once when the client no longer waits for the response: the client has closed
-/// the connection, or its half of it, or has sent another request behind this one. If one of these
-/// has happened already, the closure is called at once. If the response ends first, the closure is
-/// never called.
+/// closure is called once when the client no longer waits for the response. This is the case if the
+/// client has closed the connection, has closed its sending direction, or has sent another request
+/// behind this one. If one of these has happened already, the closure is called at once. If the
+/// response ends first, the closure is never called.
 struct DepartureWatch: Sendable {
     var onDeparture: @Sendable () -> Void
 }
@@ -26,7 +26,7 @@ struct BodyTooSlow: Error {
     var secondsMax: Int64
 }
 
-/// Implements the parts of HTTP/1.x that the framework does not, for one connection. The handler is
+/// Implements the parts of HTTP/1.x that the framework lacks, for one connection. The handler is
 /// placed right behind the parser.
 ///
 /// - After an HTTP/1.0 request, a request with `Connection: close`, or a response with that
@@ -34,15 +34,15 @@ struct BodyTooSlow: Error {
 /// - A client that sends `Expect: 100-continue` gets 100 when the body is wanted. If the response
 ///   comes first, the connection is closed, because it is unknown whether the body follows.
 /// - Nothing more is read from the connection while other requests wait behind the current one, or
-///   until the body is wanted. So data that a client sends ahead stays with the client.
+///   until the body is wanted. So TCP holds back data that a client sends too early.
 /// - When a body is read or discarded, a timer starts. If the body has not ended in time, the
 ///   reader gets ``BodyTooSlow`` and responds, and the connection is closed. Without a timer a
 ///   silent client would hold its part of ``BodyBudget``.
 /// - For a request that cannot be parsed, the framework writes an empty 400 response, in order.
 ///   This handler replaces it with a problem. A request without exactly one `Host` is treated the
 ///   same way (RFC 9112, section 3.2).
-/// - A response of unknown length to HTTP/1.0 ends with the connection, because HTTP/1.0 has no
-///   chunks.
+/// - For a response of unknown length to HTTP/1.0, the end of the connection marks the end of the
+///   response, because HTTP/1.0 has no chunks.
 /// - It reports when a client leaves while its request waits: see ``DepartureWatch``.
 /// - If a head is not sent in time, the connection is closed: see ``HeadWatch``. The requests that
 ///   were sent completely before it are still answered.
@@ -143,9 +143,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if isFull { isReadHeld = true } else { context.read() }
     }
 
-    /// Whether enough input of this connection waits in memory, so that reading stops. A single
-    /// request with no other behind it does not count, because stopping and resuming reads costs
-    /// system calls.
+    /// Whether so much input of this connection waits in memory that reading must stop. A single
+    /// request without another one behind it is not enough, because stopping and resuming reads
+    /// costs system calls.
     private var isFull: Bool {
         guard !ignoresInput, let newest = exchanges.last else { return false }
         return isReading ? newest.hasBody && !newest.isBodyWanted : exchanges.count > 1

@@ -4,24 +4,24 @@ import NIOCore
 /// its address has begun too many heads. It ends the connection without an answer.
 struct HeadNotEnded: Error {}
 
-/// Limits the time in which the head of a request arrives, and the number of heads of one address
-/// that have arrived only in part. The handler is placed right before the parser.
+/// Limits the time in which the head of a request arrives, and the number of incomplete heads of
+/// one address. The handler is placed right before the parser.
 ///
 /// Otherwise somebody could occupy many connections, and the memory for their heads, by sending
 /// heads very slowly.
 ///
 /// Almost every head arrives in one piece. Such a head is not counted and needs no timer, because
-/// the parser reports its end before this handler looks.
+/// the parser reports its end before this handler checks for an incomplete head.
 final class HeadWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private enum Place {
-        /// Between two requests.
+        /// The connection is between two requests.
         case between
-        /// In the head of a request.
+        /// The connection is in the head of a request.
         case head
-        /// In the body of a request, or in input that is ignored.
+        /// The connection is in the body of a request, or in input that is ignored.
         case rest
     }
 
@@ -54,13 +54,13 @@ final class HeadWatch: ChannelInboundHandler {
         }
     }
 
-    /// The parser has found the end of a head.
+    /// Records that the parser has found the end of a head.
     func recordHead() {
         place = .rest
         stopTimer()
     }
 
-    /// The parser has found the end of a request.
+    /// Records that the parser has found the end of a request.
     func recordEnd() { place = .between }
 
     private func giveUp(_ context: ChannelHandlerContext) {

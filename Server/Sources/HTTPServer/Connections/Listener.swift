@@ -3,7 +3,7 @@ import Hummingbird
 import PerennialContract
 import Storage
 
-/// What one of the server's addresses serves.
+/// Defines what the server serves at one of its addresses.
 package struct Listener: Hashable, Sendable {
     /// Whether the address serves `/metrics`.
     let answersMetrics: Bool
@@ -14,7 +14,7 @@ package struct Listener: Hashable, Sendable {
     /// Whether the address serves the dashboard, if the server has one.
     var servesDashboard = true
 
-    /// The address of a server that has only one: it serves everything.
+    /// The only address of a server, which serves everything.
     package static let only = main(hasMetrics: true, hasSecretKeys: true)
 
     /// The address that apps and the App Store use.
@@ -77,10 +77,11 @@ extension PerennialServer {
 }
 
 extension RequestAuthorization {
-    /// Checks that this address accepts a key before the key is looked up, so that keys cannot be
-    /// guessed here.
+    /// Checks that this address accepts a key. Call this function before the key is looked up, so
+    /// that keys cannot be guessed at this address.
     ///
-    /// - Throws: ``ProblemError`` if the key is a secret one and this address accepts none.
+    /// - Throws: ``ProblemError`` if the key is a secret key and this address accepts no secret
+    ///   keys.
     func requireAccepted(_ key: String) throws {
         guard !server.listener.acceptsSecretKeys, key.hasPrefix(KeyKind.secret.prefix + "_") else {
             return
@@ -90,8 +91,8 @@ extension RequestAuthorization {
 
     /// Checks that this address accepts the key of a holder.
     ///
-    /// - Throws: ``ProblemError`` if the holder's key is a secret one and this address accepts
-    ///   none.
+    /// - Throws: ``ProblemError`` if the holder's key is a secret key and this address accepts no
+    ///   secret keys.
     func requireAccepted(_ holder: StoredKey) throws {
         guard !server.listener.acceptsSecretKeys, holder.kind == .secret else { return }
         throw ProblemError(.secretKeyAtWrongAddress)

@@ -1,14 +1,14 @@
-/// How many requests each of many callers may still send: a token bucket for each caller.
+/// Limits the number of requests of each of many callers, with a token bucket for each caller.
 ///
 /// A caller may use up its budget at once; the budget refills evenly within a minute. A bucket is
-/// one number: the moment at which the bucket is full again (the generic cell rate algorithm). A
-/// request moves this moment forward by the time in which its share refills, and is refused if the
-/// moment would then be more than a minute ahead.
+/// stored as one number: the moment at which the bucket is full again (the generic cell rate
+/// algorithm). A request moves this moment forward by the time in which the share of one request
+/// refills. The request is refused if the moment would then be more than a minute ahead.
 ///
-/// At most `callersMax` callers have a number. Beyond that, the callers with the fullest buckets
-/// are forgotten, and begin again with a full one. A caller who sends nothing for a minute has a
-/// full bucket, which is also forgotten only then. So many addresses cannot displace the caller who
-/// sends the most.
+/// At most `callersMax` buckets are stored. If there are more callers, the fullest buckets are
+/// removed, and their callers begin again with a full bucket. A caller who sends nothing for a
+/// minute has a full bucket; it is removed on the same occasion. So the caller who sends the most
+/// keeps its bucket, however many addresses there are.
 struct RequestBudgets<Caller: Hashable & Sendable>: Sendable {
     /// The time in which one request's share of the budget refills.
     private let cost: Duration
@@ -38,8 +38,8 @@ struct RequestBudgets<Caller: Hashable & Sendable>: Sendable {
         return nil
     }
 
-    /// Forgets all full buckets, and as many of the fullest others that a quarter of the places is
-    /// free. So this is done only once for many new callers.
+    /// Removes all full buckets, and then the fullest of the others until a quarter of the places
+    /// is free. So one removal makes room for many new callers.
     private mutating func forgetFullest(at now: ContinuousClock.Instant) {
         let inUse = fullAt.filter { $0.value > now }
         let kept = inUse.sorted { $0.value < $1.value }.suffix(callersMax - callersMax / 4)

@@ -18,7 +18,8 @@ package struct ServerCertificate: Sendable {
     package let start: Instant
     /// The moment after which the certificate is no longer valid.
     package let end: Instant
-    /// Whether the file has no certificate of the authority that issued it.
+    /// Whether the file lacks the certificate of the authority that issued the server's
+    /// certificate.
     package let lacksIssuer: Bool
     let context: NIOSSLContext
     private let chainBytes: [[UInt8]]

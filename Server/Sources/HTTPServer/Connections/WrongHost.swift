@@ -5,8 +5,8 @@ import NIOHTTP1
 struct WrongHost: Error {
     var detail: String
 
-    /// Returns nil if the request has exactly one valid `Host`, or if it is of HTTP/1.0 and has
-    /// none.
+    /// Returns nil if the request has exactly one valid `Host`. Also returns nil for a request of
+    /// HTTP/1.0 without a `Host`.
     init?(of head: HTTPRequestHead) {
         let hosts = head.headers["host"]
         switch hosts.count {

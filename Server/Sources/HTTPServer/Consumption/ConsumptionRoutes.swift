@@ -67,7 +67,8 @@ struct ConsumptionRoutes: RouteGroup {
             var state = try await engine.consumption.record(
                 ConsumptionReport(isConsentGiven: asked.consented, keepsSample: true), of: id,
                 app: holder.app, environment: environment, isByApp: true)
-            // An app does not get the server's reports, or Apple's requests with our responses.
+            // The response to an app omits the reports of the app's server, and Apple's requests
+            // with our responses.
             (state.uses, state.inquiries) = ([], [])
             state.consent?.hadSample = nil
             return ConsumptionOverview(state)

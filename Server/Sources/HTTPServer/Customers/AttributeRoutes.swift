@@ -36,8 +36,8 @@ struct AttributeRoutes: RouteGroup {
             AttributeList(try await engine.attributes.all(of: id, app: holder.app)))
     }
 
-    /// With an app key, the answer has only values that the request has set: the others may be
-    /// notes of support.
+    /// With an app key, the response contains only the values that the request has set, because
+    /// other values may be notes of the support team.
     @Sendable func change(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {

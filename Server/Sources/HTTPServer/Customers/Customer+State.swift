@@ -153,7 +153,8 @@ extension Subscription.Period {
 }
 
 extension Access {
-    /// The end of the grace period, while it runs and afterwards until the next payment.
+    /// The end of the grace period. Set during the grace period, and afterwards until the next
+    /// payment.
     fileprivate func graceEnd(of period: Timeline.Period, in timeline: Timeline) -> Instant? {
         switch state {
         case .grace, .retry, .expired: timeline.graceEnd(after: period)

@@ -6,7 +6,7 @@ import PerennialContract
 /// The entity tag of a response about a customer (RFC 9110, section 8.8.3).
 ///
 /// The tag covers everything except the time of the response and the token, which change even if
-/// nothing has happened. So the tag is a weak one.
+/// nothing has happened. So the tag is weak.
 struct CustomerTag: Hashable {
     private let tag: EntityTag
 

@@ -69,7 +69,7 @@ final class CustomerWait: Sendable {
 
     private enum Admission { case admitted, keyIsFull, serverIsFull }
 
-    /// Counts a wait, if there is a place for it.
+    /// Counts a wait, unless too many requests already wait.
     private func admission(of holder: StoredKey) -> Admission {
         state.withLock { state in
             let isApp = holder.kind == .app

@@ -28,7 +28,7 @@ struct PersonalDataRoutes: RouteGroup {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try RequestReader.customerID(in: context)
-        // Everything that may fail because of the request fails before the response begins.
+        // The work that may fail because of the request is done before the response begins.
         let answers = try await answers(about: id, holder.app)
         let documents = try await documents(about: id, holder.app)
         guard answers.count + documents.count < ZipArchive.filesMax else {
@@ -118,7 +118,8 @@ struct PersonalDataRoutes: RouteGroup {
     }
 
     /// The documents about a customer's own purchases in both environments, latest signature first.
-    /// Purchases that somebody else shares or pays for are about that person, too.
+    /// Omits purchases that somebody else shares or pays for, because their documents are also
+    /// about that person.
     private func documents(
         about id: CustomerID, _ app: AppID
     ) async throws -> [ListedDocument] {
@@ -150,8 +151,8 @@ struct PersonalDataRoutes: RouteGroup {
         Array(buffer: try JSONResponse.json(value, isIndented: true))
     }
 
-    /// An id as part of a file's name: any character that is not a digit, a letter of ASCII, a
-    /// hyphen or an underscore is left out.
+    /// An id as part of a file's name. Contains only the id's ASCII letters, digits, hyphens and
+    /// underscores.
     private static func fileName(_ id: String) -> String {
         id.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
     }

@@ -17,7 +17,7 @@ struct ChartView: Sendable {
     private let rated: Set<String>
     /// The column that is drawn; nil if columns are stacked.
     var column: String?
-    /// The word in the query that stands for the moment ``ReportQuery/asKnownAt``.
+    /// The value of `known` in the query, which stands for the moment ``ReportQuery/asKnownAt``.
     var known: String
     private let fields: FormFields
 
@@ -35,7 +35,8 @@ struct ChartView: Sendable {
         "ltv": "ltv", "seats": "closing",
     ]
 
-    /// The words of `known`. Each word stands for the moment that many days ago.
+    /// The possible values of `known`. Each stands for the moment that is the given number of days
+    /// ago.
     static let knownDays: [(word: String, label: String, days: Int64)] = [
         ("day", "A day ago", 1), ("week", "A week ago", 7), ("month", "30 days ago", 30),
         ("quarter", "90 days ago", 90),
@@ -108,7 +109,7 @@ struct ChartView: Sendable {
         return try ReportRoutes.days(from: from, to: to)
     }
 
-    /// The days as the fields of the form contain them; empty if the query names none.
+    /// The days for the fields of the form. Empty if the query names no days.
     var chosenDays: (from: String, to: String) { (fields["from"] ?? "", fields["to"] ?? "") }
 
     /// The columns that are stacked by default, if no other column is chosen and the report is not
@@ -121,13 +122,14 @@ struct ChartView: Sendable {
         return stack?.compactMap { name in definition.columns.firstIndex { $0.name == name } }
     }
 
-    /// The one column that is drawn.
+    /// The single column that is drawn.
     var drawnColumn: Int {
         let name = column ?? stack?.first
         return definition.columns.firstIndex { $0.name == name } ?? 0
     }
 
-    /// The prefix in the query for the amounts of one currency, without amounts converted to it.
+    /// The prefix of a currency in the query, which selects the amounts in this currency. Amounts
+    /// that are converted to it are left out.
     private static let onlyPrefix = "ONLY-"
 
     /// Whether each amount is shown in its own currency. If amounts are converted, the amounts of
@@ -187,8 +189,8 @@ struct ChartView: Sendable {
                 + definition.columns.map { ($0.name, Self.title($0.name)) }, column ?? "")
     }
 
-    /// The filter for the currency. If there are rates, it selects the currency to which amounts
-    /// are converted; otherwise it selects the amounts in that currency.
+    /// The filter for the currency. If there are rates, the filter selects the currency to which
+    /// amounts are converted. Otherwise it selects the amounts in one currency.
     private func currencyFilter(_ display: DisplayCurrency) -> ChartFilter {
         let others = display.currencies.filter { $0 != display.currency }
         let canConvert = display.isConverted && definition.cohort == nil
@@ -204,8 +206,8 @@ struct ChartView: Sendable {
         return Self.filter("currency", "Currency", options, selected)
     }
 
-    /// Whether each column counts those who remain of the previous column, so that the columns are
-    /// shown as a table.
+    /// Whether each column counts the subscribers of the previous column who remain. Such columns
+    /// are shown as a table.
     var showsCohorts: Bool { definition.cohort == .payments }
 
     private static func filter(

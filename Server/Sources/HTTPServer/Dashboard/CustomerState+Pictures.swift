@@ -143,8 +143,8 @@ extension TimelinePicture {
         return max(period.from, min(period.end ?? revocation.at, revocation.at))
     }
 
-    /// The time after the last period in which the App Store tries, or tried, to collect the
-    /// payment.
+    /// The stretch of time after the last period during which the App Store tries, or tried, to
+    /// collect the payment.
     private static func trouble(
         _ state: PurchaseState, after last: Timeline.Period, at now: Instant
     ) -> [Span] {

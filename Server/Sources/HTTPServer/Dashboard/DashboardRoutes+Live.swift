@@ -29,10 +29,10 @@ private enum LiveLimits {
 }
 
 extension DashboardRoutes {
-    /// How the path of a page's stream begins.
+    /// The beginning of the path of a page's stream.
     static let livePrefix = "/live"
 
-    /// What causes a page to change.
+    /// The sources of a page's changes.
     enum Source: Sendable {
         /// The page changes only by events of the app, and by the passing of time.
         case log

@@ -9,9 +9,9 @@ import Storage
 
 /// The pages of the dashboard and their acts, which ``DashboardPath`` lists.
 ///
-/// The pages call the functions of the HTTP API's routes, and show only what these return. A
-/// request is checked in this order: ``PageOrigin``; the token of the form; the viewer's role; the
-/// operation itself.
+/// The pages call the functions of the HTTP API's routes, and show only the results of these
+/// functions. A request is checked in this order: ``PageOrigin``; the token of the form; the
+/// viewer's role; the operation itself.
 ///
 /// One value serves one app. The paths of all apps are the same: see ``AppHandlers``.
 struct DashboardRoutes: Sendable {
@@ -74,7 +74,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Adds a handler for a page, which may also be a file.
+    /// Adds a handler whose response is a page or a file.
     ///
     /// - Parameter permission: who may see the page.
     func get(
@@ -289,7 +289,8 @@ struct DashboardRoutes: Sendable {
         _ error: any Error, _ request: Request, _ context: ServerContext, _ visit: Visit
     ) throws -> Response {
         let found = Self.problem(error, context)
-        // The problem that the page shows may be that the environment is unknown.
+        // Perhaps the problem that the page shows is an unknown environment. So an unknown
+        // environment is ignored here.
         let environment = (try? environment(in: request)) ?? .production
         let frame = frame(of: request, environment, visit, [])
         let wasAct = request.method == .post

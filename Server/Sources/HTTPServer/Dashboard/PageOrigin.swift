@@ -2,10 +2,11 @@ import HTTPTypes
 
 /// The address of the pages, and whether a request comes from one of them.
 ///
-/// An act needs only a cookie, so other sites must not be able to cause an act: neither by a form
-/// or script that posts to this server, nor by another site's host name that leads to this server
-/// (DNS rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch
-/// Metadata Request Headers). A program that is not a browser sends neither field, and may post.
+/// A cookie is enough to carry out an act. So other sites must not be able to cause an act. They
+/// could try it with a form or script that posts to this server, or with their own host name that
+/// leads to this server (DNS rebinding). Browsers report the origin of a request in `Origin` and
+/// `Sec-Fetch-Site` (Fetch Metadata Request Headers). A program that is not a browser sends neither
+/// field, and may post.
 package struct PageOrigin: Hashable, Sendable {
     private static let loopbackHosts: Set<Substring> = ["localhost", "127.0.0.1", "[::1]"]
     private static let formType = "application/x-www-form-urlencoded"
@@ -16,7 +17,7 @@ package struct PageOrigin: Hashable, Sendable {
     /// machine, under any of its loopback names, with any port.
     package let authority: String?
 
-    /// The pages are on this machine only.
+    /// The origin of pages that only browsers on this machine can open.
     package static let loopback = Self(scheme: "http", authority: nil)
 
     /// The origin of a URL, such as `https://store.example.com`. Returns nil unless the URL

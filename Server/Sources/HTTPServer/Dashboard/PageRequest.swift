@@ -5,7 +5,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// A request for a page or an act, and what its page needs around its content.
+/// A request for a page or an act, with the data that its page shows around the content.
 struct PageRequest: Sendable {
     let request: Request
     let context: ServerContext

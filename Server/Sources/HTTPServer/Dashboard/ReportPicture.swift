@@ -21,8 +21,8 @@ struct ReportPicture: Sendable {
         otherCurrencies = currencies.filter { [currency] in $0 != currency }
     }
 
-    /// A sentence about the currency of the amounts if there are several: how they were converted,
-    /// and which are left out.
+    /// A sentence about the currencies, if the amounts have several. It says how the amounts were
+    /// converted, and which ones are left out.
     var conversion: String? {
         guard let currency else { return nil }
         let left =
@@ -76,8 +76,8 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// The sum of a column in a period. A percentage is not a sum of percentages: it is computed
-    /// for all rows together.
+    /// The sum of a column in a period. A percentage is computed for all rows together, because
+    /// percentages cannot be added.
     func value(_ column: Int, in period: ReportPeriod) -> Int64 {
         let values = rows(column).filter { $0.period == period }.map { $0.values[column] }
         if view.definition.columns[column].unit == .percent {
@@ -86,7 +86,7 @@ struct ReportPicture: Sendable {
         return values.map(\.whole).reduce(0, +)
     }
 
-    /// Whether there is a number to show: false for a percentage of zero.
+    /// Whether there is a number to show. False for a percentage whose denominator is zero.
     func hasValue(_ column: Int, in period: ReportPeriod) -> Bool {
         guard view.definition.columns[column].unit == .percent else { return true }
         return rows(column).contains { $0.period == period && $0.values[column].size > 0 }
@@ -161,8 +161,8 @@ struct ReportPicture: Sendable {
         .green, .blue, .amber, .paleGreen, .brick, .grey,
     ]
 
-    /// For each period, the number of subscribers who first paid in it and paid again, and how
-    /// often. Begins with the first period that has such subscribers.
+    /// For each period: the number of subscribers who first paid in it, and how many of them paid
+    /// again once, twice, and so on. Begins with the first period that has such subscribers.
     var cohorts: HeatTable {
         let columns = Array(view.definition.columns.indices.dropFirst())
         let last = columns.last { column in
@@ -289,8 +289,9 @@ struct ReportPicture: Sendable {
         period.names(view.query.length)
     }
 
-    /// The label under the axis. A month or quarter has the year only at the first label of each
-    /// year. If there are so many periods that only some have a label, each label has its year.
+    /// The label under the axis. For months and quarters, only the first label of each year
+    /// contains the year. If only some of the periods have a label, because there are many, each
+    /// label has its year.
     private func label(of period: ReportPeriod) -> String {
         let short = names(of: period).short
         let isFirst = period == result.periods.first || CivilDate(period).month == 1
@@ -338,8 +339,8 @@ extension String {
 }
 
 extension ReportValue {
-    /// The value as a whole number in the unit of ``ChartUnit``: money in thousandths of the
-    /// currency's unit, counts as they are, and percentages in thousandths.
+    /// The value as a whole number in the unit of ``ChartUnit``: money and percentages in
+    /// thousandths, and counts unchanged. Money is in thousandths of the currency's unit.
     var whole: Int64 {
         switch self {
         case .money(let milliunits): milliunits
@@ -348,7 +349,7 @@ extension ReportValue {
         }
     }
 
-    /// The size for comparisons: for a percentage, its whole.
+    /// The number by which values are compared. For a percentage, this is the denominator.
     var size: Int64 {
         switch self {
         case .money(let number), .count(let number), .share(_, let number):
@@ -356,7 +357,8 @@ extension ReportValue {
         }
     }
 
-    /// The percentage of all wholes together, in thousandths. Zero if there is no whole.
+    /// The sum of the parts, divided by the sum of the wholes, in thousandths. Zero if the sum of
+    /// the wholes is zero.
     static func share(of values: [ReportValue]) -> Int64 {
         var (part, whole): (Int64, Int64) = (0, 0)
         for case .share(let its, let all) in values {

@@ -8,8 +8,8 @@ import PerennialContract
 struct NotificationRoutes: RouteGroup {
     let server: PerennialServer
 
-    /// Requests to this route are not limited by their address: many of them come from a few
-    /// addresses of Apple's, and the App Store repeats a refused notification only five times.
+    /// There is no limit per address for this route, because many requests come from a few of
+    /// Apple's addresses. The App Store repeats a refused notification only five times.
     var receiving: [Route] {
         [
             server.open(

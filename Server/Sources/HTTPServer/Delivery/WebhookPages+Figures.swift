@@ -19,9 +19,9 @@ extension WebhookPages {
         var hasMore = false
     }
 
-    /// The figures of a webhook, about all waiting deliveries and about those of the last hours. If
-    /// there are too many deliveries to read, figures that depend on the unread deliveries are left
-    /// out.
+    /// The figures of a webhook: about all waiting deliveries, and about the deliveries of the last
+    /// hours. If there are too many deliveries to read, figures that depend on the unread
+    /// deliveries are left out.
     func figures(_ id: WebhookID, _ page: PageRequest) async throws -> WebhookFigures {
         let now = page.frame.now.milliseconds
         let first = now - now % Self.hour - Int64(Self.stripHours - 1) * Self.hour

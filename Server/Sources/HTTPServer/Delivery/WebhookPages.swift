@@ -209,8 +209,8 @@ extension PageRequest {
 }
 
 extension PerennialContract.Webhook {
-    /// The values for the audit. These values contain no path and no query of the address, because
-    /// they could be secret.
+    /// The values for the audit. These values omit the path and the query of the address, because
+    /// the path or the query could be secret.
     fileprivate var auditState: [String: String?] {
         ["url": url, "format": format.rawValue]
     }

@@ -92,7 +92,7 @@ struct EventPages: PageGroup {
 
     /// Returns the newest events before a number, newest first. Reads the log from its end in
     /// parts. Stops when there are enough events, or when a part contains events that were known
-    /// before a moment: all events before that part were known even earlier.
+    /// before a moment. In the second case, all earlier events were known even earlier.
     ///
     /// - Parameter since: the moment, in milliseconds.
     func newest(
@@ -125,7 +125,7 @@ struct EventPages: PageGroup {
     }
 
     /// Adds customers to events without a customer. Such an event was recorded before its purchase
-    /// was linked. Such an event gets the customer to whom its purchase was linked soon after.
+    /// was linked. The event gets the customer to whom the purchase was linked soon afterwards.
     /// `events` are newest first.
     private static func named(
         _ events: [PerennialContract.Event]
@@ -157,7 +157,7 @@ extension PageRequest {
 }
 
 extension PerennialContract.Event {
-    /// Whether the event belongs to this environment, or to none.
+    /// Whether the event belongs to this environment, or to no environment.
     fileprivate func isIn(_ environment: Ledger.Environment) -> Bool {
         self.environment.map { $0 == StoreEnvironment(environment) } ?? true
     }

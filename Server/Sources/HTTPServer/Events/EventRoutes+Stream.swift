@@ -47,7 +47,7 @@ private struct EventLogSource: LiveSource {
     let query: EventQuery
     /// The position in the log up to which events were sent; nil if none were sent.
     private var cursor: LogPosition?
-    /// How many events are left until the stream ends; nil if the number of events does not end it.
+    /// The number of events after which the stream ends; nil if the stream has no such limit.
     private var left: Int?
     private var checkedAt = ContinuousClock.now
 
@@ -60,7 +60,7 @@ private struct EventLogSource: LiveSource {
 
     /// - Throws: ``ProblemError`` if the key has expired since the stream began, or if the cursor
     ///   is no longer valid because the log was restored from a backup. The response has already
-    ///   begun, so the client gets the problem when it connects again.
+    ///   begun. So the client gets the problem only when it connects again.
     mutating func output(after signal: Void) async throws -> LiveOutput {
         // The key must be looked up before more events are read.
         if ContinuousClock.now - checkedAt >= routes.server.streamLimits.keyPause {

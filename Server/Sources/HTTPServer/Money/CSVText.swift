@@ -4,7 +4,7 @@ package enum CSVText {
     package enum Reader: Sendable {
         /// A spreadsheet. A text that a spreadsheet would run as a formula gets an apostrophe in
         /// front, because ids and product names come from outside. A number with more digits than a
-        /// spreadsheet keeps, such as a transaction id, also gets one.
+        /// spreadsheet keeps, such as a transaction id, also gets an apostrophe.
         case spreadsheet
         /// A program. Every text is written unchanged.
         case program

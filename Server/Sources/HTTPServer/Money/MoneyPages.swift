@@ -125,7 +125,7 @@ struct MoneyPages: PageGroup {
     static func finding(_ picture: ReportPicture) -> String {
         let length = picture.view.query.length.rawValue
         if picture.view.showsCohorts {
-            return "A row is those who first paid in one \(length), a column is a renewal."
+            return "Each row has the people who first paid in one \(length). Columns are renewals."
         }
         let column = picture.view.drawnColumn
         let periods = picture.result.periods

@@ -107,8 +107,7 @@ extension ReportTransactionList.Source {
 }
 
 extension ReportValue {
-    /// A decimal number, with the decimal places of the currency; empty for a percentage of
-    /// nothing.
+    /// A decimal number, with the decimal places of the currency. Empty for a percentage of zero.
     package func text(in currency: String?) -> String {
         switch self {
         case .money(let milliunits):

@@ -67,7 +67,7 @@ extension Offerings {
 }
 
 extension AppSettings {
-    /// The products that give something, sorted by id.
+    /// The products that give entitlements, a term or wallet credits, sorted by id.
     fileprivate var productsThatGive: [ProductID] {
         Set(entitlements.values.flatMap(\.self)).union(terms.products.keys)
             .union(wallets.credits.keys).sorted()

@@ -1,7 +1,7 @@
 import PerennialContract
 
-/// The members of a contract type's JSON object. The members are found by decoding the type from a
-/// decoder that records each requested member, so a member is declared only in the type.
+/// The members of a contract type's JSON object. To find the members, the type is decoded from a
+/// decoder that records each requested member. So a member is declared only in the type.
 struct ContractShape {
     struct Member {
         var name: String
@@ -80,7 +80,7 @@ final class ContractProbe: Decoder {
     }
 }
 
-/// Values whose elements a decoder cannot see, because the value is empty.
+/// Collections whose element type a decoder cannot see, because the decoded collection is empty.
 private protocol Collected: Decodable {
     static var form: ContractShape.Form { get throws }
     static var none: Self { get }

@@ -1,4 +1,5 @@
-/// The body of an App Store Server Notification. The engine reads it; this type describes it.
+/// The body of an App Store Server Notification. The engine reads the body; this type only
+/// describes the body for OpenAPI.
 struct NotificationBody: Decodable, Sendable {
     var signedPayload: String?
     var notificationType: String?

@@ -7,7 +7,7 @@ extension OpenAPI {
         private(set) var schemas: [OpenAPIValue.Member] = []
         private var names: Set<String> = []
 
-        /// Adds the schema of a type, and those of the types in it.
+        /// Adds the schema of a type, and the schemas of the types in it.
         ///
         /// - Parameter isSent: whether clients send the type. Clients may leave out optional
         ///   members. The server sends every member, with null for a missing value.
@@ -102,7 +102,7 @@ extension OpenAPI {
                     .joined(separator: ".")] ?? String(describing: type)
         }
 
-        /// Names for nested types whose last part alone would be unclear.
+        /// The schema names of nested types whose own name would be unclear without the outer type.
         private static let nestedNames = [
             "History.Line": "HistoryLine", "CustomerList.Found": "FoundCustomer",
             "CustomerList.AppStore": "AppStoreSearch",

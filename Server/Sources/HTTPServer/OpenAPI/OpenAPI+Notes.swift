@@ -23,7 +23,7 @@ extension OpenAPI {
             "Version 2 has signedPayload. Version 1 has notification_type and the other members "
             + "that Apple documents.",
         "Commitment": "The current month within the months of the commitment.",
-        "Event": "Tolerate types that you do not know, and read after.",
+        "Event": "Skip types that you do not know, and continue with the next event.",
     ]
 
     /// The members that an answer leaves out if they are nil, while other nil members are null.
@@ -83,14 +83,14 @@ extension OpenAPI {
         ],
         "PurchaseUse.used_percent": [
             "minimum": 0, "maximum": 100,
-            "description": "If absent or null, the server uses what it knows itself.",
+            "description": "If absent or null, the server computes the percentage if it can.",
         ],
     ]
 
     private static let answerNotes: [String: OpenAPIValue] = [
         "Customer.entitlements": [
             "description":
-                "By name. One never had is absent; one that ended is present, and not active."
+                "By name. Contains each entitlement that the customer has, or had earlier."
         ],
         "Explanation.lines": [
             "description": "For a person. The form is not fixed."
@@ -100,17 +100,17 @@ extension OpenAPI {
             "description": "Null if no .storekit file is configured."
         ],
         "CustomerOffer.apple_decides": [
-            "description": "Whether the App Store decides by what it alone knows."
+            "description": "Whether only the App Store knows if the customer is eligible."
         ],
         "Shown.owner_hint": ["description": "A masked mail address of the other customer."],
         "Customer.token": [
             "description": """
-            A JWT (ES256) of what is open, to be checked with the keys of /.well-known/jwks.json. \
-            Null if the app wants none.
+            A JWT (ES256) with the active entitlements, to be verified with the keys of \
+            /.well-known/jwks.json. Null if the configuration of the app switches tokens off.
             """
         ],
         "Offerings.products": [
-            "description": "Those that give something, sorted by id. Any other gives nothing."
+            "description": "The products that give something, sorted by id."
         ],
         "Offerings.placements": [
             "description": "In the order of the configuration. The first one is the default."
@@ -119,9 +119,9 @@ extension OpenAPI {
         "Offerings.overlap": ["examples": ["stack", "extend", "refuse"]],
         "Offerings.jws": [
             "description": """
-            A compact JWS (ES256) of the same content with iss, aud and iat, to be checked with \
+            A compact JWS (ES256) of the same content with iss, aud and iat, to be verified with \
             the keys of /.well-known/jwks.json. Its typ is perennial-offerings+jwt. Null if the \
-            app wants no tokens.
+            configuration of the app switches tokens off.
             """
         ],
         "OfferedProduct.term": ["description": "Null unless it is a term that does not renew."],
@@ -135,21 +135,21 @@ extension OpenAPI {
         ],
         "Entitlement.until": [
             "description": """
-            If active: when it ends unless something happens, or null for never. Otherwise: when \
-            it ended.
+            If active: when the entitlement will end, as far as is known now; null if it never \
+            ends. Otherwise: when it ended.
             """
         ],
         "Entitlement.reason": ["description": "One sentence for a person."],
         "Entitlement.will_renew": ["description": "Null if the App Store has not said."],
         "Entitlement.product_id": [
-            "description": "Null if it was granted by hand, like purchase_id."
+            "description": "Null if the entitlement was granted by hand."
         ],
         "Entitlement.grant_id": ["description": "Null if a purchase gives it."],
         "Commitment.month": ["description": "From 1."],
         "EventList.next_cursor": [
             "description": """
-            Send it as after, now or later. Always set. One from before a restore from a backup is \
-            refused with cursor_outdated.
+            Send it in the parameter `after` to continue, now or later. Never null. A cursor that \
+            is older than a restore from a backup is refused with cursor_outdated.
             """
         ],
         "Event.id": ["description": "Stays the same on every read, and is never reused."],
@@ -179,8 +179,8 @@ extension OpenAPI {
         ],
         "Event.money": [
             "description": """
-            The amount paid, or, if negative, refunded. The sum over all events of a purchase is \
-            the revenue from it, before Apple's commission and taxes.
+            The amount that was paid. A negative amount was refunded. The sum over all events of \
+            a purchase is the revenue from it, before Apple's commission and taxes.
             """
         ],
         "Event.why": [
@@ -203,19 +203,19 @@ extension OpenAPI {
         "Cause.document_id": [
             "description": "Identifies the signed document: a SHA-256 in hexadecimal."
         ],
-        "Debit.balance": ["description": "The wallet's balance after it."],
-        "Credit.balance": ["description": "The wallet's balance after it."],
+        "Debit.balance": ["description": "The wallet's balance after the debit."],
+        "Credit.balance": ["description": "The wallet's balance after the credit."],
         "WalletStatement.next_cursor": ["description": "Null at the end."],
         "WalletItem.amount": ["description": "Negative if it was taken out."],
-        "WalletItem.balance": ["description": "The balance after it."],
+        "WalletItem.balance": ["description": "The balance after this line."],
         "Content.reason": ["description": "Why, in one sentence."],
         "Content.product_ids": [
-            "description": "Products that give access to it by themselves."
+            "description": "Products that each give access to this content."
         ],
         "Content.url": [
             "description": """
-            A path on this server that needs no key. Null if it may not be read, has no file, or \
-            if sandbox purchases open no files.
+            A path on this server that needs no key. Null if the customer may not read the \
+            content, if it has no file, or if sandbox purchases open no files.
             """
         ],
         "ForwardList.next_cursor": ["description": "The next page's cursor, or null."],
@@ -224,13 +224,14 @@ extension OpenAPI {
         "AuditEntry.author": ["description": "The name of the operator."],
         "AuditEntry.act": ["description": "What was done: docs/dashboard.md lists the acts."],
         "AuditEntry.customer_id": [
-            "description": "For whom it was done, or null. A pseudonym once they are erased."
+            "description":
+                "The customer whom the act is about, or null. A pseudonym after an erasure."
         ],
         "AuditEntry.subject": [
             "description": "What it was done to, such as the id of a webhook, or null."
         ],
-        "AuditEntry.before": ["description": "What was before, or null."],
-        "AuditEntry.after": ["description": "What is since, or null."],
+        "AuditEntry.before": ["description": "The values before the act, or null."],
+        "AuditEntry.after": ["description": "The values after the act, or null."],
         "Forward.document_id": [
             "description": "Identifies the signed document: a SHA-256 in hexadecimal."
         ],

@@ -28,8 +28,8 @@ struct OpenAPIOperation: Sendable {
     /// Whether `?pretty` indents a JSON answer. False for answers in Apple's format, and for files.
     var isIndentable = true
     /// Whether the server counts a request against the limit of its address before it calls the
-    /// route. False for routes that must always answer, and for those that count requests
-    /// themselves because they answer in a form of their own.
+    /// route. False for routes that must always answer. Also false for routes that count requests
+    /// themselves, because their responses have a special form.
     var isLimited = true
 
     enum Access: Sendable {

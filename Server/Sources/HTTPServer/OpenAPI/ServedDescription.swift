@@ -3,13 +3,13 @@ import NIOCore
 import Synchronization
 
 /// The body of `/openapi.json`. The body is encoded once for all addresses and all configurations
-/// of a server: none of them changes the routes.
+/// of a server, because the routes do not depend on them.
 final class ServedDescription: Sendable {
     private let body = Mutex<ConstantBody?>(nil)
 
     /// The body. Idempotent.
     ///
-    /// - Parameter document: encodes the description. Called only until it has succeeded once.
+    /// - Parameter document: encodes the description. Not called again after it has succeeded once.
     func body(of document: () throws -> ByteBuffer) throws -> ConstantBody {
         try body.withLock { body in
             if let body { return body }

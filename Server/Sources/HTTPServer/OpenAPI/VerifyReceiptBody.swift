@@ -1,4 +1,5 @@
-/// The body of a request to verifyReceipt. The engine reads it; this type describes it.
+/// The body of a request to verifyReceipt. The engine reads the body; this type only describes the
+/// body for OpenAPI.
 struct VerifyReceiptBody: Decodable, Sendable {
     var receiptData: String
     var password: String?

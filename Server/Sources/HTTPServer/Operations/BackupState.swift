@@ -3,9 +3,10 @@ import Ledger
 
 /// The backups that a server makes, at one moment.
 package struct BackupState: Hashable, Sendable {
-    /// When the newest backup was begun, as of the last look at the folder. Nil if there was none.
+    /// When the newest backup was begun, according to the last check of the folder. Nil if there
+    /// was none.
     package var newestAt: Instant?
-    /// How long ago that was.
+    /// How long ago the newest backup was begun.
     package var age: Duration?
     /// How long a backup has been due; zero if none is due.
     package var overdue = Duration.zero
@@ -21,9 +22,11 @@ package struct BackupState: Hashable, Sendable {
     package var failed = 0
     /// Why the last attempt failed, and what to do. Nil if it did not fail.
     package var problem: Problem?
-    /// How long ago all changes of the database had been shipped. Nil if they are not shipped.
+    /// The time since the last moment at which all changes of the database were shipped. Nil if
+    /// changes are not shipped.
     package var changesLag: Duration?
-    /// Why changes are not shipped, and what to do. Nil if they are, or if it is not known yet.
+    /// Why changes are not shipped, and what to do. Nil if they are shipped, or if this is not
+    /// known yet.
     package var changesProblem: Problem?
 
     package struct Problem: Hashable, Sendable {
@@ -88,7 +91,8 @@ extension Metrics {
 }
 
 extension OperationPages {
-    /// The checks of the backups and of the changes after them, if this server makes them.
+    /// The checks of the backups, and of the shipped changes. Empty if this server makes no
+    /// backups.
     var backupChecks: [ChecksPage.Check] {
         guard let state = server.readsBackups?() else { return [] }
         return Self.backupChecks(of: state) + Self.changeChecks(of: state)

@@ -1,6 +1,6 @@
-/// How many durations lay within each of several bounds, and their sum.
+/// The number of durations within each of several bounds, and the sum of the durations.
 struct Histogram: Hashable, Sendable {
-    /// Upper bounds in seconds, in ascending order. There is one more bucket without a bound.
+    /// Upper bounds in seconds, in ascending order. One more bucket has no upper bound.
     struct Bounds: Hashable, Sendable {
         let seconds: [Double]
         fileprivate let nanoseconds: [Int64]

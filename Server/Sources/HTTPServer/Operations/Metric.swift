@@ -25,7 +25,7 @@ struct Metric: Sendable {
         histograms = { _ in [] }
     }
 
-    /// A metric without labels. A metric without labels has no sample while its value is nil.
+    /// A metric without labels. It has no sample while its value is nil.
     init(
         _ name: String, _ help: String, _ kind: Kind = .counter,
         value: @escaping @Sendable (Metrics) -> Int?

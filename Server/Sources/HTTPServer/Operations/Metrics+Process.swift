@@ -47,16 +47,17 @@ extension Metrics {
             "perennial_transitions_oldest_due_seconds",
             "How long the oldest change that time alone causes has been due."
         ) { $0.oldestTransitionAge.wholeSeconds },
-        lag("perennial_money_changes_waiting", "Changes that reports about money lack.") {
-            $0.unsummedChanges
-        },
+        lag(
+            "perennial_money_changes_waiting",
+            "Changes that reports about money do not include yet."
+        ) { $0.unsummedChanges },
         lag(
             "perennial_money_changes_oldest_seconds",
-            "The age of the oldest change that reports about money lack."
+            "The age of the oldest change that reports about money do not include yet."
         ) { $0.oldestUnsummedAge.wholeSeconds },
         lag(
             "perennial_customer_rows_events_unread",
-            "Events whose effect the list of customers lacks."
+            "Events that the list of customers does not show yet."
         ) { Int($0.unshownEvents) },
     ]
 
@@ -105,6 +106,6 @@ extension Instant {
 }
 
 extension Duration {
-    /// Without the fraction of a second.
+    /// The number of whole seconds.
     var wholeSeconds: Int { Int(components.seconds) }
 }

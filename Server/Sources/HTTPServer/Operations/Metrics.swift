@@ -12,7 +12,7 @@ struct Metrics: Sendable {
     var backup: BackupState?
     var requests: [(label: RequestCounts.Label, responses: RequestCounts.Responses)]
     var bodies: BodyBudget.Usage
-    /// How often each limit of one caller has refused something.
+    /// The number of refusals because of each limit for one caller.
     var limitRefusals: [CallerLimit: Int] = [:]
     var eventStreams: Int
     var waitingRequests = 0
@@ -74,7 +74,7 @@ struct Metrics: Sendable {
         ) { $0.engine.documentsSignedAhead },
         Metric(
             "perennial_clock_ahead_seconds",
-            "Minimum lead of this machine's clock over the App Store's.", .gauge
+            "Seconds that this machine's clock is at least ahead of the App Store's.", .gauge
         ) { $0.clockAhead.map { Int($0.components.seconds) } },
         Metric(
             "perennial_purchases_posted_total", "Successful requests that posted purchases."
@@ -104,7 +104,7 @@ struct Metrics: Sendable {
         },
         Metric(
             histogram: "perennial_http_wait_duration_seconds",
-            "Time from head to head of requests that asked to wait for a change.",
+            "Time from a request's head to its response's head, for requests that wait.",
             by: ["method", "route"]
         ) {
             $0.requests.filter { $0.responses.waits.count > 0 }
@@ -126,7 +126,7 @@ struct Metrics: Sendable {
         },
         Metric(
             "perennial_limit_refusals_total",
-            "What a limit of one caller has refused: requests, waits, streams or connections.",
+            "Requests, waits, streams and connections refused because of one caller's limit.",
             by: ["limit"]
         ) { metrics in
             CallerLimit.allCases.map { ([$0.rawValue], metrics.limitRefusals[$0, default: 0]) }

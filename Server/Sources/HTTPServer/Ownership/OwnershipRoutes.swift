@@ -174,7 +174,7 @@ extension OwnershipRoutes {
         return try JSONResponse.ok(PerennialContract.Transfer(undone))
     }
 
-    /// Returns the number of the transfer with an id.
+    /// Returns the number that a transfer's id stands for.
     static func transfer(named name: String) throws -> Int64 {
         guard let number = Int64(name.dropFirst("trf_".count)), name == "trf_\(number)" else {
             throw ProblemError(.transferUnknown, detail: "Found \(EngineFailure.quoted(name)).")

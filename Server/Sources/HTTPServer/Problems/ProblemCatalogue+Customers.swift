@@ -1,6 +1,6 @@
 import Ledger
 
-// Problems with customers, and with what they have: grants, wallets, content and offers.
+// Problems with customers, and with their grants, wallets, content and offers.
 
 extension ProblemCatalogue {
     static let customerEntries: [Entry] = [

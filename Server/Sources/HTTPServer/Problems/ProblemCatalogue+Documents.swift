@@ -1,7 +1,7 @@
 import Ledger
 
-// Problems with documents, and with what is made of them: purchases, notifications, webhooks and
-// reports.
+// Problems with documents, and with purchases, notifications, webhooks and reports, which are based
+// on documents.
 
 extension ProblemCatalogue {
     static let documentEntries: [Entry] = [

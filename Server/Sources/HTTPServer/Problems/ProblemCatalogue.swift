@@ -6,8 +6,8 @@ import PerennialContract
 /// status.
 ///
 /// A 5xx status means that the same request may succeed later; the App Store then sends its
-/// notification again. A 4xx status means that the same request never succeeds, with two
-/// exceptions: after 429 it may succeed later, and after 408 if it is sent faster.
+/// notification again. A 4xx status means that the same request never succeeds. There are two
+/// exceptions: after 429 it may succeed later, and after 408 it may succeed if it is sent faster.
 enum ProblemCatalogue {
     static let retryAfterSeconds = 30
 

@@ -4,11 +4,11 @@ import NIOCore
 
 /// The names by which a program for development may be reached. No other site can use these names.
 ///
-/// A program for development requires no secret. So a page of another site must not reach it from a
-/// browser on the same machine: neither by a request to the program, nor by a host name of that
-/// site that leads to the program (DNS rebinding). Browsers report the origin of a request in
-/// `Origin` and `Sec-Fetch-Site` (Fetch Metadata Request Headers). Other programs send neither
-/// field.
+/// A program for development requires no secret. So a page of another site must not reach the
+/// program from a browser on the same machine. The page could try it with a request to the program,
+/// or with a host name of its site that leads to the program (DNS rebinding). Browsers report the
+/// origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch Metadata Request Headers). Other
+/// programs send neither field.
 package struct LocalNames: Sendable {
     /// Names with these endings cannot be registered (RFC 6761, RFC 6762, RFC 8375, and ICANN's
     /// reservation of `internal`).

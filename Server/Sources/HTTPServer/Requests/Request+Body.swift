@@ -61,7 +61,7 @@ extension Request {
     /// Decodes the body for a route for apps. Ignores unknown members. No media type is required,
     /// because a body that does not parse is rejected anyway.
     ///
-    /// - Parameter names: how the names of members become those of properties.
+    /// - Parameter names: how the names of members are converted to the names of properties.
     func lenientValue<Value: Decodable>(
         _ type: Value.Type, max bytesMax: Int,
         names: JSONDecoder.KeyDecodingStrategy = .useDefaultKeys

@@ -12,10 +12,10 @@ final class RequestCounts: Sendable {
         }
     }
 
-    /// The responses of one route to one method.
+    /// The responses of one route to requests with one method.
     struct Responses: Sendable {
         private(set) var byStatus: [Int: Int] = [:]
-        /// How long responses took, except those that were asked to wait.
+        /// How long responses took. Omits responses to requests that asked to wait.
         private(set) var durations = Histogram(.responses)
         /// How long the responses to requests with `?wait=` took.
         private(set) var waits = Histogram(.waits)

@@ -14,11 +14,12 @@ package struct RequestLimits: Hashable, Sendable {
     /// The limit of requests with known app keys from one address, or from one network of IPv6
     /// addresses.
     package var ofAddress = 240_000
-    /// The limit of requests from one address whose key is missing or unknown. They never use up
-    /// ``ofAddress``, so that a stranger cannot shut out the customers behind the same address.
+    /// The limit for one address of requests whose key is missing or unknown. These requests do not
+    /// count against ``ofAddress``, so that a stranger cannot shut out the customers behind the
+    /// same address.
     package var withoutKeyOfAddress = 60_000
     /// The limit of one app key, or of the public keys of RevenueCat of one app. It is ten times
-    /// ``ofAddress``, so that one network cannot use up the key of an app.
+    /// ``ofAddress``, so that one network cannot use up the limit of an app's key.
     package var ofAppKey = 2_400_000
     package var ofSecretKey = 0
 
@@ -29,16 +30,17 @@ package struct RequestLimits: Hashable, Sendable {
 /// Each server counts its own requests.
 final class RequestMeter: Sendable {
     static let minute = Duration.seconds(60)
-    /// How many addresses are counted at one time with known keys, and how many without. A hundred
-    /// bytes for each are about 7 MB, twice.
+    /// The maximum number of addresses that are counted at one time. Requests with known keys and
+    /// requests without have separate counts. Each address takes about 100 bytes, so each count
+    /// takes about 7 MB.
     static let addressesMax = 65_536
     /// How many keys of one kind are counted at one time.
     static let keysMax = 1_024
 
-    /// Whose requests share one budget.
+    /// The holder of keys whose requests share one budget.
     private enum KeyHolder: Hashable {
         case key([UInt8])
-        /// The public keys of RevenueCat of an app, which have no hash.
+        /// An app's public keys of RevenueCat. These keys have no hash.
         case app(AppID)
     }
 
@@ -124,11 +126,11 @@ extension StoredKey {
 }
 
 extension RequestAuthorization {
-    /// Counts a request against the limit of its client's address. Requests from this machine or
-    /// from a trusted proxy that name no other client are not counted, because they are the
-    /// requests of many clients. Neither are requests with a secret key that the server knows.
-    /// Requests with an app key that it knows, and those without such a key, are counted apart. So
-    /// no stranger without a key can shut out the customers or the backend behind the same proxy.
+    /// Counts a request against the limit of its client's address. Requests with a known app key
+    /// and requests without a known key have separate counts. Requests with a known secret key are
+    /// not counted. So a stranger without a key cannot shut out the customers or the backend behind
+    /// the same proxy. Requests from this machine or from a trusted proxy are not counted if they
+    /// name no other client, because they are the requests of many clients.
     ///
     /// - Throws: ``ProblemError`` if the address has sent too many requests.
     func countAddress(of request: Request, _ context: ServerContext) throws {

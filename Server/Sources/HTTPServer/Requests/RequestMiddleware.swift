@@ -12,7 +12,7 @@ import Tracing
 /// writes one log line.
 ///
 /// The log line names the route's pattern and not the path, because a path can contain a customer's
-/// id. Of the headers, it contains only the name of the actor.
+/// id. The only header in the log line is the name of the actor.
 struct RequestMiddleware: RouterMiddleware {
     static let requestIDCharactersMax = 64
 
@@ -33,8 +33,8 @@ struct RequestMiddleware: RouterMiddleware {
         context.bodyShare = request.meterBody(by: bodies, from: context.channel)
         defer { context.bodyShare?.release() }
         context.requestID = Self.requestID(asked: request.headers[.requestID])
-        // The framework's own number of the request is left out, so that the log has only one id
-        // for a request.
+        // Omits the framework's own number of the request, so that the log has only one id for a
+        // request.
         context.logger = logger
         var response: Response
         do {
@@ -86,8 +86,8 @@ struct RequestMiddleware: RouterMiddleware {
         return false
     }
 
-    /// Whether a request asks to wait for a change (`?wait=25`), so that its duration says nothing
-    /// about the server.
+    /// Whether a request asks to wait for a change (`?wait=25`), so that its duration does not show
+    /// how fast the server is.
     static func asksToWait(_ path: String) -> Bool {
         guard let query = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
         return path[query...].split(separator: "&").contains { part in

@@ -26,8 +26,8 @@ final class RequestTrace: Sendable {
         notification.withLock { $0 = Notification(document: document, isRepeat: isRepeat) }
     }
 
-    /// Records the span of a request that is answered. It has no ids of customers, because it names
-    /// the route and not the path.
+    /// Records the span of a request that is answered. The span contains no customer's id, because
+    /// it names the route and not the path.
     func record(
         _ request: Request, route: String?, _ status: HTTPResponse.Status,
         since start: some TracerInstant, requestID: String, by traces: TraceRecorder

@@ -26,21 +26,21 @@ enum RevenueCatSigned {
     case never
     /// Answers that are the same for everybody. The SDK sends no nonce for them.
     case always
-    /// Answers to a request with a nonce. The SDK sends one if it verifies answers.
+    /// Answers to a request with a nonce. The SDK sends a nonce if it verifies answers.
     case withNonce
 }
 
 /// Signs answers for versions of RevenueCat's SDK that trust the app's root key. The signature
-/// covers what the request asked for, so an answer cannot be passed off as the answer to another
+/// covers the content of the request, so a response cannot be used as the response to another
 /// request.
 ///
-/// Only successes are signed, because the SDK verifies nothing else. A request whose hashes do not
-/// fit its values gets an answer without a signature: somebody may have changed it on its way, and
-/// the SDK then does not trust the answer.
+/// Only successful responses are signed, because the SDK verifies no others. If the hashes in a
+/// request do not match its values, somebody may have changed the request on its way. Then the
+/// response has no signature, and the SDK does not trust it.
 struct RevenueCatAnswerSigner: RouteGroup {
     let server: PerennialServer
 
-    /// What of a request goes into the signature of its answer.
+    /// The parts of a request that the signature of the response covers.
     private struct Draft: Sendable {
         var app: AppID
         var key: String
@@ -50,9 +50,10 @@ struct RevenueCatAnswerSigner: RouteGroup {
         var headersHash: String
     }
 
-    /// The signed answer to a request.
+    /// Returns the signed response to a request.
     ///
-    /// - Parameter answer: answers the request, whose body may have been read already and is whole.
+    /// - Parameter answer: responds to the request. The body of the request is complete, but may
+    ///   have been read from the network already.
     func respond(
         to request: Request, _ signed: RevenueCatSigned, for app: AppID, key: String,
         _ answer: (Request) async throws -> Response
@@ -63,8 +64,8 @@ struct RevenueCatAnswerSigner: RouteGroup {
         return try await sign(response, by: draft)
     }
 
-    /// The draft of a signature, and the request with the body still unread. The draft is nil if
-    /// the answer is not signed.
+    /// Returns the draft of a signature, and a request whose body can still be read. The draft is
+    /// nil if the response is not signed.
     private func draft(
         of request: Request, _ signed: RevenueCatSigned, for app: AppID, key: String
     ) async throws -> (Draft?, Request) {
@@ -95,7 +96,8 @@ struct RevenueCatAnswerSigner: RouteGroup {
         return String(path.prefix { $0 != "?" })
     }
 
-    /// Whether the digest of the request's headers, if there is one, is the one of their values.
+    /// Whether the digest in the request matches the values of its headers. True if there is no
+    /// digest.
     private static func fitsHeaders(_ request: Request) -> Bool {
         guard let text = request.headers[.headersHash] else { return true }
         guard let hash = RevenueCatValuesHash(text) else { return false }
@@ -103,7 +105,7 @@ struct RevenueCatAnswerSigner: RouteGroup {
         return hash.fits(values)
     }
 
-    /// Whether a digest is the one of the members of a body.
+    /// Whether a digest matches the values of a body's members.
     private static func fits(_ text: String, _ body: ByteBuffer) -> Bool {
         guard let hash = RevenueCatValuesHash(text),
             let members = try? JSONDecoder().decode(
@@ -114,7 +116,7 @@ struct RevenueCatAnswerSigner: RouteGroup {
         return values.count == parameters.count && hash.fits(values)
     }
 
-    /// A member of a body, as far as a digest can cover it.
+    /// A member of a body, in the forms that a digest can cover.
     private enum Parameter: Decodable, Equatable {
         case text(String)
         case absent
@@ -137,11 +139,11 @@ struct RevenueCatAnswerSigner: RouteGroup {
 
     // MARK: - Answers
 
-    /// The answer with its signature. An answer that is no success stays as it is.
+    /// Returns the response with its signature. A response that is not successful stays unchanged.
     ///
     /// If signing fails, for example because the first key cannot be written to a full disk, the
-    /// answer is sent without a signature: the request has already taken effect, so a receipt that
-    /// is recorded must not get an error.
+    /// response is sent without a signature. An error would be wrong, because the request has
+    /// already taken effect.
     private func sign(_ response: Response, by draft: Draft) async throws -> Response {
         guard (200..<400).contains(response.status.code) else { return response }
         let body = try await Self.bytes(of: response)

@@ -11,7 +11,7 @@ import Storage
     import Foundation
 #endif
 
-/// Attributes as RevenueCat's SDK, or its REST API, posts them.
+/// Attributes in the form that RevenueCat's SDK, or a client of its REST API, posts.
 struct RevenueCatAttributes: Decodable {
     private var attributes: Entries
 
@@ -69,8 +69,8 @@ struct RevenueCatAttributeRoutes: RouteGroup {
         ]
     }
 
-    /// The SDK counts the attributes as sent after any answer but 404 and 5xx. If only some are
-    /// valid, these are stored, and the answer names the others.
+    /// The SDK regards the attributes as sent after any response except 404 and 5xx. Valid
+    /// attributes are stored. The response names the invalid ones.
     @Sendable func change(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -101,8 +101,9 @@ struct RevenueCatAttributeRoutes: RouteGroup {
         "Not stored: nothing proves whose device this is. If nobody can guess the ids of your "
         + "customers, set unproven_attributes below revenuecat in perennial.yaml."
 
-    /// Whether a request may change attributes of a customer: as our own route, and by a setting.
-    /// If the app requires proofs, the caller has checked them.
+    /// Whether a request may change attributes of a customer. The rules of our own route apply. In
+    /// addition, a setting of the app can permit such changes. If the app requires proofs, the
+    /// caller of this function has checked them.
     private func mayWrite(about id: CustomerID, _ holder: StoredKey) async throws -> Bool {
         if holder.kind == .secret || engine.customers.requiresProof(holder.app) { return true }
         if try engine.context.settings(of: holder.app).revenueCat.takesUnprovenAttributes {
@@ -111,8 +112,9 @@ struct RevenueCatAttributeRoutes: RouteGroup {
         return try await engine.customers.isOnlyAnonymous(id, app: holder.app)
     }
 
-    /// Stores attributes that came with a purchase, as far as their rules allow. They never make
-    /// the purchase fail: the SDK would post it again for ever.
+    /// Stores attributes that were posted with a purchase, if the rules for attributes permit it.
+    /// Attributes never make the purchase fail, because the SDK would then post the purchase again
+    /// forever.
     func record(
         _ changes: [AttributeChange], of id: CustomerID, _ holder: StoredKey
     ) async throws {

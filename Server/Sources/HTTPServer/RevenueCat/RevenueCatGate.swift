@@ -17,8 +17,8 @@ extension HTTPField.Name {
     fileprivate static let isSandbox = wellFormed("X-Is-Sandbox")
 }
 
-/// What all routes for RevenueCat's SDK have in common: the key, the environment, the customer's
-/// answer, and the form of errors.
+/// The common parts of all routes for RevenueCat's SDK: the key, the environment, the response
+/// about a customer, and the form of errors.
 struct RevenueCatGate: RouteGroup {
     let server: PerennialServer
 
@@ -51,8 +51,8 @@ struct RevenueCatGate: RouteGroup {
     ///
     /// - Parameters:
     ///   - signed: which answers to devices are signed.
-    ///   - isReceipt: whether the request posts a purchase. For the SDK, only a verdict about the
-    ///     document is then a final answer, because the SDK would finish the transaction.
+    ///   - isReceipt: whether the request posts a purchase. Then only a verdict about the document
+    ///     is reported as final, because the SDK finishes the transaction after a final response.
     func keyed(
         _ method: HTTPRequest.Method, _ path: String, _ id: String,
         from callers: Callers = .devices, signed: RevenueCatSigned = .never,
@@ -78,8 +78,9 @@ struct RevenueCatGate: RouteGroup {
         }
     }
 
-    /// A route without a key. If the SDK verifies answers, they are signed for the only app that is
-    /// served; of several apps, the request does not say which one it comes from.
+    /// A route without a key. If the SDK verifies responses and only one app is configured for the
+    /// SDK, responses are signed for this app. With several apps, the request does not say which
+    /// app it comes from, so responses are not signed.
     func open(
         _ method: HTTPRequest.Method, _ path: String, _ id: String,
         _ answer: @escaping Route.Handler
@@ -128,8 +129,8 @@ struct RevenueCatGate: RouteGroup {
         let problem =
             failure.map { ProblemError($0, subject: .customer) } ?? ProblemError(anything: error)
         problem.log(requestID: context.requestID, to: context.logger)
-        // No defect of a receipt's request itself is final: the bytes may have been damaged on
-        // their way, or a later version of the SDK may send another form.
+        // If a receipt is posted in a defective request, the failure is not final: the bytes may
+        // have been damaged on their way, or a later version of the SDK may use another form.
         let isFinal = isReceipt ? failure?.isFinalForDocument ?? false : isFinal(problem)
         return RevenueCatProblem(problem, isFinal: isFinal)
     }
@@ -145,7 +146,8 @@ struct RevenueCatGate: RouteGroup {
     ) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
         guard let app = engine.context.app(ofRevenueCatKey: key) else {
-            // The beginning alone decides, so the answer does not say whether the key exists.
+            // Only the beginning of the key is checked, so the response does not reveal whether the
+            // key exists.
             if key.hasPrefix("pk_"), !isReceipt {
                 throw RevenueCatProblem(
                     .unauthorized, .keyUnknown,
@@ -177,14 +179,16 @@ struct RevenueCatGate: RouteGroup {
 
     // MARK: - Requests
 
-    /// Decodes a body of the SDK's. `app_user_id` becomes the property `appUserId`, and so on.
+    /// Decodes a body that the SDK has sent. `app_user_id` becomes the property `appUserId`, and so
+    /// on.
     static func value<Value: Decodable>(
         _ type: Value.Type, of request: Request, max bytesMax: Int
     ) async throws -> Value {
         try await request.lenientValue(type, max: bytesMax, names: .convertFromSnakeCase)
     }
 
-    /// The environment that the app says it is in. Sandbox purchases never open production access.
+    /// The environment that the app claims to run in. Sandbox purchases never open production
+    /// access.
     static func environment(of request: Request) -> Ledger.Environment {
         request.headers[.isSandbox] == "true" ? .sandbox : .production
     }
@@ -200,7 +204,7 @@ struct RevenueCatGate: RouteGroup {
 
     // MARK: - Responses
 
-    /// Responds with a customer, as the SDK reads them. A backend also gets the attributes.
+    /// Responds with a customer in the form that the SDK reads. A backend also gets the attributes.
     func respond(_ state: CustomerState, to holder: StoredKey) async throws -> Response {
         try JSONResponse.ok(try await subscriber(state, for: holder).value)
     }

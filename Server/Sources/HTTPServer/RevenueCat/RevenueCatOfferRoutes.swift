@@ -17,7 +17,8 @@ extension HTTPField.Name {
     fileprivate static let storeKitVersion = wellFormed("X-StoreKit-Version")
 }
 
-/// The routes by which RevenueCat's SDK reads what the app sells, signs offers, and spends.
+/// The routes with which RevenueCat's SDK reads the products for sale, requests signatures of
+/// offers, and spends from wallets.
 struct RevenueCatOfferRoutes: RouteGroup {
     /// The maximum number of offers to sign, or of products to ask about, in one request.
     static let itemsMax = 100
@@ -70,7 +71,7 @@ struct RevenueCatOfferRoutes: RouteGroup {
         var productIdentifiers: [String]
     }
 
-    /// Null for a product without an introductory offer that the server knows.
+    /// Responds with null for a product of which the server knows no introductory offer.
     @Sendable func eligibility(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -100,7 +101,7 @@ struct RevenueCatOfferRoutes: RouteGroup {
         }
     }
 
-    /// Signs offers, as far as the customer is eligible for them.
+    /// Signs the offers for which the customer is eligible.
     @Sendable func sign(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {

@@ -63,7 +63,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
 
     // MARK: - Reading
 
-    /// A customer of whom something is stored, as the SDK reads them.
+    /// A customer of whom something is stored, in the form that the SDK reads.
     private struct Person {
         var subscriber: RevenueCatSubscriber
         var state: CustomerState
@@ -71,7 +71,8 @@ struct RevenueCatPersonRoutes: RouteGroup {
         var balances: [CurrencyID: Int64]
     }
 
-    /// - Throws: ``RevenueCatMissing`` if nothing is stored of the customer: unlike version 1.
+    /// - Throws: ``RevenueCatMissing`` if nothing is stored of the customer. Version 1 of the API
+    ///   does not report that.
     private func person(
         _ request: Request, _ context: ServerContext, _ app: AppID
     ) async throws -> Person {
@@ -122,7 +123,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
             person.subscriber.customer(of: project, isAlone: true, attributes: attributes).value)
     }
 
-    /// A list that follows from the customer's state.
+    /// A list that is made from the customer's state.
     private func part(
         _ name: String,
         _ objects: @escaping @Sendable (Person, RevenueCatProject) -> [RevenueCatObject]
@@ -257,7 +258,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
     }
 
     /// Moves every purchase that a customer owns to another customer, as support may do. Each
-    /// is moved by itself, so a request that fails can be repeated.
+    /// purchase is moved separately, so a request that fails can be repeated.
     @Sendable func transfer(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey,
         _ project: RevenueCatProject

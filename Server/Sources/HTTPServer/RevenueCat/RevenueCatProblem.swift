@@ -5,8 +5,8 @@ import RevenueCatWire
 
 /// A request of RevenueCat's SDK that failed, in the form that the SDK reads.
 ///
-/// To the SDK, a 4xx status is final: after one, it finishes the transaction that it posted. So 4xx
-/// is only for answers that never change, and everything else is 503.
+/// The SDK regards a 4xx status as final, and then finishes the transaction that it posted. So 4xx
+/// is used only if a later request could not succeed either. Every other failure is 503.
 struct RevenueCatProblem: Error {
     let status: HTTPResponse.Status
     let error: RevenueCatError

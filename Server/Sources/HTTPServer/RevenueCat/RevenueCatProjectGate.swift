@@ -7,8 +7,8 @@ import RevenueCatWebhooks
 import RevenueCatWire
 import Storage
 
-/// What all routes of version 2 of RevenueCat's REST API have in common: a secret key of ours, the
-/// project, pages of lists, and the form of errors.
+/// The common parts of all routes of version 2 of RevenueCat's REST API: our secret key, the
+/// project, the pages of lists, and the form of errors.
 struct RevenueCatProjectGate: RouteGroup {
     /// The number of objects on a page, unless the request says otherwise.
     static let pageUsual = 20
@@ -63,8 +63,8 @@ struct RevenueCatProjectGate: RouteGroup {
         try RequestReader.parameter(parameter, called: parameter, in: context)
     }
 
-    /// The environment in the query. RevenueCat's answers contain both by default; ours contain
-    /// production, so that unpaid purchases never look like paid ones.
+    /// The environment in the query. By default, RevenueCat's responses contain both environments.
+    /// Ours contain production only, so that unpaid purchases never look like paid ones.
     static func environment(of request: Request) throws -> Ledger.Environment {
         try RequestReader.environment(in: request)
     }
@@ -92,7 +92,7 @@ struct RevenueCatProjectGate: RouteGroup {
 
     // MARK: - Responses
 
-    /// Responds with a page of a list of which all objects are known.
+    /// Responds with one page of a list, given all objects of the list.
     func respond(
         _ objects: [RevenueCatObject], at path: String, to request: Request
     ) throws -> Response {

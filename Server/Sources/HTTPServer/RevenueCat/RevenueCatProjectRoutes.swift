@@ -42,7 +42,7 @@ struct RevenueCatProjectRoutes: RouteGroup {
         }
     }
 
-    /// One object of such a list.
+    /// One object of a list of the whole project.
     private func one(
         _ path: String, _ name: String,
         _ objects: @escaping @Sendable (RevenueCatProject) -> [RevenueCatObject]

@@ -7,8 +7,9 @@ import Ledger
     import Foundation
 #endif
 
-/// A purchase, as RevenueCat's SDK posts it. Its other members are context that nobody has signed;
-/// a form of them that is not known must not make the server refuse a purchase.
+/// A purchase in the form that RevenueCat's SDK posts. The members of type ``Context`` and the
+/// attributes are not signed. An unknown form of these members must not make the server refuse a
+/// purchase.
 struct RevenueCatReceipt: Decodable {
     var appUserId: String
     private var fetchToken: String?
@@ -26,7 +27,7 @@ struct RevenueCatReceipt: Decodable {
         var fetchToken: String
     }
 
-    /// A text, or nil if it is anything else.
+    /// A value that counts only if it is a text. Any other value is nil.
     struct Context: Decodable {
         var text: String?
 
@@ -49,19 +50,20 @@ struct RevenueCatReceipt: Decodable {
         attributes?.known?.filter { !$0.value.hasValue }.keys.min()
     }
 
-    /// What the SDK has not sent yet about the customer.
+    /// The changed attributes of the customer that the SDK had not sent before.
     var changes: [AttributeChange] {
         attributes?.known.map(RevenueCatAttributes.changes) ?? []
     }
 
-    /// The intent of a backend. A backend has no queue of transactions, so it posts what
-    /// somebody has bought, unless it says otherwise.
+    /// The intent of a backend. A backend has no queue of transactions, so its request is about a
+    /// new purchase unless it names another source.
     var intentOfServer: OwnershipClaim.Intent {
         initiationSource?.text == nil ? .purchase : intent
     }
 
-    /// `is_restore` does not say whether the customer asked for it: it is true for every purchase
-    /// of an anonymous customer. Without a known source, nothing is taken from another customer.
+    /// The intent, according to `initiation_source`. The member `is_restore` is not used, because
+    /// it is also true for every new purchase of an anonymous customer. If the source is unknown,
+    /// no purchase is taken from another customer.
     var intent: OwnershipClaim.Intent {
         switch initiationSource?.text {
         case "purchase": .purchase
@@ -70,8 +72,9 @@ struct RevenueCatReceipt: Decodable {
         }
     }
 
-    /// Requires a document of a backend. A device posts without one if it has no purchase, but a
-    /// backend that leaves the document out by mistake would believe that it is recorded.
+    /// Throws if a backend's request contains no document. A device without a purchase posts no
+    /// document. But a backend that omits the document by mistake would believe that the purchase
+    /// is recorded.
     func requireToken() throws(RevenueCatProblem) {
         guard fetchToken?.isEmpty ?? true else { return }
         throw RevenueCatProblem(
@@ -79,10 +82,10 @@ struct RevenueCatReceipt: Decodable {
             "Send the signed transaction or the receipt as fetch_token.")
     }
 
-    /// Empty if the device has no purchase.
+    /// The documents in the request. Empty if the device has no purchase.
     ///
-    /// - Throws: ``RevenueCatProblem`` if the post is about a transaction and does not contain it:
-    ///   the SDK would finish the transaction after a successful answer.
+    /// - Throws: ``RevenueCatProblem`` if the request is about a transaction but does not contain
+    ///   it. After a successful response, the SDK would finish that transaction.
     var evidence: PurchaseEvidence {
         get throws(RevenueCatProblem) {
             let evidence = try Self.evidence(of: fetchToken, appTransaction)
@@ -97,7 +100,7 @@ struct RevenueCatReceipt: Decodable {
         }
     }
 
-    /// What the SDK posts in Xcode's local testing: JSON in Base64.
+    /// The token that the SDK posts in Xcode's local testing: JSON in Base64.
     private struct LocalToken: Decodable {
         var environment: String
 
@@ -133,7 +136,8 @@ struct RevenueCatReceipt: Decodable {
 }
 
 extension PurchaseEvidence {
-    /// Whether it can prove more than that a device has the app.
+    /// Whether the evidence contains more than an app transaction, which only proves that a device
+    /// has the app.
     fileprivate var isAboutTransactions: Bool {
         var other = self
         other.signedAppTransaction = nil

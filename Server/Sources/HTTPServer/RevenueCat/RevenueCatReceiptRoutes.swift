@@ -14,12 +14,12 @@ extension HTTPField.Name {
 /// The routes by which RevenueCat's SDK posts purchases.
 ///
 /// The SDK finishes a transaction after any 2xx and any 4xx. So a 2xx means that the document is
-/// stored, and a 4xx that it will never be accepted.
+/// stored, and a 4xx means that it will never be accepted.
 struct RevenueCatReceiptRoutes: RouteGroup {
     /// How long the App Store is asked before a restore is answered. The SDK sends nothing else
     /// until it has the answer, or has waited for 60 seconds.
     static let checkSecondsMax = 15
-    /// How many purchases of a restore the App Store is asked about.
+    /// The maximum number of purchases of a restore about which the App Store is asked.
     static let checksMax = 3
 
     let server: PerennialServer
@@ -95,8 +95,8 @@ struct RevenueCatReceiptRoutes: RouteGroup {
         try await gate.respond(try await gate.state(of: id, request, holder), to: holder)
     }
 
-    /// Records a posting as our own route does. An app transaction of another environment than the
-    /// purchase is left out.
+    /// Records a posting as our own route does. Omits an app transaction whose environment differs
+    /// from that of the purchase.
     private func record(
         _ evidence: PurchaseEvidence, of id: CustomerID, _ intent: OwnershipClaim.Intent,
         _ origin: PurchaseOrigin, _ holder: StoredKey
@@ -117,12 +117,13 @@ struct RevenueCatReceiptRoutes: RouteGroup {
 
     // MARK: - Restores
 
-    /// The state after the App Store was asked about restored purchases that give no access: the
-    /// SDK shows only one transaction of a purchase, and perhaps an old one.
+    /// Asks the App Store about restored purchases that give no access, and returns the state
+    /// afterwards. This is necessary because the SDK posts only one transaction of a purchase, and
+    /// this transaction may be old.
     ///
-    /// - Throws: ``RevenueCatProblem`` if the App Store did not respond for a reason that passes,
-    ///   so that the SDK tries again. Otherwise no restore could ever succeed, and the answer is
-    ///   what the server knows.
+    /// - Throws: ``RevenueCatProblem`` if the App Store did not respond for a temporary reason, so
+    ///   that the SDK tries again. If the reason is permanent, the returned state is based on the
+    ///   documents that the server has, because otherwise a restore could never succeed.
     private func checked(
         _ state: CustomerState, _ posting: PostingResult, _ app: AppID
     ) async throws -> CustomerState {
@@ -141,8 +142,8 @@ struct RevenueCatReceiptRoutes: RouteGroup {
             state.id, app: app, environment: state.environment)
     }
 
-    /// Asks the App Store about purchases. Returns whether a response about one of them is still
-    /// missing and may arrive soon.
+    /// Asks the App Store about purchases. Returns whether the response about one of the purchases
+    /// is still missing and may arrive soon.
     private func mayRespondSoon(
         about purchases: [PurchaseID], of app: AppID
     ) async throws -> Bool {
@@ -187,8 +188,9 @@ struct RevenueCatReceiptRoutes: RouteGroup {
 }
 
 extension PostingResult {
-    /// Why the purchase itself was not accepted. An app transaction that comes with it does not
-    /// count: the SDK would finish the transaction of a purchase that is not stored.
+    /// Why the purchase itself was not accepted. The failure is reported even if the app
+    /// transaction beside the purchase was accepted. Otherwise the SDK would finish the transaction
+    /// of a purchase that is not stored.
     fileprivate var failureOfPurchase: EngineFailure? {
         let purchases = documents.filter { $0.place.member != .signedAppTransaction }
         let failures = (purchases.isEmpty ? documents : purchases).compactMap { document in

@@ -5,8 +5,8 @@ import RevenueCatWebhooks
 import RevenueCatWire
 import Storage
 
-/// The routes by which RevenueCat's SDK reads and identifies customers, and those whose content is
-/// not stored.
+/// The routes by which RevenueCat's SDK reads and identifies customers, and the routes whose
+/// content is not stored.
 struct RevenueCatRoutes: RouteGroup {
     let server: PerennialServer
 
@@ -28,7 +28,8 @@ struct RevenueCatRoutes: RouteGroup {
         ]
     }
 
-    /// The SDK would send these again for ever if they were refused.
+    /// The routes whose content is not stored. The SDK would send these requests again forever if
+    /// they were refused.
     private var accepted: [Route] {
         [
             "/v1/subscribers/{id}/attribution", "/v1/subscribers/{id}/adservices_attribution",
@@ -51,7 +52,7 @@ struct RevenueCatRoutes: RouteGroup {
         ]
     }
 
-    /// What this server does not have. The SDK goes on without it.
+    /// The routes of features that this server does not have. The SDK works without these features.
     private var absent: [Route] {
         [
             gate.keyed(.post, "/v1/subscribers/redeem_purchase", "revenueCatRedeem") { _, _, _ in
@@ -101,7 +102,7 @@ struct RevenueCatRoutes: RouteGroup {
         var newAppUserId: String
     }
 
-    /// Logs a device in. The status is 201 if nothing was known of the wanted id.
+    /// Logs a device in. The status is 201 if the wanted id was unknown.
     @Sendable func identify(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -131,14 +132,15 @@ struct RevenueCatRoutes: RouteGroup {
     }
 
     /// Links the purchases of a device on which nobody had signed in, under the rules of our own
-    /// route for aliases. From one person to another, and where those rules refuse, the device only
-    /// becomes the other customer: the purchases of the anonymous id stay with it, and a restore
-    /// still finds them, as at RevenueCat.
+    /// route for aliases. If the current id is not anonymous, or if those rules refuse the alias,
+    /// the device only changes to the other customer. Then the purchases of the current id stay
+    /// with that id, and a restore still finds them, as with RevenueCat.
     ///
-    /// A used-up growth limit must not fail the log-in, because anybody who has the app's key can
-    /// use it up. It stops only ids without purchases. If nothing is stored of the anonymous id,
-    /// nothing is left behind without the alias. Otherwise it may have a grant or a balance, which
-    /// no restore would find: then the log-in fails, and can be repeated.
+    /// Anybody who has the app's key can use up the growth limit, so this limit should not make the
+    /// log-in fail. The limit stops only ids without purchases. If nothing is stored of the
+    /// anonymous id, the log-in succeeds without the alias, and nothing is lost. Otherwise the
+    /// anonymous id may have a grant or a balance, which no restore would find. Then the log-in
+    /// fails, and can be repeated.
     private func join(
         _ current: CustomerID, to wanted: CustomerID, _ request: Request, _ holder: StoredKey
     ) async throws -> CustomerState {

@@ -12,7 +12,7 @@ import Storage
 #endif
 
 /// The calls of version 1 of RevenueCat's REST API that only backends make, with a secret key of
-/// ours. The calls that the SDK makes, too, are beside the others.
+/// ours. The calls that the SDK also makes are declared with the routes of the SDK.
 struct RevenueCatServerRoutes: RouteGroup {
     let server: PerennialServer
 
@@ -110,7 +110,8 @@ struct RevenueCatServerRoutes: RouteGroup {
 
     // MARK: - What this server cannot do
 
-    /// RevenueCat offers most of these for Google Play only.
+    /// The routes of features that this server does not have. RevenueCat offers most of these
+    /// features for Google Play only.
     private var absent: [Route] {
         let subscription = "Only Apple and the customer can end or change a subscription."
         return [
@@ -142,7 +143,7 @@ struct RevenueCatServerRoutes: RouteGroup {
     }
 }
 
-/// Grants that are made and withdrawn in RevenueCat's words, which name an entitlement and no
+/// Makes and withdraws grants for RevenueCat's routes, which name an entitlement instead of a
 /// grant.
 struct RevenueCatGrants: RouteGroup {
     static let reason = "Granted by RevenueCat's REST API."

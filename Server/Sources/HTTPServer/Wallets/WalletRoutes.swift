@@ -105,7 +105,7 @@ struct WalletRoutes: RouteGroup {
         return try JSONResponse.ok(PerennialContract.Credit(kept))
     }
 
-    /// Returns the amount if a debit or a manual credit can have it.
+    /// Returns the amount if it is valid for a debit or a manual credit.
     ///
     /// - Parameter amount: the amount of a debit or a manual credit; nil if it is not a whole
     ///   number.

@@ -2,7 +2,7 @@ import Engine
 import Ledger
 import Yams
 
-/// Parses how an app is served that still contains RevenueCat's SDK.
+/// Parses the settings of an app that still contains RevenueCat's SDK.
 extension ConfigurationReader {
     private static let keysMax = 20
     private static let keyCharacters = 8...128
@@ -37,12 +37,12 @@ extension ConfigurationReader {
         if app.proof != nil {
             warn(
                 node, "RevenueCat's SDK cannot send proofs of identity.",
-                "Only customers without log-in are served to it. Leave out `proof` below identity "
+                "It can serve only customers without log-in. Leave out `proof` below identity "
                     + "until the app has Perennial's SDK.")
         }
     }
 
-    /// Parses public keys. A secret key in their place would be in every copy of the app.
+    /// Parses public keys. Refuses a secret key, because it would be in every copy of the app.
     private mutating func publicKeys(_ node: Node) -> Set<String>? {
         let keys = names(node, of: "keys")
         if keys.count > Self.keysMax {
@@ -90,7 +90,8 @@ extension ConfigurationReader {
 }
 
 extension AppSettings {
-    /// Whether a request with one key could be for either app.
+    /// Whether the two apps have a public key in common. With this key, a request could be for
+    /// either app.
     func sharesRevenueCatKey(_ other: AppSettings) -> Bool {
         !revenueCat.keys.isDisjoint(with: other.revenueCat.keys)
     }

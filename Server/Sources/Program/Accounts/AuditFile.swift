@@ -8,7 +8,8 @@ import Storage
 
 /// The audit as a file of JSON lines. Each line has the SHA-256 of the line before it, and the last
 /// line is signed with the app's key for tokens. The hashes show a mistake, such as a file that was
-/// cut. Only the signature shows what somebody changed who has also computed the hashes again.
+/// cut. Somebody who changes a line can compute the hashes again; only the signature reveals such a
+/// change.
 ///
 ///     {"entry":{"act":"customers.grants",…},"number":1,"previous":"0000…"}
 ///     {"number":2,"previous":"5f2a…","signature":"eyJ…"}
@@ -62,7 +63,7 @@ struct AuditFile {
             String(decoding: try encoder.encode(line), as: UTF8.self)
         }
 
-        /// What the last line signs.
+        /// The claims that the last line signs.
         ///
         /// - Parameter subject: the app, or ``AuditFile/accounts``.
         func claims(about subject: String, at now: Timestamp) -> JSON {
@@ -86,7 +87,7 @@ struct AuditFile {
     /// The signature of the last line. Nil if the app had no key for tokens.
     var signature: String?
 
-    /// Reads a file, and checks that each line follows from the one before it.
+    /// Reads a file, and checks that each line contains the SHA-256 of the line before it.
     ///
     /// - Throws: ``StartFailure`` that names the first line that is wrong.
     init(at path: String) throws(StartFailure) {
@@ -133,7 +134,7 @@ struct AuditFile {
             && claims["entries"]?.integer == Int64(entries.count)
     }
 
-    /// The first entry of an earlier file that this file lacks, or has with other values.
+    /// The first entry of an earlier file that is missing in this file or has other values here.
     func difference(from earlier: AuditFile) -> AuditEntry? {
         let known = Dictionary(
             entries.map { ($0.auditID, $0) }, uniquingKeysWith: { first, _ in first })
@@ -144,8 +145,8 @@ struct AuditFile {
 }
 
 extension AuditEntry {
-    /// Whether this entry may be a later form of the same entry: its result is added when the
-    /// action ends, and an erasure replaces ids of customers.
+    /// Whether this entry may be a later form of an earlier one. An entry changes when the action
+    /// ends, because its result is added, and by an erasure, which replaces ids of customers.
     fileprivate func mayFollow(_ earlier: AuditEntry) -> Bool {
         func keeps(_ former: [String: String]?, _ present: [String: String]?) -> Bool {
             guard let former else { return true }

@@ -30,7 +30,7 @@ struct ExportAuditCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
-            // Acts about accounts are signed with the key of an app, too.
+            // A file about accounts is also signed with the key of an app.
             let app = try assembly.app(named: app)
             if let verify {
                 try await check(verify, assembly.engine, app)
@@ -92,9 +92,10 @@ struct ExportAuditCommand: AsyncParsableCommand {
                 + "\(Instant(milliseconds: signedAt * 1000).minute); nothing was changed since.")
     }
 
-    /// When this server signed a file, in seconds.
+    /// When this server signed a file, in seconds since 1970.
     ///
-    /// - Throws: ``StartFailure`` if it has not signed the file as it is.
+    /// - Throws: ``StartFailure`` if the file has no signature of this server, or was changed after
+    ///   it was signed.
     private func signingTime(
         of file: AuditFile, at path: String, _ engine: Engine, _ app: AppID
     ) async throws -> Int64 {

@@ -80,7 +80,8 @@ struct OperatorsLinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "link",
         abstract: "Print a link that works once and sets a new password.",
-        discussion: "While there is no account, leave out the name: the link makes one.")
+        discussion: "While there is no account, leave out the name: the link then makes an account."
+    )
 
     @Argument(help: "The name of the account.") var name: String?
     @OptionGroup var options: DatabaseOptions

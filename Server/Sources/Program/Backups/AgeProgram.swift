@@ -1,6 +1,6 @@
 import Foundation
 
-/// The program `age`, which encrypts a file so that only the holder of a key can read it.
+/// The program `age`. It encrypts a file so that only the holder of a key can read it.
 struct AgeProgram: Sendable {
     private let path: String
 
@@ -58,8 +58,8 @@ struct AgeProgram: Sendable {
                 + "that the disk has space.")
     }
 
-    /// Kills a program that runs. It ignores SIGTERM, as this program does, which handles that
-    /// signal in another way.
+    /// Kills the running program. SIGTERM would have no effect: this process ignores SIGTERM, which
+    /// it handles by other means, and a child process inherits that.
     private static func kill(_ process: Process) {
         if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
     }
@@ -92,7 +92,7 @@ struct AgeProgram: Sendable {
             Self.kill(process)
         }
         guard status == 0 else {
-            // A pipe holds all that age writes.
+            // The buffer of a pipe is large enough for everything that age writes.
             let bytes = (try? errors.fileHandleForReading.readToEnd()) ?? nil
             let message =
                 String(decoding: bytes ?? Data(), as: UTF8.self)

@@ -3,7 +3,7 @@ import Foundation
 import Ledger
 import Storage
 
-/// The option for the database, for commands that need nothing else from the configuration.
+/// The option with the database, for commands that need no other setting of the configuration.
 struct DatabaseLocation: ParsableArguments {
     @Option(help: "The configuration that names the database (PERENNIAL_CONFIG; perennial.yaml).")
     var config: String?
@@ -15,7 +15,8 @@ struct DatabaseLocation: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         let path = ProcessSettings.configPath(flag: config, environment: environment)
         var file: [String: String] = [:]
-        // If the database is named, a configuration that cannot be used must not prevent a backup.
+        // If the address of the database is given, an invalid configuration must not prevent a
+        // backup.
         let isNamed = database != nil || environment["PERENNIAL_DATABASE"] != nil
         if !isNamed, config != nil || FileManager.default.fileExists(atPath: path) {
             file = try Outcome.configuration(at: path).settings
@@ -182,7 +183,7 @@ struct RestoreCommand: AsyncParsableCommand {
         for line in drill.lines(of: outcome) { print(line) }
         guard outcome.rebuild.isClean else {
             throw StartFailure(
-                "The backup can be restored, but its rows are not those of its documents.",
+                "The backup can be restored, but its rows differ from what its documents give.",
                 remedy: "Run `perennial rebuild --verify` on the server's database, too. If it "
                     + "reports the same, check the configuration, then run `perennial rebuild`.")
         }

@@ -13,7 +13,7 @@ struct BackupCopy {
         self.keepsPages = keepsPages
     }
 
-    /// The progress of a copy. The final size is about that of the source.
+    /// The progress of a copy. The final size of the copy is about the size of the source.
     struct Progress: Sendable {
         var bytes: Int64
         var ofAbout: Int64
@@ -23,11 +23,11 @@ struct BackupCopy {
     private static let reportPause = Duration.seconds(2)
     /// The end of the name of an unfinished copy.
     static let partSuffix = ".part"
-    /// The ends of the names of a database file and of the files that SQLite makes beside it.
+    /// The suffixes of a database file and of the files that SQLite makes beside it.
     static let sidecars = ["", "-journal", "-wal", "-shm"]
 
-    /// Makes the copy at a path where no file exists, and verifies it. Until then the file has
-    /// another name, so that a partial copy is never mistaken for a backup.
+    /// Makes the copy at a path where no file exists, and verifies it. Until the copy is verified,
+    /// the file has another name, so that a partial copy is never mistaken for a backup.
     ///
     /// - Throws: ``StartFailure``. Then no file is left behind.
     func make(

@@ -5,9 +5,9 @@ import StorageSQLite
 
 /// The folder in which a server keeps the backups of one database.
 ///
-/// A backup has the time at which it was begun in its name, which ends with `.age` if it is
-/// encrypted. Files with other names, links and folders belong to others, and are neither counted
-/// nor deleted.
+/// The name of a backup contains the time at which the backup was begun. The name of an encrypted
+/// backup ends with `.age`. Links, folders, and files with other names do not belong to this
+/// program, and are neither counted nor deleted.
 struct BackupFolder: Sendable {
     /// One verified backup.
     struct Backup: Hashable, Sendable {
@@ -21,10 +21,11 @@ struct BackupFolder: Sendable {
 
     private static let prefix = "perennial-"
     private static let suffix = ".sqlite"
-    /// The file that says whose backups the folder contains.
+    /// The name of the file that identifies the database whose backups the folder contains.
     static let ownerName = "perennial-backups.owner"
     private static let ownerBytesMax = 100
-    /// What must stay free on the disk of the folder: it may also be the disk of the database.
+    /// The number of bytes that must stay free on the folder's disk, because the database may be on
+    /// the same disk.
     static let freeBytesMin: Int64 = 67_108_864
 
     // MARK: - Names
@@ -68,8 +69,8 @@ struct BackupFolder: Sendable {
         }.sorted { $0.at < $1.at }
     }
 
-    /// Deletes what a backup left behind whose server was killed. Call it while the folder is
-    /// claimed, so that no backup is in progress.
+    /// Deletes the unfinished files of a server that was killed during a backup. Call this function
+    /// while the folder is claimed, so that no backup is in progress.
     func removeUnfinished() throws(StartFailure) {
         for name in try names() {
             guard let end = name.range(of: BackupCopy.partSuffix) else { continue }
@@ -101,8 +102,8 @@ struct BackupFolder: Sendable {
         else { throw Self.unusable(path) }
     }
 
-    /// - Throws: ``StartFailure`` if a copy of the database does not fit on the disk. A copy that
-    ///   fills the disk could stop the server if the database is on the same one.
+    /// - Throws: ``StartFailure`` if a copy of the database does not fit on the disk. If the
+    ///   database is on the same disk, a copy that fills this disk could stop the server.
     func requireRoom(for database: String) throws(StartFailure) {
         let copied = BackupCopy.size(database) + BackupCopy.size(database + "-wal")
         let needed = copied + Self.freeBytesMin
@@ -114,13 +115,14 @@ struct BackupFolder: Sendable {
                 + "disk.")
     }
 
-    /// Takes the folder for one run on a database. Other servers cannot take it until the returned
-    /// file is closed.
+    /// Claims the folder for one run on a database. Other servers cannot claim it until the
+    /// returned file is closed.
     ///
-    /// - Parameter madeAt: when the tables of the database were made, which identifies it.
+    /// - Parameter madeAt: when the tables of the database were made. This moment identifies the
+    ///   database.
     /// - Returns: the open file, and whether the folder belonged to no database before.
-    /// - Throws: ``StartFailure`` if the folder cannot be used, or belongs to another database:
-    ///   each would delete the other's backups.
+    /// - Throws: ``StartFailure`` if the folder cannot be used, or belongs to another database.
+    ///   Servers of two databases would delete each other's backups.
     func claim(
         forDatabaseMade madeAt: Instant
     ) throws(StartFailure) -> (lock: FileHandle, isNew: Bool) {
@@ -129,7 +131,8 @@ struct BackupFolder: Sendable {
         let file = open(owner, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, Disk.permissions)
         guard file >= 0 else { throw Self.unusable(path) }
         let lock = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-        // On a file system without locks, only the server's lock on the database protects it.
+        // On a file system without locks, only the server's lock on the database protects the
+        // folder.
         guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
             throw StartFailure(
                 "Another server is making a backup in \(path).",

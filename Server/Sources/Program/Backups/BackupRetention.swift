@@ -1,21 +1,23 @@
 import Ledger
 
-/// Which backups are kept: those of the last 24 hours, and the last one of each of the latest days,
-/// weeks and months that have one. Days are those of UTC; a week begins on Monday.
+/// Which backups are kept: all backups of the last 24 hours, and the last backup of a number of
+/// days, of weeks, and of months. Days are in UTC; a week begins on Monday.
 ///
-/// Days without a backup do not count. So a server that was off for a month, or whose clock is
-/// wrong, does not delete all earlier backups.
+/// Days, weeks and months without a backup do not count. So a server that was off for a month, or
+/// whose clock is wrong, does not delete all earlier backups.
 package struct BackupRetention: Hashable, Sendable {
     package var days = 7
     package var weeks = 5
     package var months = 12
 
     private static let dayMilliseconds: Int64 = 86_400_000
-    /// A mistake that is in the newest backup may not be in those of the hours before.
+    /// The time in which all backups are kept. If the newest backup contains a mistake, an earlier
+    /// one of the same day may not contain it.
     private static let all = Duration.hours(24)
 
-    /// The backups to delete. The last one is always kept. Those from after `now`, which were made
-    /// while the clock was ahead, are kept, too, and take no place of another one.
+    /// The backups to delete. The last backup before `now` is always kept. A backup from after
+    /// `now` was made while the clock was ahead. It is kept, too, but does not count as the last
+    /// backup of its day, week or month.
     ///
     /// - Parameter backups: the moments of all backups, in any order.
     func expired(among backups: [Instant], at now: Instant) -> [Instant] {
@@ -28,7 +30,7 @@ package struct BackupRetention: Hashable, Sendable {
         return past.filter { !kept.contains($0) }
     }
 
-    /// The last moment of each of the latest units that have one.
+    /// The last moment in each of the latest days, weeks or months that contain a moment.
     ///
     /// - Parameter past: latest first.
     private static func last(

@@ -1,16 +1,17 @@
 import Ledger
 import Yams
 
-/// When a server backs up its database, where to, and which backups it keeps.
+/// When a server backs up its database, in which folder, and which backups it keeps.
 package struct BackupSettings: Hashable, Sendable {
-    /// The folder of the backups, as the configuration names it.
+    /// The path of the backups' folder in the configuration.
     package var folder: String
-    /// The time from the beginning of one backup to that of the next.
+    /// The time from the beginning of one backup to the beginning of the next one.
     package var every = Duration.hours(24)
     package var keep = BackupRetention()
     /// The public keys of age. If there is none, backups are not encrypted.
     package var recipients: [String] = []
-    /// Whether changes are shipped between backups, so that every second can be restored.
+    /// Whether the changes between backups are also copied to the folder ("shipped"), so that the
+    /// state of any second can be restored.
     package var isContinuous = false
 
     private static let recipientsMax = 10
@@ -26,7 +27,7 @@ package struct BackupSettings: Hashable, Sendable {
 }
 
 extension BackupSettings {
-    /// Reads the mapping `backup`. Returns nil if it has no folder, which is a complaint.
+    /// Reads the mapping `backup`. Reports a complaint and returns nil if it has no folder.
     ///
     /// The folder need not exist: a server must start even if the disk of its backups is missing.
     init?(_ node: Node, by reader: inout ConfigurationReader) {
@@ -41,7 +42,8 @@ extension BackupSettings {
         self.folder = folder
     }
 
-    /// Reads public keys of age. Returns nil if one of them is none, which is a complaint.
+    /// Reads public keys of age. Reports a complaint and returns nil if one of the texts is not
+    /// such a key.
     private static func recipients(
         _ node: Node, by reader: inout ConfigurationReader
     ) -> [String]? {

@@ -9,18 +9,20 @@ import Synchronization
 
 /// Backs up a SQLite database while a server runs on it, whenever a backup is due.
 ///
-/// The backups in the folder say when the next one is due, so a restart neither makes an extra one
-/// nor omits one. A failure is reported, and never stops the server.
+/// The next backup is due a fixed time after the newest one in the folder. So a restart causes no
+/// extra backup, and omits none. A failure is reported, and never stops the server.
 final class BackupWorker: Service {
-    /// The time between two looks at the folder.
+    /// The time between two checks of the folder.
     static let pause = Duration.seconds(60)
-    /// The same if changes are shipped, which may need another backup at any time.
+    /// The time between two checks of the folder if changes are shipped. It is shorter, because
+    /// shipping may need another backup at any time.
     private static let pauseOfShipper = Duration.seconds(5)
-    /// The time for which changes are kept. Of earlier times, only the backups are kept.
+    /// The time for which shipped changes are kept. For an earlier time, only the backups are kept.
     static let changesKept = Duration.days(7)
     /// Attempts that fail are repeated after growing pauses.
     private static let backoff = ExponentialBackoff(first: pause, longest: .hours(1))
-    /// The same if changes are shipped, which may be waiting for the backup.
+    /// The pauses between attempts if changes are shipped. They are shorter, because shipping may
+    /// be waiting for the backup.
     private static let backoffOfShipper = ExponentialBackoff(first: pause, longest: .seconds(300))
 
     private let settings: BackupSettings
@@ -33,7 +35,7 @@ final class BackupWorker: Service {
     private let latest = Mutex(Latest())
     private let line = KeyedLock()
 
-    /// The backups and the state as of the last look at the folder.
+    /// The backups and the state at the time of the last check of the folder.
     private struct Latest {
         var backups: [BackupFolder.Backup] = []
         var state = BackupState()
@@ -57,13 +59,13 @@ final class BackupWorker: Service {
         startedAt = now()
     }
 
-    /// The worker, and what ships changes for it.
+    /// The worker, and the shipper of changes if there is one.
     var services: [any Service] { ([shipper, self] as [(any Service)?]).compactMap(\.self) }
 
-    /// Ships what was written until the server's end, if changes are shipped.
+    /// Ships the last changes before the server ends. Does nothing if changes are not shipped.
     func shipRest() async { await shipper?.shipRest() }
 
-    /// Runs on threads other than those of the event loops, which would wait for the disk.
+    /// Runs on other threads than the event loops, which must not wait for the disk.
     func run() async {
         await withTaskExecutorPreference(globalConcurrentExecutor) {
             await cancelWhenGracefulShutdown {
@@ -96,7 +98,8 @@ final class BackupWorker: Service {
         }
     }
 
-    /// Makes a backup if one is due. Calls wait for each other. Returns false if it failed.
+    /// Makes a backup if one is due. Concurrent calls run one after the other. Returns false if the
+    /// backup failed.
     func makeIfDue() async -> Bool {
         await line.lock()
         defer { line.unlock() }
@@ -105,7 +108,7 @@ final class BackupWorker: Service {
             latest.withLock { $0.state.problem = nil }
             return true
         } catch {
-            // The server stops. The unfinished backup was deleted.
+            // The backup was cancelled because the server stops. The unfinished file was deleted.
             guard !Task.isCancelled else { return true }
             report(error)
             return false
@@ -176,7 +179,7 @@ final class BackupWorker: Service {
     private func deleteExpired(among backups: [BackupFolder.Backup], at now: Instant) throws {
         let expired = Set(settings.keep.expired(among: backups.map(\.at), at: now))
         for backup in backups where expired.contains(backup.at) {
-            // Without their backup, nothing would find the changes any more.
+            // Changes can only be restored together with their backup.
             try ChangeFolder(of: backup.path).remove()
             guard unlink(backup.path) == 0 || errno == ENOENT else {
                 throw Disk.failure(backup.path)
@@ -203,16 +206,16 @@ final class BackupWorker: Service {
             metadata: ["problem": .string("\(failure.message) \(failure.remedy)")])
     }
 
-    /// Backups from after `now` were made while the clock was ahead, and say nothing about when the
-    /// next one is due.
+    /// The newest backup before `now`. Backups from after `now` were made while the clock was
+    /// ahead, so the next due time does not depend on them.
     private static func newest(
         of backups: [BackupFolder.Backup], at now: Instant
     ) -> BackupFolder.Backup? {
         backups.last { $0.at <= now }
     }
 
-    /// When the next backup is due. The first one is due at the start; if the clock was ahead then,
-    /// it is due now.
+    /// When the next backup is due. The first backup is due when the server starts, or now if the
+    /// clock was ahead at the start.
     private func dueAt(after newest: BackupFolder.Backup?, at now: Instant) -> Instant {
         newest.map { $0.at + settings.every } ?? min(startedAt, now)
     }

@@ -2,12 +2,13 @@ import Foundation
 import Ledger
 import StorageSQLite
 
-/// The changes since a backup, in files beside it: the folder `….changes` with a file for each
-/// second in which something changed, named `NUMBER-MOMENT-FROM-TO.pages`.
+/// The folder `….changes` beside a backup, with the changes since this backup. For each second with
+/// changes it contains a file `NUMBER-MOMENT-FROM-TO.pages`.
 ///
-/// FROM and TO are the checksums of two places in the write-ahead log. They say whether a file
-/// follows another one. The name ends with `-more.pages` if the next file belongs to the same
-/// reading, and with `.age` if the file is encrypted.
+/// FROM and TO are the checksums of two places in the write-ahead log. A file follows another one
+/// if its FROM equals the other's TO. If one reading of the log is split into several files, the
+/// names of all but the last end with `-more.pages`. The name of an encrypted file ends with
+/// `.age`.
 struct ChangeFolder: Hashable, Sendable {
     struct File: Hashable, Sendable {
         /// The order in which files were written, from 1.
@@ -16,8 +17,8 @@ struct ChangeFolder: Hashable, Sendable {
         /// The checksums of the places before and after the changes.
         var from: UInt64
         var to: UInt64
-        /// Whether the changes were read up to a limit. Then the pages of the backup may be later
-        /// than those of the file, and no restore may end with it.
+        /// Whether reading stopped at a limit before the end of the log. Pages of the backup may
+        /// then be newer than the pages of this file, so a restore must not end with this file.
         var hasMore: Bool
         var path: String
     }
@@ -27,7 +28,7 @@ struct ChangeFolder: Hashable, Sendable {
     static let suffix = ".changes"
     private static let fileSuffix = ".pages"
     private static let moreMark = "more"
-    /// The number of files since one backup at which another backup is due.
+    /// The maximum number of files after one backup. Then another backup is due.
     static let filesMax = 200_000
 
     /// The folder of a backup.
@@ -83,8 +84,8 @@ struct ChangeFolder: Hashable, Sendable {
             hasMore: hasMore, path: "\(path)/\(name)")
     }
 
-    /// Deletes what was not complete when a server was killed. Only the server that ships changes
-    /// to the folder may call it.
+    /// Deletes files that were incomplete when a server was killed. Only the server that ships
+    /// changes to the folder may call this function.
     func removeUnfinished() throws(StartFailure) {
         guard Disk.exists(path) else { return }
         for name in try names() where name.hasSuffix(BackupCopy.partSuffix) {

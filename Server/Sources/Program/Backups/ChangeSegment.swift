@@ -3,22 +3,23 @@ import Foundation
 import Ledger
 import StorageSQLite
 
-/// The changes of a database between two moments, as a file has them: the last version of each
-/// changed page. Such files, in their order, lead from a backup to every later moment.
+/// The content of a file with the changes of a database between two moments: the last version of
+/// each changed page. The files in their order, applied to a backup, give the state of any later
+/// moment.
 ///
 /// The file has a head of lines of text, an empty line, the pages, and the SHA-256 of all of this.
 /// Each page follows its number in four bytes, the most significant one first.
 struct ChangeSegment: Hashable, Sendable {
-    /// When the changes were read. They were committed before.
+    /// When the changes were read. All of them were committed before this moment.
     var moment: Instant
-    /// The place in the write-ahead log after which they come.
+    /// The place in the write-ahead log after which the changes come.
     var from: WriteAheadLog.Place
     var changes: WriteAheadLog.Changes
 
     private static let title = "perennial changes 1"
     /// The maximum length of the head, in bytes.
     private static let headBytesMax = 1_000
-    /// The maximum size of a file, in bytes. It is larger than everything that is read from a log
+    /// The maximum size of a file, in bytes. This is more than the maximum that is read from a log
     /// at once.
     static let bytesMax: Int64 = 1_073_741_824
     private static let digestBytes = 32

@@ -4,13 +4,12 @@ import Storage
 import StorageSQLite
 
 extension ChangeShipper {
-    /// Makes a backup after which changes are shipped. Changes are shipped after the former backup
-    /// until it is complete.
+    /// Makes a backup that later changes follow. Until the new backup is complete, changes are
+    /// still shipped to the folder of the former backup.
     ///
-    /// - Parameter make: makes a backup that has the pages of the database with their numbers, and
-    ///   returns its path.
-    /// - Throws: ``StartFailure`` if the backup cannot be made, or no change can be shipped after
-    ///   it.
+    /// - Parameter make: makes a backup in which each page keeps its number, and returns its path.
+    /// - Throws: ``StartFailure`` if the backup cannot be made, or if changes cannot be shipped
+    ///   after this backup.
     func backUp<Value: Sendable>(
         _ make: () async throws -> (file: String, Value)
     ) async throws -> (file: String, Value) {
@@ -38,7 +37,8 @@ extension ChangeShipper {
             state.withLock { $0.isCopying = true }
             return chain
         }
-        // As long as the log ends with a change that was not moved, no writer begins it again.
+        // SQLite does not restart the log while the last change in it has not been moved into the
+        // database file.
         try await writeSomething()
         guard let end = try log.changes(after: nil, collecting: false)?.end else {
             throw StorageFailure("the write-ahead log is missing")
@@ -47,8 +47,9 @@ extension ChangeShipper {
         return ShippedChain(backup: "", number: 1, place: end, moved: nil)
     }
 
-    /// Appends to the write-ahead log, by a transaction that changes a row and changes it back:
-    /// SQLite does not write a page whose content stays the same.
+    /// Appends to the write-ahead log, by a transaction that changes a row and then changes it
+    /// back. Two changes are necessary, because SQLite does not write a page whose content stays
+    /// the same.
     private func writeSomething() async throws {
         try await driver.write { connection in
             for change in ["+ 1", "- 1"] {
@@ -65,7 +66,8 @@ extension ChangeShipper {
         (chain.backup, chain.number) = (URL(fileURLWithPath: file).lastPathComponent, 1)
         let began = now()
         let changes = try changes(after: chain)
-        // The first file is written even without changes: the backup can be restored from then on.
+        // The first file is written even if nothing has changed, because point-in-time restores
+        // with this backup need it.
         try await ship(changes, after: chain)
         state.withLock { state in
             state.isNumbered = true

@@ -10,26 +10,28 @@ import Synchronization
 /// Ships the changes of a SQLite database to the folder of its backups once a second, so that the
 /// state of any second can be restored.
 ///
-/// Writers do not notice it: it reads the write-ahead log, which they write anyway. So that the log
-/// is not begun again before its frames were shipped, only this worker moves them into the database
-/// file, between two writes, as SQLite would. If frames may be missing nevertheless, for example
-/// because another program has moved them, or the disk of the backups was full for too long, the
-/// worker stops, says so, and waits for another backup, after which it ships again.
+/// Shipping does not slow writers down, because the worker reads the write-ahead log, which writers
+/// append to anyway. SQLite would restart the log after its frames were moved into the database
+/// file. So only this worker moves frames, and only after it has shipped them. Frames may still be
+/// missing, for example because another program has moved them, or because the disk of the backups
+/// was full for too long. Then the worker stops shipping, reports the gap, and begins again after
+/// another backup.
 final class ChangeShipper: Service {
     static let pause = Duration.seconds(1)
-    /// The number of frames in the log from which they are moved into the database file. It is
+    /// When the log has this number of frames, the frames are moved into the database file. This is
     /// SQLite's own default.
     static let movedFrames = 1_000
-    /// The size of the log at which the worker gives up shipping it, in bytes: otherwise it would
-    /// fill the disk of the database.
+    /// The size of the log, in bytes, at which the worker gives up shipping it. Otherwise the log
+    /// would fill the disk of the database.
     static let logBytesMax: Int64 = 1_073_741_824
-    /// The free part of the disk of the database below which the worker gives up, too, in bytes. Of
-    /// a smaller disk than 2.5 GiB, it is a tenth.
+    /// The worker also gives up if fewer bytes than this are free on the disk of the database. For
+    /// a disk of less than 2.5 GiB, the limit is a tenth of its size.
     static let freeBytesMin: Int64 = 268_435_456
-    /// The maximum number of files that are shipped in a row. The rest follows after the pause.
+    /// The maximum number of files that are shipped without a pause. Further files follow after the
+    /// pause.
     private static let filesAtOnceMax = 100
-    /// The longest time that the end of the server waits for the last changes to be shipped, for
-    /// example if the disk of the backups does not answer.
+    /// The maximum time for which the server's shutdown waits for the last changes to be shipped.
+    /// The limit matters if the disk of the backups does not respond.
     static let lastShipMax = Duration.seconds(8)
 
     private let writer: ChangeWriter
@@ -46,14 +48,14 @@ final class ChangeShipper: Service {
         var chain: ShippedChain?
         /// Whether the number of the chain's next file is known to be free.
         var isNumbered = false
-        /// Whether a backup is being made, during which nothing may be moved out of the log.
+        /// Whether a backup is being made. Nothing may be moved out of the log during that time.
         var isCopying = false
-        /// What was moved out of the log before it could be shipped.
+        /// The changes that were moved out of the log before they were shipped.
         var moved: Moved?
         var pauses: GapPauses
-        /// Why the file beside the database does not say how far changes were shipped.
+        /// Why ``ShippedChain`` could not be saved in its file. Nil if it is saved.
         var unsaved: String?
-        /// When everything that was committed had been shipped.
+        /// The last moment at which all committed changes were shipped.
         var shippedAt: Instant
         /// Why the last attempt failed.
         var problem: BackupState.Problem?
@@ -62,11 +64,12 @@ final class ChangeShipper: Service {
     /// Changes after the place of the chain that may no longer be in the log.
     struct Moved: Sendable {
         var changes: WriteAheadLog.Changes
-        /// The database file, if it has everything before their end.
+        /// The identity of the database file, if it contains all changes up to the end of these.
+        /// Nil otherwise.
         var file: ShippedChain.DatabaseFile?
     }
 
-    /// The changes cannot be continued.
+    /// A gap: the changes in the log do not follow the changes that were shipped last.
     struct Gap: Error { var reason: String }
 
     /// - Parameters:
@@ -97,7 +100,7 @@ final class ChangeShipper: Service {
     }
 
     /// Ships until the server stops. An attempt that hangs does not keep the server from stopping.
-    /// What is written until the end is shipped by ``shipRest(within:)``.
+    /// ``shipRest(within:)`` ships the last changes.
     func run() async {
         let shipping = Task(executorPreference: globalConcurrentExecutor) {
             while (try? await Task.sleep(for: Self.pause)) != nil { await self.ship() }
@@ -106,10 +109,11 @@ final class ChangeShipper: Service {
         shipping.cancel()
     }
 
-    /// Ships what was committed, after the last writer has ended and before the database is closed.
+    /// Ships all committed changes. Call this function after the last writer has ended, and before
+    /// the database is closed.
     ///
-    /// - Parameter limit: the longest time to wait; shorter in tests. What is not shipped by then
-    ///   stays in the log, and is shipped after the next start.
+    /// - Parameter limit: the longest time to wait; shorter in tests. Changes that are not shipped
+    ///   by then stay in the log, and are shipped after the next start.
     func shipRest(within limit: Duration = lastShipMax) async {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         Task(executorPreference: globalConcurrentExecutor) {
@@ -127,13 +131,13 @@ final class ChangeShipper: Service {
             metadata: ["reason": "the disk of the backups did not answer"])
     }
 
-    /// How long ago everything that was committed had been shipped.
+    /// The time since the last moment at which all committed changes were shipped.
     var lag: Duration {
         let now = now()
         return state.withLock { max(.zero, now - $0.shippedAt) }
     }
 
-    /// Why changes are not shipped, and what to do. Nil if they are.
+    /// Why changes are not shipped, and what to do. Nil if they are shipped.
     var problem: BackupState.Problem? { state.withLock { $0.problem } }
 
     /// Whether changes can be shipped only after another backup.
@@ -141,19 +145,20 @@ final class ChangeShipper: Service {
         state.withLock { ($0.chain?.number ?? .max) > ChangeFolder.filesMax }
     }
 
-    /// Whether such a backup is made now. After repeated gaps, it waits: see ``GapPauses``.
+    /// Whether to make such a backup now. After repeated gaps, the backup is delayed: see
+    /// ``GapPauses``.
     var wantsBackup: Bool {
         guard needsBackup else { return false }
         let now = now()
         return state.withLock { $0.pauses.areOver(at: now) }
     }
 
-    /// Ships what was committed. A failure is reported once, and never stops the server.
+    /// Ships all committed changes. A failure is reported once, and never stops the server.
     func ship() async {
         await line.lock()
         defer { line.unlock() }
         let began = now()
-        // If the clock was set back, the lag is counted from now.
+        // If the clock was set back, the lag is measured from now.
         state.withLock { $0.shippedAt = min($0.shippedAt, began) }
         do {
             guard state.withLock({ $0.chain != nil }) else { return try await moveUnshipped() }
@@ -204,17 +209,17 @@ final class ChangeShipper: Service {
             state.problem = .init(
                 "The changes of the database are not shipped: \(gap.reason).",
                 remedy:
-                    "The server makes another backup, and goes on after it. If this repeats, it "
-                    + "waits for up to an hour: remove the cause.")
+                    "The server makes another backup, and then ships changes again. If this "
+                    + "repeats, the server waits for up to an hour: remove the cause.")
         }
         do { try ShippedChain.write(nil, of: writer.database) } catch {
-            // After a restart, the same gap is found again.
+            // This does no harm: after a restart, the same gap is found again.
             logger.warning(
-                "the file beside the database that says what was shipped was not written",
+                "the state of shipping could not be written to the file beside the database",
                 metadata: ["problem": "\(error)"])
         }
         logger.error(
-            "the changes of the database are shipped again after another backup",
+            "no changes of the database are shipped until another backup is made",
             metadata: ["reason": .string(gap.reason)])
     }
 
@@ -264,11 +269,12 @@ final class ChangeShipper: Service {
         return found
     }
 
-    /// Why a log that cannot be shipped is not kept any longer. A small log, which would be moved
-    /// anyway, does not fill the disk. Nil if the log is kept.
+    /// Why a log that cannot be shipped must be given up. Nil if the log can wait for another
+    /// attempt. A small log is never given up for lack of space, because it does not fill the disk.
     private var reasonToGiveUp: String? {
         let bytes = log.bytes
-        // If only the file beside the database cannot be written, the log is moved nevertheless.
+        // During a backup, the log stays as it is. If only the state of shipping cannot be saved,
+        // frames are moved as usual.
         guard !state.withLock({ $0.isCopying || $0.unsaved != nil }) else { return nil }
         guard bytes <= logBytesMax else {
             return "the write-ahead log has reached \(logBytesMax >> 20) MiB"
@@ -280,7 +286,8 @@ final class ChangeShipper: Service {
             + "write-ahead log would fill it"
     }
 
-    /// Whether nothing was moved into the database file after everything before the place was.
+    /// Whether nothing was moved into the database file since all changes before the chain's place
+    /// were moved.
     private func isUnchanged(_ chain: ShippedChain) -> Bool {
         chain.isMoved && chain.moved == ShippedChain.DatabaseFile(of: writer.database)
     }
@@ -298,8 +305,9 @@ final class ChangeShipper: Service {
         save(next)
     }
 
-    /// A failure does not stop the worker, which would let the log grow. If the server is killed
-    /// before the file is written, changes are shipped twice, or another backup is made.
+    /// Saves the state of shipping. A failure does not stop the worker, because the log would then
+    /// grow. If the server is killed before the file is written, changes are shipped twice, or
+    /// another backup is made.
     private func save(_ chain: ShippedChain) {
         state.withLock { $0.chain = chain }
         var failure: String?
@@ -313,22 +321,24 @@ final class ChangeShipper: Service {
         save(chain)
         guard let failure = state.withLock({ $0.unsaved }) else { return }
         throw StartFailure(
-            "The changes are shipped, but \(ShippedChain.path(of: writer.database)), which says "
-                + "how far, cannot be written: \(failure).",
+            "The changes are shipped, but the state of shipping cannot be written to "
+                + "\(ShippedChain.path(of: writer.database)): \(failure).",
             remedy: "Make room on the disk of the database, and let the server write its folder.")
     }
 
     // MARK: - The log
 
-    /// Moves what is in the log into the database file, if that is worth it. What was committed
-    /// meanwhile is read between two writes, and shipped afterwards.
+    /// Moves the frames of the log into the database file if there are enough of them. Changes that
+    /// were committed since the last shipment are read first, while no writer can write, and are
+    /// shipped afterwards.
     private func moveFrames() async throws {
         guard let chain = state.withLock({ $0.chain }), !chain.isMoved,
             chain.place.frames >= Self.movedFrames
         else { return }
         let outcome = try await driver.checkpoint { [log] in
             let rest = try log.changes(after: chain.place)
-            // What is too much to be read at once stays in the log, and so does another log.
+            // Nothing is moved if the rest is too much to be read at once, or if the log has been
+            // restarted.
             let isRest = rest?.hasMore == false && rest?.end.salts == chain.place.salts
             return isRest ? rest : nil
         }
@@ -345,17 +355,19 @@ final class ChangeShipper: Service {
         save(next)
     }
 
-    /// Ships what was moved out of the log. As long as that fails, it stays in memory.
+    /// Ships the changes that were moved out of the log. They stay in memory until they are
+    /// shipped.
     private func shipMoved() async throws {
         let (chain, moved) = state.withLock { ($0.chain, $0.moved) }
         guard let chain, let moved else { return }
         try await ship(moved.changes, after: chain, moved: moved.file)
     }
 
-    /// The size of the log from which it is moved, in bytes.
+    /// The size of the log, in bytes, from which its frames are moved into the database file.
     private var smallLogBytes: Int64 { Int64(Self.movedFrames * SQLiteDriver.pageBytes) }
 
-    /// Until there is a backup after which changes can be shipped, the log need not be kept.
+    /// Moves the frames of the log without shipping them. Nothing is lost, because there is no
+    /// backup to which these changes could be applied.
     private func moveUnshipped() async throws {
         guard !state.withLock({ $0.isCopying }),
             log.bytes > smallLogBytes

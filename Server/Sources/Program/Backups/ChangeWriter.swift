@@ -1,8 +1,8 @@
 import Foundation
 import StorageSQLite
 
-/// Writes the changes since a backup to the folder of the backups. A file has its name only when it
-/// is complete and on the disk.
+/// Writes the changes since a backup to the folder of the backups. A file gets its final name only
+/// when it is complete and on the disk.
 struct ChangeWriter: Sendable {
     /// The full path of the folder of the backups.
     let folder: String
@@ -11,10 +11,10 @@ struct ChangeWriter: Sendable {
     /// The public keys of age. If there is none, files are not encrypted.
     let recipients: [String]
 
-    /// Why changes cannot follow the files of a chain any more; nil if they can.
+    /// Why no further changes can follow the files of a chain. Nil if they can.
     ///
-    /// - Throws: ``StartFailure`` if the folder of the backups is not there, for example because
-    ///   its disk is not mounted: then it may have those files.
+    /// - Throws: ``StartFailure`` if the folder of the backups is missing, for example because its
+    ///   disk is not mounted. Then it is unknown whether the files exist.
     func obstacle(for chain: ShippedChain) throws(StartFailure) -> String? {
         let backup = "\(folder)/\(chain.backup)"
         let hasFiles = chain.number == 1 || Disk.exists(ChangeFolder(of: backup).path)
@@ -24,10 +24,10 @@ struct ChangeWriter: Sendable {
             ? "the files with the changes since \(backup) were removed" : "\(backup) was removed"
     }
 
-    /// The number of the next file of a chain. It can be greater than the chain says if a power
-    /// failure has brought an older version of the chain's file back.
+    /// The number of the next file of a chain. After a power failure, the chain's own file may be
+    /// an older version. Then this number is greater than the number in that file.
     ///
-    /// Deletes what was not complete when the server was killed.
+    /// Also deletes files that were incomplete when the server was killed.
     func nextNumber(in chain: ShippedChain) throws(StartFailure) -> Int {
         let changes = ChangeFolder(of: "\(folder)/\(chain.backup)")
         try changes.removeUnfinished()
@@ -65,7 +65,8 @@ struct ChangeWriter: Sendable {
             remedy: "Make room there, or keep fewer backups (`keep:`).")
     }
 
-    /// The plain text lies beside the database for a moment, whose disk has it anyway.
+    /// For a moment, a file beside the database contains the plain text. This reveals nothing,
+    /// because the disk of the database contains the same data.
     private func encrypt(_ data: Data, into file: String) async throws {
         let plain = EncryptedBackup.plainChanges(of: database)
         unlink(plain)

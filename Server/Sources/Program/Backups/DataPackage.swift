@@ -10,7 +10,7 @@ import StorageSQLite
 struct DataPackage {
     static let databaseName = "perennial.sqlite"
     static let configurationName = "perennial.yaml"
-    /// A server that uses the package's database finds the list by this name.
+    /// A server that uses the package's database looks for the list under this name.
     static let erasuresName = databaseName + ErasureFile.suffix
     static let readmeName = "README.txt"
     static let checksumsName = "SHA256SUMS"
@@ -29,7 +29,7 @@ struct DataPackage {
 
     private func path(of name: String) -> String { "\(folder)/\(name)" }
 
-    /// What a package is made of.
+    /// The files and the database from which a package is made.
     struct Source {
         /// The address of the database.
         var database: String
@@ -48,8 +48,8 @@ struct DataPackage {
 
     // MARK: - Writing
 
-    /// Writes the package into a new or empty folder. A server may use a SQLite file meanwhile; all
-    /// servers of a PostgreSQL must have stopped, as for `migrate`.
+    /// Writes the package into a new or empty folder. A server may use a SQLite file at the same
+    /// time. If the database is a PostgreSQL, all its servers must have stopped, as for `migrate`.
     ///
     /// - Throws: ``StartFailure``. Then none of the package's files is left behind.
     func write(
@@ -163,8 +163,8 @@ struct DataPackage {
             && isDirectory.boolValue
     }
 
-    /// - Throws: ``StartFailure`` if the path is the database file of a package: to open it would
-    ///   change it, and the rest of the package would be left out.
+    /// - Throws: ``StartFailure`` if the path is the database file of a package: opening it would
+    ///   change it, and the rest of the package would be ignored.
     static func requireFolder(_ path: String) throws(StartFailure) {
         let folder = Disk.folder(of: path)
         guard URL(fileURLWithPath: path).lastPathComponent == databaseName,
@@ -175,9 +175,9 @@ struct DataPackage {
             remedy: "Name the folder of the package instead: --from \(folder)")
     }
 
-    /// Copies the package's database into an empty database. The package's server may have gone on
-    /// since. So the copy has a new epoch of the log, in which the server's cursors are not valid,
-    /// and its webhooks are paused.
+    /// Copies the package's database into an empty database. The server that made the package may
+    /// have continued to run. So the log of the copy gets a new epoch, in which that server's
+    /// cursors are not valid, and the webhooks of the copy are paused.
     ///
     /// - Returns: the total number of rows.
     /// - Throws: ``StartFailure`` if a file was changed or is missing.
@@ -195,7 +195,8 @@ struct DataPackage {
         guard try FileDigest.copy(database, to: copied) == digests[Self.databaseName] else {
             throw changed(Self.databaseName)
         }
-        // Before the database is complete: no server may answer on it without the list.
+        // The list is copied before the database is complete, because no server may use the
+        // database without the list.
         if DatabaseAddress.isFile(address), digests[Self.erasuresName] != nil {
             let list = ErasureFile(path: Disk.resolvedName(address) + ErasureFile.suffix)
             try list.add(try ErasureFile.contents(of: erasures).lines)

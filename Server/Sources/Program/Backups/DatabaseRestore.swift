@@ -3,7 +3,7 @@ import Ledger
 import Storage
 import StorageSQLite
 
-/// Replaces a SQLite database with a backup. During that time, no server may run on the database,
+/// Replaces a SQLite database with a backup. During the restore, no server may run on the database,
 /// and no command may have it open.
 struct DatabaseRestore {
     var backup: String
@@ -12,7 +12,7 @@ struct DatabaseRestore {
     var now: Instant
     /// The file with the private key of an encrypted backup.
     var identity: String?
-    /// The changes after the backup that are restored, too. Nil if there are none.
+    /// The changes after the backup that are applied to it. Nil if there are none.
     private var changes: PointInTime?
     /// Called with the path of the restored database, before it gets its name.
     private var prepare: @Sendable (String) async throws -> Void
@@ -31,7 +31,7 @@ struct DatabaseRestore {
     /// - Parameters:
     /// - path: the path of the database. A symbolic link stays, and its target is replaced.
     /// - identity: the file with the private key of an encrypted backup.
-    /// - changes: the changes after the backup that are restored, too.
+    /// - changes: the changes after the backup that are applied to it.
     /// - prepare: called with the path of the restored database, before it gets its name.
     /// - progress: called with the progress of the copy of the backup.
     init(
@@ -72,7 +72,8 @@ struct DatabaseRestore {
             if let status = FileStatus(path: path) { try status.apply(to: fresh, of: path) }
             try await SQLiteFile(fresh).close()
             try Disk.sync(fresh)
-            // The former database is no longer shipped, and the restored one not yet.
+            // Changes of the former database are no longer shipped. Changes of the restored
+            // database are not shipped yet.
             ShippedChain.remove(of: path)
             let aside = try await moveAside()
             try Disk.rename(fresh, to: path)
@@ -89,7 +90,7 @@ struct DatabaseRestore {
         guard let changes else {
             return try await BackupCopy(of: plain).makePart(fresh, progress: progress)
         }
-        // The changes are applied to a copy: the backup stays as it is.
+        // The changes are applied to a copy, because the backup must stay unchanged.
         let copy = path + ".replaying"
         BackupCopy.remove(copy)
         defer { BackupCopy.remove(copy) }
@@ -128,7 +129,8 @@ struct DatabaseRestore {
     /// if there is no database.
     private func moveAside() async throws -> String? {
         guard Disk.exists(path) else {
-            // SQLite would take the log of a missing database for the log of the restored one.
+            // If the database is missing but its log is not, SQLite would use this log for the
+            // restored database.
             for suffix in sidecars where Disk.exists(path + suffix) {
                 try Disk.renameExclusively(path + suffix, aside + suffix)
             }
@@ -155,8 +157,8 @@ struct DatabaseRestore {
         return aside
     }
 
-    /// Writes the log into the database file. Returns false if the database is too damaged to be
-    /// opened, which may be the reason for the restore.
+    /// Moves the write-ahead log into the database file. Returns false if the database is too
+    /// damaged to be opened, which may be the reason for the restore.
     private func checkpoint() async throws -> Bool {
         do {
             try await SQLiteFile(path).checkpoint()

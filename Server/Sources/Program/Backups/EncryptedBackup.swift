@@ -3,9 +3,10 @@ import Storage
 
 /// A backup of a SQLite database that only the holder of a key can read.
 ///
-/// The plain copy, which is verified before it is encrypted, lies beside the database: its disk has
-/// the same data anyway, and the disk of the backups never has it. It is deleted as soon as it is
-/// encrypted; if the server is killed before, at the next backup or start of the server.
+/// First, a plain copy is made beside the database, and verified. The disk of the database has the
+/// same data anyway, and the disk of the backups never gets plain data. The plain copy is deleted
+/// as soon as it is encrypted. If the server is killed before that, the copy is deleted at the next
+/// backup or start of the server.
 struct EncryptedBackup {
     var database: String
     /// The public keys of age.
@@ -33,7 +34,7 @@ struct EncryptedBackup {
         defer { use?.release() }
         let contents = try await BackupCopy(of: database, keepingPages: keepsPages)
             .makePart(plain)
-        // Now the plain copy needs room, too, if both are on one disk.
+        // The room is checked again, because the plain copy may have taken room on the same disk.
         try BackupFolder(path: Disk.folder(of: file)).requireRoom(for: plain)
         try await Disk.makeWhole(file) { part in
             try await age.encrypt(plain, into: part, for: recipients)

@@ -4,11 +4,11 @@ import Foundation
 import Ledger
 import Logging
 
-/// The file with the list of erasures, and a copy of it beside the backups. Programs only append
-/// to it, each while it holds the file's lock, so that several servers can share one file.
+/// The file with the list of erasures, and a copy of it beside the backups. A program appends to
+/// the file only while it holds the file's lock, so several servers can share one file.
 ///
-/// The copy is for the case that the disk of the database is lost. If it cannot be written, the
-/// server reports that and goes on; the next start appends what is missing.
+/// The copy is needed if the disk of the database is lost. If the copy cannot be written, the
+/// server reports that and continues. The next start appends the missing lines to the copy.
 struct ErasureFile: Sendable {
     /// The end of the name of the file beside a database.
     static let suffix = ".erasures"
@@ -19,8 +19,8 @@ struct ErasureFile: Sendable {
 
     /// The maximum size of the file, in bytes: about 400,000 erasures.
     static let bytesMax: Int64 = 268_435_456
-    /// The time for which an erasure stays in the list at least: a copy of a backup may be in a
-    /// place that this program does not know.
+    /// The minimum time for which an erasure stays in the list. It is long, because a copy of a
+    /// backup may be in a place that this program does not know.
     static let keptMin = Duration.days(400)
     /// The maximum number of attempts to open the file while others replace it.
     private static let openingsMax = 10
@@ -68,9 +68,9 @@ struct ErasureFile: Sendable {
     /// What a file contains.
     struct Contents: Hashable, Sendable {
         var lines: [String] = []
-        /// The numbers of the lines that cannot be read, without those that a crash has cut.
+        /// The numbers of the lines that cannot be read. Omits lines that a crash has cut off.
         var damaged: [Int] = []
-        /// All lines except those that a crash has cut.
+        /// All lines except those that a crash has cut off.
         var all: [String] = []
 
         var erasures: [ListedErasure] {
@@ -78,11 +78,12 @@ struct ErasureFile: Sendable {
         }
     }
 
-    /// Reads the list and its copy, and appends to each what only the other one has.
+    /// Reads the list and its copy. Appends to each of the two files the lines that only the other
+    /// file has.
     ///
     /// - Throws: ``StartFailure`` if the file cannot be read, or if it has no lines and the copy
-    ///   cannot be read. If one of them cannot be written, that is only logged: what was read is
-    ///   returned.
+    ///   cannot be read. If one of the two files cannot be written, this is only logged, and the
+    ///   lines are returned.
     func read(_ logger: Logger) async throws -> Contents {
         try await onQueue {
             try requireFolder()
@@ -96,7 +97,7 @@ struct ErasureFile: Sendable {
             }
             let other: Contents
             do { other = try Self.contents(of: copy) } catch {
-                // Without any list, people who were erased would be back.
+                // Without a list, erased people would reappear after a restore.
                 if own.lines.isEmpty { throw error }
                 report(error, of: copy)
                 return own
@@ -138,7 +139,7 @@ struct ErasureFile: Sendable {
 
     /// The list and its copy, as a server would read them.
     struct Examination {
-        /// The lines of the file, and then those that only the copy has.
+        /// The lines of the file, followed by the lines that only the copy has.
         var lines: [String]
         /// The numbers of the lines that cannot be read, for each file.
         var damaged: [(file: String, numbers: [Int])]
@@ -154,7 +155,7 @@ struct ErasureFile: Sendable {
         guard let copy else { return found }
         let other: Contents
         do { other = try Self.contents(of: copy) } catch {
-            // Without any list, people who were erased would be back.
+            // Without a list, erased people would reappear after a restore.
             if own.lines.isEmpty { throw error }
             return found
         }
@@ -170,8 +171,8 @@ struct ErasureFile: Sendable {
         try Self.append(Self.text(lines.filter { !known.contains($0) }), to: path)
     }
 
-    /// Removes erasures that no backup can bring back: it keeps those of the last
-    /// ``keptMin``, and those that are later than the earliest backup.
+    /// Removes erasures that no backup can undo. Keeps the erasures of the last ``keptMin``, and
+    /// those after the earliest backup.
     ///
     /// - Parameter earliest: when the earliest backup was begun.
     func removeExpired(before earliest: Instant, at now: Instant) async throws {
@@ -196,7 +197,7 @@ struct ErasureFile: Sendable {
 // MARK: - One file
 
 extension ErasureFile {
-    /// Follows a line that a crash has cut.
+    /// The mark that is written after a line that a crash has cut off.
     private static let cutMark = "cut"
 
     static func text(_ lines: [String]) -> String {
@@ -244,7 +245,7 @@ extension ErasureFile {
                 ServerLock.giveToOwner(of: Disk.folder(of: path), file)
                 return file
             }
-            // Another program has replaced the file while this one waited.
+            // Another program has replaced the file while this program waited for the lock.
             close(file)
         }
         throw Disk.failure(path, EBUSY)
@@ -291,7 +292,7 @@ extension ErasureFile {
                 return intent.at < limit ? intent.name : nil
             })
         guard !expired.isEmpty else { return }
-        // A damaged line stays: whoever is in it was not erased again.
+        // A damaged line stays, because the person in it was not erased again.
         let kept = contents.all.filter { line in
             ErasureText.line(of: line).map { !expired.contains($0.name) } ?? true
         }
@@ -300,7 +301,7 @@ extension ErasureFile {
 }
 
 extension ErasureLine {
-    /// The name of the erasure.
+    /// The name of the erasure that a line is about.
     var name: String {
         switch self {
         case .intent(let intent): intent.name

@@ -10,17 +10,17 @@ struct ErasureRepetition {
     /// The list, for the engine.
     var list: ErasureList { file.list(logger) }
 
-    /// Erases the people again before a server answers, and removes erasures that no backup can
-    /// bring back.
+    /// Erases the people again before a server accepts requests, and removes erasures that no
+    /// backup can undo.
     func run(on engine: Engine, backups: BackupFolder?) async throws {
         try await run(on: engine)
         await removeExpired(backups, at: engine.context.serverTime)
     }
 
-    /// Erases the people again, reports it to the log, and returns what was done. Idempotent.
+    /// Erases the people again, logs the result, and returns it. Idempotent.
     ///
-    /// - Parameter apps: the apps whose erasures are repeated; nil for all. Nobody may read the
-    ///   data of these apps meanwhile.
+    /// - Parameter apps: the apps whose erasures are repeated; nil for all. Until this function
+    ///   returns, nobody may read the data of these apps.
     /// - Throws: ``StartFailure`` if the list or the database cannot be used. Then no server may
     ///   start on the database.
     @discardableResult
@@ -54,7 +54,7 @@ struct ErasureRepetition {
         }
     }
 
-    /// Removes erasures that no backup can bring back. A failure is only reported.
+    /// Removes erasures that no backup can undo. A failure is only reported.
     private func removeExpired(_ backups: BackupFolder?, at now: Instant) async {
         do {
             guard let earliest = try backups?.backups().first?.at else { return }

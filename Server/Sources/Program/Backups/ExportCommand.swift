@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Ledger
 
-/// The commands that write what a server stores.
+/// The commands that export the data of a server.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",

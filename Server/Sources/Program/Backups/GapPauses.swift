@@ -1,18 +1,20 @@
 import Ledger
 
-/// When a server makes another backup because changes could not be continued. Without pauses, a
-/// lasting cause, such as another program that moves the log again and again, would make it copy
-/// the whole database all the time.
+/// Decides when a server makes another backup after a gap in the shipped changes. The cause of the
+/// gap may last: another program may move the log again and again. Without pauses, the server would
+/// then copy the whole database all the time.
 struct GapPauses: Hashable, Sendable {
-    /// The pauses after gaps in a row. The last one is for all further gaps.
+    /// The pauses after the first gap, the second gap, and so on. The last pause applies to all
+    /// further gaps.
     private static let pauses: [Duration] = [
         .zero, .seconds(60), .seconds(300), .seconds(1_800), .hours(1),
     ]
-    /// After changes were shipped for so long, the next gap is the first one again.
+    /// After changes were shipped for this long without a gap, the next gap counts as the first
+    /// one.
     private static let calm = Duration.hours(1)
 
     private var gaps = 0
-    /// Since when changes have been shipped. Nil after a gap.
+    /// The moment since which changes have been shipped without a gap. Nil after a gap.
     private var shippingSince: Instant?
     /// When the next backup may be made.
     private var end: Instant?
@@ -20,10 +22,10 @@ struct GapPauses: Hashable, Sendable {
     /// - Parameter shippingSince: nil if changes are not shipped yet.
     init(shippingSince: Instant?) { self.shippingSince = shippingSince }
 
-    /// Changes are shipped from now on.
+    /// Records that changes are shipped from now on.
     mutating func begin(at now: Instant) { shippingSince = shippingSince ?? now }
 
-    /// Changes could not be continued.
+    /// Records a gap.
     mutating func add(at now: Instant) {
         if let shippingSince, now - shippingSince >= Self.calm { gaps = 0 }
         shippingSince = nil
@@ -31,7 +33,7 @@ struct GapPauses: Hashable, Sendable {
         gaps = min(gaps + 1, Self.pauses.count)
     }
 
-    /// Whether another backup may be made. If the clock was set back, it need not wait for longer
+    /// Whether another backup may be made. Even if the clock was set back, nothing waits for longer
     /// than the longest pause.
     func areOver(at now: Instant) -> Bool {
         guard let end else { return true }

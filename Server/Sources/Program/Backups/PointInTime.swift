@@ -4,10 +4,10 @@ import StorageSQLite
 
 /// The state of a database at a moment: a backup, and the changes after it.
 ///
-/// Every file says after which place of the write-ahead log its changes come. So the files to apply
-/// are found from the last one back to the first one after the backup. Files beside that way are
-/// left out: a server whose power failed may have written the same changes twice, or changes that
-/// its database has lost.
+/// Each file names the place of the write-ahead log after which its changes come. So the chain of
+/// files to apply is followed backwards, from the last file to the first one after the backup.
+/// Files outside of this chain are ignored: after a power failure, a server may have written the
+/// same changes twice, or its database may have lost changes that were shipped.
 ///
 /// If a clock was set back, a moment may have occurred twice. Then the later state is restored.
 struct PointInTime: Sendable {
@@ -15,14 +15,14 @@ struct PointInTime: Sendable {
     var backup: BackupFolder.Backup
     /// The files with changes up to the moment, in their order.
     var files: [ChangeFolder.File]
-    /// When changes were shipped next, if there are later ones.
+    /// The moment of the first shipped changes that are not restored. Nil if all are restored.
     var next: Instant?
 
-    /// A moment of a file that is later than the clock of this machine by more than this was
-    /// written, or is read, with a wrong clock.
+    /// If the moment of a file is later than this machine's time by more than this, one of two
+    /// clocks is wrong: the clock of the server that wrote the file, or this machine's clock.
     private static let clockDifferenceMax = Duration.seconds(60)
 
-    /// What is restored, in words.
+    /// A description of the state that is restored.
     var sentence: String {
         let last = files.last?.moment ?? backup.at
         return "\(backup.path), with the changes that were shipped up to \(last)"
@@ -85,7 +85,7 @@ struct PointInTime: Sendable {
                 + "name a backup without --at.")
     }
 
-    /// The files that lead from the backup to the last of the given files.
+    /// The chain of files from the backup to the last of the given files.
     private static func way(
         to files: ArraySlice<ChangeFolder.File>
     ) throws(StartFailure) -> [ChangeFolder.File] {

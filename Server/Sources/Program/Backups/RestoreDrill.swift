@@ -9,7 +9,7 @@ import StorageSQLite
 /// folder. Neither the backup nor the server's database is touched.
 struct RestoreDrill {
     var backup: BackupFolder.Backup
-    /// The changes after the backup that are restored, too. Nil if there are none.
+    /// The changes after the backup that are applied to it. Nil if there are none.
     var changes: PointInTime?
     /// The apps of the configuration, whose documents are verified again.
     var apps: [AppConfiguration]
@@ -53,8 +53,9 @@ struct RestoreDrill {
             contents: outcome.contents, rebuild: report, duration: ContinuousClock.now - began)
     }
 
-    /// Checks the pages of the backup itself. The copy is written anew, so it may be intact
-    /// although the backup is not. An encrypted backup that is damaged cannot be decrypted.
+    /// Checks the pages of the backup itself. Checking the restored copy is not enough, because its
+    /// pages are written anew and may be intact even if the backup is damaged. An encrypted backup
+    /// needs no check: if it is damaged, it cannot be decrypted.
     ///
     /// Not inlined for the same reason as ``BackupCopy/contents(of:)``.
     ///
@@ -78,8 +79,8 @@ struct RestoreDrill {
     }
 
     private func requireRoom(in folder: String) throws(StartFailure) {
-        // An encrypted backup is there twice: decrypted, and restored. Changes are applied to
-        // another copy.
+        // An encrypted backup needs room for two copies: the decrypted one, and the restored one.
+        // Applying changes needs one more copy.
         let copies = 1 + (AgeProgram.hasEncrypted(backup.path) ? 1 : 0) + (changes == nil ? 0 : 1)
         let needed = backup.bytes * Int64(copies)
         guard let free = Disk.freeBytes(at: folder), free < needed else { return }
@@ -95,7 +96,8 @@ extension RestoreDrill {
     ///
     /// - Parameters:
     ///   - name: the path of a file, or ``newest``.
-    ///   - folder: the folder of the configuration's backups; nil if it makes none.
+    ///   - folder: the folder of the configuration's backups; nil if the configuration has no
+    ///     backups.
     static func backup(
         named name: String, in folder: BackupFolder?, at now: Instant
     ) throws(StartFailure) -> BackupFolder.Backup {
@@ -113,7 +115,8 @@ extension RestoreDrill {
         return backup
     }
 
-    /// A file whose name is not that of a server's backup is as old as its last change.
+    /// If a file's name does not contain the time of the backup, the time of the file's last change
+    /// is used.
     private static func file(at path: String) throws(StartFailure) -> BackupFolder.Backup {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -128,7 +131,7 @@ extension RestoreDrill {
             bytes: Int64(status.st_size))
     }
 
-    /// What was found, as the command prints it.
+    /// The findings, as the lines that the command prints.
     func lines(of outcome: Outcome) -> [String] {
         let mebibytes = (backup.bytes + 1_048_575) >> 20
         let contents = outcome.contents

@@ -4,8 +4,8 @@ import Ledger
 
 /// Repeats erasures in a restored database before it gets its name.
 ///
-/// That needs the apps of the configuration. If it cannot be used, the restore goes on, and the
-/// server repeats the erasures when it starts.
+/// This requires the apps of the configuration. If the configuration is invalid, the restore
+/// continues, and the server repeats the erasures when it starts.
 struct RestoredErasures: Sendable {
     private let file: ErasureFile
     private let apps: [AppConfiguration]
@@ -31,8 +31,8 @@ struct RestoredErasures: Sendable {
         apps = configuration.apps
     }
 
-    /// Erases people in the restored database. Returns a sentence about it, or nil if nobody was
-    /// erased.
+    /// Erases people in the restored database. Returns a sentence about the erasures, or nil if
+    /// there were none.
     func repeatAll(in fresh: String) async throws -> String? {
         let repetition = ErasureRepetition(file: file, logger: Log.start(.warning))
         let assembly = try await Assembly(

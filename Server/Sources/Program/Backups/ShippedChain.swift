@@ -1,12 +1,12 @@
 import Foundation
 import StorageSQLite
 
-/// How far the changes of a database have been shipped: a file beside the database, which says to
-/// all programs that only the server moves what is in the write-ahead log. The file is empty as
-/// long as the server has not made the backup after which changes are shipped.
+/// The state of shipping a database's changes, stored in a file beside the database. While this
+/// file exists, only the server may move frames from the write-ahead log into the database. The
+/// file is empty until the server has made the backup that the changes follow.
 ///
-/// If a power failure brings an older version of the file back, changes are shipped twice, which
-/// does no harm; if the file is damaged, another backup is made.
+/// If the file is an older version after a power failure, changes are shipped twice, which does no
+/// harm. If the file is damaged, another backup is made.
 struct ShippedChain: Hashable, Sendable {
     /// The name of the backup that the changes follow.
     var backup: String
@@ -14,16 +14,16 @@ struct ShippedChain: Hashable, Sendable {
     var number: Int
     /// The place in the write-ahead log up to which changes have been shipped.
     var place: WriteAheadLog.Place
-    /// The database file after everything before the place was moved into it, so that the log may
-    /// begin again. Nil if not everything was moved.
+    /// The identity of the database file when all frames before the place had been moved into it.
+    /// SQLite may restart the log from then on. Nil if not all frames were moved.
     ///
-    /// If the file is the same when the log has begun again, nothing was moved between: so no
-    /// transaction was appended behind the place and then overwritten.
+    /// If the database file is still the same after the log has restarted, nothing was moved in
+    /// between. So no transaction was appended after the place and then overwritten.
     var moved: DatabaseFile?
 
     var isMoved: Bool { moved != nil }
 
-    /// What changes whenever something is moved out of the log into the database file.
+    /// Properties of the database file that change whenever frames of the log are moved into it.
     struct DatabaseFile: Hashable, Sendable {
         /// The size of the file, in bytes.
         var bytes: Int64
@@ -45,10 +45,10 @@ struct ShippedChain: Hashable, Sendable {
         try Disk.make(path)
     }
 
-    /// Deletes the file: from now on, SQLite moves what is in the log by itself. Idempotent.
+    /// Deletes the file. From then on, SQLite itself moves the frames of the log. Idempotent.
     static func remove(of database: String) { unlink(path(of: database)) }
 
-    /// Reads the file. Returns nil if it says nothing.
+    /// Reads the file. Returns nil if the file is missing, empty or damaged.
     init?(of database: String) {
         guard let bytes = FileManager.default.contents(atPath: Self.path(of: database)) else {
             return nil
@@ -84,7 +84,7 @@ struct ShippedChain: Hashable, Sendable {
 }
 
 extension ShippedChain.DatabaseFile {
-    /// Reads what the file of a database is now. Returns nil if there is none.
+    /// Reads the present properties of a database's file. Returns nil if there is no file.
     init?(of database: String) {
         let path = Disk.resolvedName(database)
         guard let found = try? FileManager.default.attributesOfItem(atPath: path),

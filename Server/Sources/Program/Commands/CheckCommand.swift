@@ -78,7 +78,7 @@ struct CheckReport {
         }
     }
 
-    /// Reports how many requests one caller may send, unless that is the default, and where traces
+    /// Reports the limits of one caller's requests, unless they are the defaults, and where traces
     /// are sent.
     private mutating func reportLimits(of file: ConfigurationFile) {
         if file.limits != LimitSettings() {
@@ -87,7 +87,7 @@ struct CheckReport {
         if let traces = file.traces { lines.append("ok    traces: \(traces.text)") }
     }
 
-    /// Whether the server can write its backups, and how old the newest one is.
+    /// Reports whether the server can write its backups, and how old the newest backup is.
     private mutating func reportBackups(
         of file: ConfigurationFile, _ settings: ProcessSettings, _ place: ConfigurationFolder
     ) {

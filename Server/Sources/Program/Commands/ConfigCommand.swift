@@ -13,7 +13,8 @@ struct ConfigCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show what a new configuration changes, and whose access it would end.")
 
-        @Argument(help: "The new configuration. Relative paths are those of the old one.")
+        @Argument(
+            help: "The new configuration. Relative paths in it start at the old one's folder.")
         var new: String
         @OptionGroup var process: ProcessOptions
         @OptionGroup var simulator: SimulatorOptions
@@ -30,9 +31,10 @@ struct ConfigCommand: AsyncParsableCommand {
             abstract: "Replace the configuration with a new one. Servers read it when they "
                 + "start, and on SIGHUP.")
 
-        @Argument(help: "The new configuration. Relative paths are those of the old one.")
+        @Argument(
+            help: "The new configuration. Relative paths in it start at the old one's folder.")
         var new: String
-        @Flag(help: "Apply it even if access would end.") var shutAccess = false
+        @Flag(help: "Apply the configuration even if access would end.") var shutAccess = false
         @OptionGroup var process: ProcessOptions
         @OptionGroup var simulator: SimulatorOptions
 
@@ -67,7 +69,8 @@ struct ConfigCommand: AsyncParsableCommand {
 /// A change from the current configuration to a new one.
 struct ConfigChange {
     private let path: String
-    /// The file that is replaced: the target of ``path`` if that is a symbolic link, which stays.
+    /// The file that is replaced: if ``path`` is a symbolic link, the link's target, so that the
+    /// link stays.
     private let file: String
     private let text: Data
     private let old: ConfigurationFile
@@ -134,8 +137,8 @@ struct ConfigChange {
     /// Replaces the configuration and keeps the old one next to it. The replacement is atomic: a
     /// reader sees either the old file or the new one.
     ///
-    /// - Returns: false if the files are identical. If they are identical, the copy that an earlier
-    ///   change kept also stays.
+    /// - Returns: false if the files are identical. In this case, the copy from an earlier change
+    ///   also stays.
     func apply() throws -> Bool {
         guard FileManager.default.contents(atPath: file) != text else { return false }
         do { try Self.replace(file, by: text, keeping: keptPath) } catch let failure as StartFailure
@@ -181,7 +184,7 @@ struct ConfigChange {
 
     // MARK: - Text
 
-    /// The differences in what is configured for customers, and in the `.storekit` files.
+    /// The differences in the settings that affect customers, and in the `.storekit` files.
     static func differences(_ old: [AppConfiguration], _ new: [AppConfiguration]) -> [String] {
         let (before, after) = (linesByApp(old), linesByApp(new))
         var lines: [String] = []

@@ -36,7 +36,7 @@ struct DevCommand: AsyncParsableCommand {
             let address = database ?? shop.databaseAddress
             let lock = try ServerLock.acquire(for: address)
             defer { lock?.release() }
-            // Nothing is shipped here, so nobody else would move what is in the log.
+            // Changes are not shipped here, so SQLite must move the frames of the log itself.
             if lock != nil { ShippedChain.remove(of: address) }
             if fresh { try shop.reset() }
             let app = try shop.app(of: config)
@@ -78,8 +78,8 @@ extension DevCommand {
                 + "secret: the keys are public. Publish the ports of a container on 127.0.0.1.")
     }
 
-    /// Only the database of the data folder may be deleted: any other may contain more than
-    /// development data.
+    /// Only the database in the data folder may be deleted. Any other database may contain more
+    /// than development data.
     private func requireOwnDatabaseToForget() throws {
         guard fresh, database != nil else { return }
         throw StartFailure(

@@ -1,10 +1,11 @@
 import UnixSignals
 
-/// Cancels a command on SIGINT or SIGTERM, so that it can delete what is unfinished.
+/// Cancels a command on SIGINT or SIGTERM, so that the command can delete its unfinished files.
 enum Interruption {
     /// Runs a command that may be interrupted.
     ///
-    /// - Throws: ``StartFailure`` if it was, after the command has ended; or the command's error.
+    /// - Throws: ``StartFailure`` if the command was interrupted, after it has ended. Rethrows the
+    ///   command's error.
     static func cancelling(
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -21,7 +22,7 @@ enum Interruption {
             let hasEnded = try await tasks.next() ?? true
             tasks.cancelAll()
             guard !hasEnded else { return }
-            // Waits for the command. It fails because it was cancelled, or has just ended.
+            // Waits for the command's end. A cancelled command fails, unless it has just ended.
             while let outcome = await tasks.nextResult() {
                 if case .success(true) = outcome { return }
             }

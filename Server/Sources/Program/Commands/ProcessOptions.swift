@@ -31,7 +31,7 @@ struct ProcessOptions: ParsableArguments {
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @OptionGroup var simulator: SimulatorOptions
-    @Option(help: "The folder of `perennial dev`. Without --config, with the example app.")
+    @Option(help: "The folder of `perennial dev`. Without --config, the example app is used.")
     var data: String?
 
     func assembly(for purpose: Assembly.Purpose) async throws -> Assembly {

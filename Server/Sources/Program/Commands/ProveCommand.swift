@@ -29,7 +29,7 @@ struct ProveCommand: AsyncParsableCommand {
     @Option(help: "Instead of trials, play this many customers with long outages per seed.")
     var crowd: Int?
     @Flag(help: "Do not shrink a failed story.") var noShrinking = false
-    @Flag(help: "Instead of trials, compare the money of many customers with the books.")
+    @Flag(help: "Instead of trials, compare many customers' money with the simulator's records.")
     var money = false
     @Option(help: "With --money: the number of customers.") var customers = 1000
     @Option(help: "With --money: the number of months.") var months = 24

@@ -50,9 +50,10 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prepares what backups need before the database is opened.
+    /// Makes the preparations for backups that must be made before the database is opened.
     private func prepareBackups(of database: String, _ backup: BackupSettings?) throws {
-        // What was interrupted may have left plain text, even if there are no backups any more.
+        // An interrupted backup may have left plain text, even if the configuration no longer has
+        // backups.
         EncryptedBackup(database: database, recipients: []).removePlain()
         unlink(EncryptedBackup.plainChanges(of: database))
         if backup?.isContinuous == true {
@@ -85,8 +86,8 @@ struct ServeCommand: AsyncParsableCommand {
                 erasures: erasures?.list, traces: traces, logger: logger)
             defer { assembly.database.close() }
             let places = LogPlaceFile(for: settings.database)
-            // The check must come before the migration, after which an older schema can no longer
-            // be read.
+            // This check must run before the migration, because the check cannot read an older
+            // schema after the migration.
             try await places?.check()
             try await ServeRules.checkKeys(of: assembly)
             try await erasures?.run(on: assembly.engine, backups: backupFolder(of: file))
@@ -147,7 +148,8 @@ struct ServeCommand: AsyncParsableCommand {
             streamLimits: limits.streams, requestLimits: limits.requests)
     }
 
-    /// Lets the server's metrics and pages read what the process does besides requests.
+    /// Lets the server's metrics and pages read the state of the process's other work, such as
+    /// backups.
     private func connect(
         _ backups: BackupWorker?, _ certificate: CertificateReload?, _ settings: ProcessSettings,
         _ traces: TraceRecorder?, to server: inout PerennialServer
@@ -229,8 +231,8 @@ struct ServeCommand: AsyncParsableCommand {
 /// Conditions under which the server refuses to start in production.
 enum ServeRules {
     /// Throws if simulated apps would run by the machine's clock, or together with real apps. A
-    /// simulated app trusts a root that is not Apple's, so it may run only by a simulator's clock,
-    /// which no real app may follow.
+    /// simulated app trusts a root that is not Apple's. So it may run only with a simulator's
+    /// clock, and a real app must never follow such a clock.
     static func check(_ apps: [AppConfiguration], clockFrom: String?) throws(StartFailure) {
         let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
         let real = apps.filter { !$0.settings.isSimulated }.map(\.settings.id.rawValue)

@@ -60,9 +60,9 @@ package struct AppStores: Sendable {
         let distance: ClockOffset
         let now: @Sendable () -> AppStoreDate
 
-        /// Returns the function that sends an app's requests. That function does not observe the
-        /// time in a simulator's responses, because they have the machine's time and not the
-        /// simulator's.
+        /// Returns the function that sends an app's requests. For a simulated app, the returned
+        /// function does not observe the time in the responses, because they have the time of the
+        /// machine, not of the simulator.
         func sender(
             of app: AppConfiguration, to hosts: AppStoreHosts
         ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
@@ -110,8 +110,8 @@ package struct AppStores: Sendable {
     /// Returns nil if the configuration has no key for reports for the app.
     package func reportFileSource(of app: AppID) -> ReportFileSource? { reports[app] }
 
-    /// How far our clock is ahead of the App Store's, at least; negative if it is behind. Nil if
-    /// the real App Store has not responded yet.
+    /// The minimum time by which our clock is ahead of the App Store's clock. Negative if our clock
+    /// is behind. Nil if the real App Store has not responded yet.
     package var clockAhead: Duration? { line.distance.ahead }
 
     /// Returns the settings with which a server of these apps checks purchases.

@@ -28,7 +28,7 @@ package struct Assembly: Sendable {
     ///
     /// - Parameter purpose: whether the database may be created and migrated.
     /// - Parameter simulatorRoot: a root that simulated apps trust in addition to the configured
-    ///   ones. Other apps ignore this root.
+    ///   roots. Other apps ignore this root.
     /// - Parameter receiptRoot: like `simulatorRoot`, for receipts, which the simulator signs under
     ///   another root.
     /// - Parameter reconciliation: how purchases are checked with the App Store.
@@ -85,7 +85,7 @@ package struct Assembly: Sendable {
         }
     }
 
-    /// The verifier of each app.
+    /// Returns the verifier of each app.
     ///
     /// - Throws: ``StartFailure`` if a root cannot be read.
     static func verifiers(
@@ -101,7 +101,7 @@ package struct Assembly: Sendable {
         return verifiers
     }
 
-    /// The offer signer of each app that may sign offers.
+    /// Returns the offer signer of each app that may sign offers.
     static func signers(of apps: [AppConfiguration]) -> [AppID: OfferSigner] {
         Dictionary(
             uniqueKeysWithValues: apps.compactMap { app in
@@ -133,7 +133,7 @@ package struct Assembly: Sendable {
     }
 }
 
-/// The roots of a simulator, which simulated apps trust beside the configured ones.
+/// The roots of a simulator. Simulated apps trust them in addition to the configured roots.
 struct SimulatorRoots: Sendable {
     var signatures: [UInt8]?
     var receipts: [UInt8]?

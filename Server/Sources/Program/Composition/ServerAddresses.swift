@@ -54,8 +54,8 @@ struct ServerAddresses {
     }
 
     /// Checks that the server can listen at each address. If the server cannot listen, the start
-    /// fails before the database is changed. Another program can still take the address afterwards:
-    /// then the listener's service fails.
+    /// fails before the database is changed. Another program can still take the address afterwards.
+    /// In this case, the listener's service fails.
     ///
     /// - Throws: ``StartFailure`` if an address cannot be listened on.
     func requireFree() async throws {

@@ -20,8 +20,9 @@ extension ServiceGroup {
                 logger: logger))
     }
 
-    /// Runs the services, and after all of them have ended, the last work, even if one failed.
-    /// Services stop in reverse order, so none of them sees what those before it do at their end.
+    /// Runs the services. After all of them have ended, runs the last work, even if a service
+    /// failed. Services stop in reverse order, so a service does not see what the services before
+    /// it do when they stop.
     nonisolated func run(before last: @Sendable () async -> Void) async throws {
         do { try await run() } catch {
             await last()

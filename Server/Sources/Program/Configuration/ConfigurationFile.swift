@@ -7,7 +7,8 @@ import Ledger
 /// The contents of `perennial.yaml`.
 package struct ConfigurationFile: Sendable {
     package var apps: [AppConfiguration]
-    /// Settings that can also be set by a flag or an environment variable, by the flag's name.
+    /// The settings that a flag or an environment variable can also set. The dictionary's key is
+    /// the name of the flag.
     package var settings: [String: String]
     /// The settings of the dashboard. Nil if `perennial serve` has no dashboard.
     package var dashboard: DashboardConfiguration?

@@ -89,7 +89,7 @@ extension ConfigurationReader {
 
 extension AppSettings {
     /// Everything that affects customers, as lines of text. The difference of two settings is the
-    /// difference of their lines. Secrets are not included, only whether there is one.
+    /// difference of their lines. The lines say whether there is a secret, but never contain it.
     var lines: [String] {
         ConfigurationReader.appKeys.flatMap { $0.lines?(self) ?? [] }.sorted()
     }

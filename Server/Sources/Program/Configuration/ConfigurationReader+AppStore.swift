@@ -44,8 +44,7 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// Returns the text of the key, from the file or variable that is named, and the node that
-    /// names it.
+    /// Returns the text of the key from the named file or variable, and the node with this name.
     mutating func privateKey(
         _ members: [String: Node], _ place: Node, in section: String = "app_store"
     ) -> (source: Node, pem: String)? {

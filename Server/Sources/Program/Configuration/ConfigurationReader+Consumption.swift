@@ -1,7 +1,7 @@
 import Engine
 import Ledger
 
-/// Parses what is reported to Apple if a customer asks for a refund.
+/// Parses the settings of the reports to Apple about customers who ask for a refund.
 extension ConfigurationReader {
     static let consumptionKeys: [Key<ConsumptionRules>] = [
         Key("answer", \.policy) { $0.word($1, "not a consumption answer policy") },

@@ -69,8 +69,9 @@ extension ConfigurationReader {
         return ForwardTarget(name: name, url: url, environments: chosen)
     }
 
-    /// Returns the address without its query. Returns nil if notifications may not be sent to it:
-    /// they may contain a secret, so without TLS they may only go to this machine.
+    /// Returns the address without its query. Returns nil if notifications must not be sent to this
+    /// address. Notifications may contain a secret, so without TLS they may be sent only to this
+    /// machine.
     static func name(of text: String) -> String? {
         guard text.count <= urlCharactersMax, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let url = URLComponents(string: text), let host = url.host, !host.isEmpty,

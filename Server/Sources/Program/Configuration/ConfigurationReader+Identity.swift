@@ -9,8 +9,8 @@ extension ConfigurationReader {
     static let restoreKeys = Ledger.Environment.allCases.map(\.rawValue) + ["share"]
     static let shareKeys = ["most"]
 
-    /// Reads one policy for both environments, or one for each: `restore: keep`, or
-    /// `restore: {production: keep, sandbox: transfer}`. Each policy may be `share: {most: 3}`.
+    /// Reads one policy for both environments, or one policy for each environment: `restore: keep`,
+    /// or `restore: {production: keep, sandbox: transfer}`. Each policy may be `share: {most: 3}`.
     mutating func read(restore node: Node, into app: inout AppSettings) {
         if text(node) != nil || node.mapping?["share"] != nil {
             let (policy, rules) = policy(node)

@@ -2,7 +2,7 @@ import Engine
 import Ledger
 import Yams
 
-/// Parses what consumables credit to wallets, and what refunds debit.
+/// Parses the amounts that consumables credit to wallets, and the rules for debits after refunds.
 extension ConfigurationReader {
     static let walletKeys: [Key<WalletRules.Currency>] = [
         Key("refunds", \.refunds) { $0.word($1, "not a refund rule") },

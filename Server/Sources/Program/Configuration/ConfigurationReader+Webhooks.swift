@@ -70,8 +70,8 @@ extension ConfigurationReader {
             isPaused: isPaused)
     }
 
-    /// Whether a webhook may have a URL. Permits addresses of this machine, because the file is
-    /// read before it is known whether `perennial dev` runs, which permits them.
+    /// Whether a webhook may have a URL. Permits addresses of this machine. `perennial dev` permits
+    /// them, and it is not known yet whether this command runs.
     private func permits(_ url: String, _ rules: WebhookRules) -> Bool {
         var rules = rules
         rules.allowsLoopback = true
@@ -106,8 +106,8 @@ extension ConfigurationReader {
         return filter
     }
 
-    /// Parses one secret or, while the receiver changes its secret, several that are separated by
-    /// white space.
+    /// Parses one secret, or several secrets separated by white space. There are several while the
+    /// receiver changes its secret.
     private mutating func secrets(
         of name: String, _ members: [String: Node], _ node: Node
     ) -> [String]? {

@@ -89,7 +89,7 @@ struct ConfigurationReader {
                 complain(
                     key,
                     "\(app.settings.id) has a key of revenuecat that \(other.settings.id) has.",
-                    "Write each key at one app: it decides which app a request is for.")
+                    "List each key under one app only. The key decides which app a request is for.")
             }
             apps.append(app)
         }

@@ -2,10 +2,10 @@ import Engine
 import Yams
 
 /// A key of a mapping in the configuration: its name, how its value is read, and how a change of
-/// it is shown.
+/// the value is shown.
 ///
-/// A mapping declares its keys in one list, and `ConfigurationReader.read` reads it by the list, in
-/// its order: a key may use what the keys before it have read. In the closures, `$0` is the reader
+/// A mapping declares its keys in one list. `ConfigurationReader.read` reads the keys in the order
+/// of this list, so a key may use the values of earlier keys. In the closures, `$0` is the reader
 /// and `$1` the value.
 struct Key<Target>: Sendable {
     typealias Reader = ConfigurationReader

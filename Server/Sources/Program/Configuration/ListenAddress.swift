@@ -41,7 +41,7 @@ package struct ListenAddress: Hashable, Sendable {
     }
 
     /// The URL at which programs on this machine reach the address, without a final slash. An
-    /// address that stands for all is reached at the loopback address.
+    /// address that stands for all addresses is reached at the loopback address.
     var localURL: String {
         if Self.anyHosts.contains(host) { return "http://127.0.0.1:\(port)" }
         return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"

@@ -21,8 +21,8 @@ package struct ProcessSettings: Hashable, Sendable {
     /// The only address of the dashboard. If nil, the address of `host` and `port` serves the
     /// dashboard.
     package var dashboardAddress: ListenAddress?
-    /// The folder of the list of erasures. If nil, the list is beside a SQLite file, and a
-    /// PostgreSQL has none.
+    /// The folder of the list of erasures. If nil, the list for a SQLite database is beside the
+    /// file, and there is no list for a PostgreSQL.
     package var erasures: String?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"

@@ -13,13 +13,12 @@ struct WebhookTorture: Sendable {
     static let slowPause = Duration.milliseconds(500)
     /// The number of bytes of a large body: the largest that Standard Webhooks recommends.
     static let largeBytes = 20_000
-    /// The ages of two deliveries, in seconds: one beyond the tolerance of five minutes, and one
-    /// within it.
+    /// The ages of two deliveries, in seconds. A receiver should accept an age of up to five
+    /// minutes: the first delivery is older, the second younger.
     private static let tooOldSeconds: Int64 = 3_600
     private static let oldSeconds: Int64 = 240
 
-    /// A test of a receiver: one or several deliveries, and the answer that is right for all of
-    /// them.
+    /// A test of a receiver: one or several deliveries, and the only right answer to them.
     struct Case: Sendable {
         enum Expectation: String, Sendable {
             case accepted = "2xx"

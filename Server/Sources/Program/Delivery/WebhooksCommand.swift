@@ -9,7 +9,8 @@ struct WebhooksCommand: AsyncParsableCommand {
         subcommands: [WebhooksTortureCommand.self])
 }
 
-/// Sends valid and invalid deliveries to a receiver, and reports those that it answers wrongly.
+/// Sends valid and invalid deliveries to a receiver, and reports the deliveries that it answers
+/// wrongly.
 struct WebhooksTortureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "torture",

@@ -4,8 +4,8 @@ import Ledger
 
 extension DevShop {
     /// The content of the example: a bulletin in the middle of each month, for customers with
-    /// `pro`. The first bulletin was published before the virtual clock begins, and the product
-    /// `guide` includes it, too.
+    /// `pro`. The first bulletin was published before the virtual clock begins. The product `guide`
+    /// also includes this bulletin.
     static let bulletins = ContentSettings(
         items: [bulletin(2025, 12, soldAs: ["guide"])] + (1...3).map { bulletin(2026, $0) },
         opensSandbox: true)

@@ -87,8 +87,8 @@ struct DevShop {
         packages: ["pro.monthly": "$rc_monthly", "pro.yearly": "$rc_annual"],
         supportEmail: "help@example.com")
 
-    /// A product gives the entitlement whose name stands before the dot: `pro.monthly` gives `pro`.
-    /// Consumables give no entitlement.
+    /// A product gives the entitlement that the part of its id before the dot names: `pro.monthly`
+    /// gives `pro`. Consumables give no entitlement.
     private static func entitlements(
         of products: [ProductID]
     ) -> [EntitlementID: Set<ProductID>] {
@@ -117,8 +117,9 @@ struct DevShop {
         }
     }
 
-    /// The authority of earlier runs if there is one, otherwise a new authority. An authority whose
-    /// certificates name an OCSP responder is saved separately from one whose certificates do not.
+    /// The authority of earlier runs if there is one, otherwise a new authority. There are separate
+    /// files for an authority whose certificates name an OCSP responder, and for an authority whose
+    /// certificates name none.
     func authority(ocspURL: String? = nil) throws -> SigningAuthority {
         try Self.make(folder)
         let file = file(ocspURL == nil ? "simulator-authority" : "simulator-authority-ocsp")

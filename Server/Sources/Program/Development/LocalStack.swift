@@ -23,8 +23,8 @@ package struct LocalStack: Sendable {
     package let simulatorURL: String
 
     private static let pause = Duration.milliseconds(200)
-    /// The number of checks per second. The number is so high that it limits nothing: the
-    /// simulator's clock may stand still, so a limit per second would be meaningless.
+    /// The number of checks per second. The number is so high that it limits nothing. A limit per
+    /// second would be meaningless, because the simulator's clock may stand still.
     private static let checksPerSecond = 1_000_000
 
     package struct Settings: Sendable {
@@ -42,7 +42,7 @@ package struct LocalStack: Sendable {
         package var port = 0
         package var simulatorPort = 0
         package var logger: Logger
-        /// Which purchases the server checks at the simulator, and how.
+        /// Which purchases the server checks with the simulator, and by which method.
         package var checks = Checks.all
         /// The version of the notifications that the simulator posts to the server.
         package var notificationVersions = NotificationVersions.signed

@@ -68,7 +68,8 @@ extension PhoneBackend {
 
     // MARK: - Time
 
-    /// The maximum number of stops of the clock in one act, and the number that the page shows.
+    /// The maximum number of stops of the clock in one act, and the number of stops that the page
+    /// shows.
     private static let (stopsMax, shownStopsMax) = (500, 14)
     private static let stopPause = Duration.milliseconds(150)
 
@@ -95,11 +96,11 @@ extension PhoneBackend {
         }
     }
 
-    /// The App Store's calendar is that of California.
+    /// The App Store uses the calendar of California.
     private static let storeZone = TimeZone(identifier: "America/Los_Angeles") ?? .gmt
 
-    /// A sentence that explains why renewals have another hour in UTC after the act than before;
-    /// nil if they have the same hour.
+    /// A sentence that explains why the hour of renewals in UTC has changed during the act. Nil if
+    /// the hour has not changed.
     static func clockChange(from start: Timestamp, to end: Timestamp) -> String? {
         let shift =
             storeZone.secondsFromGMT(for: Date(end)) - storeZone.secondsFromGMT(for: Date(start))

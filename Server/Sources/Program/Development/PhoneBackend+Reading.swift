@@ -11,9 +11,8 @@ extension PhoneBackend {
     /// The maximum number of events that are read at once.
     private static let eventsMax = 500
 
-    /// Switches the phone on, for the first person of the cast who has purchases in this world, or
-    /// whom the server does not know yet. Skips people whom the server knows only from an earlier
-    /// world.
+    /// Switches the phone on. Chooses the first person of the cast who has purchases in this world
+    /// or is unknown to the server. Skips people whom the server knows only from an earlier world.
     func switchOn() async throws {
         guard phone == nil else { return }
         for name in Self.people {
@@ -38,7 +37,7 @@ extension PhoneBackend {
         return id
     }
 
-    /// Whether the App Store's books have purchases of the account.
+    /// Whether the simulated App Store has purchases of the account.
     func hasPurchases(_ account: String) async throws -> Bool {
         let books = try await settings.simulator.get("/_sim/truth/\(account)").json
         return books["purchases"]?.array?.isEmpty == false

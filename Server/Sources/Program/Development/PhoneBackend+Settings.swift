@@ -29,8 +29,8 @@ extension PhoneBackend {
                 })
         }
 
-        /// The entitlement of a product that the fewest other products give. Of several such
-        /// entitlements, the first by name.
+        /// The entitlement of a product that the fewest other products give. If there are several
+        /// such entitlements, the first one by name.
         func chiefEntitlement(of product: String) -> String? {
             let own = entitlements.filter { $0.value.contains(product) }
             return own.min { ($0.value.count, $0.key) < ($1.value.count, $1.key) }?.key

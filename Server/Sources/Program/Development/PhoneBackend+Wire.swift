@@ -2,7 +2,7 @@ import AppStoreFormats
 import Dashboard
 import PerennialContract
 
-// The log of messages from the phone and from Apple, with what the server did with each.
+// The log of messages from the phone and from Apple, with the server's reaction to each message.
 
 extension PhoneBackend {
     /// Adds everything that is new since the last reading: the phone's own lines, Apple's

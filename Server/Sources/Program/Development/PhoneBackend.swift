@@ -4,7 +4,7 @@ import Foundation
 import PerennialContract
 
 /// Plays the phone of `perennial dev`. Turns each action on the phone's page into requests to the
-/// simulator's routes and to the server's API, and reads from both everything that the page shows.
+/// simulator's routes and to the server's API. Reads everything that the page shows from these two.
 /// All requests use HTTP, so a developer could see and do everything themselves.
 ///
 /// Actions are carried out one after the other. The phone's state is in memory only, like the

@@ -73,7 +73,7 @@ struct EventFollower: Sendable {
         default:
             guard count < failuresMax else {
                 throw StartFailure(
-                    "The log cannot be read: \(failure).", remedy: "See that the database runs.")
+                    "The log cannot be read: \(failure).", remedy: "Check that the database runs.")
             }
             if count == 1 {
                 Outcome.printError("The log cannot be read now; trying again: \(failure)")

@@ -2,15 +2,15 @@ import AppStoreFormats
 import Engine
 import Ledger
 
-/// Reads a row of Adapty's or Apphud's export: an event of a purchase. Only the ids in it count.
-/// What the event says about the purchase is asked of the App Store instead.
+/// Reads a row of Adapty's or Apphud's export: an event of a purchase. Only the ids in the row are
+/// used. Everything else about the purchase comes from the App Store.
 struct EventExportRow {
-    /// Apphud names people of whom it knows only a notification of Apple's by this prefix.
+    /// The prefix of the ids of people about whom Apphud knows only a notification from Apple.
     private static let apphudStrangerPrefix = "anon_"
 
     let values: ImportValues
     let kind: ImportKind
-    /// The environment of rows that name none.
+    /// The environment of rows that do not name one.
     let environment: Environment
 
     var row: ImportRow {
@@ -51,7 +51,8 @@ struct EventExportRow {
         }
     }
 
-    /// The attributes in the row. The event's time is theirs, because they have none of their own.
+    /// Adds the attributes in the row. Attributes have no time of their own, so they get the time
+    /// of the event.
     private func addAttributes(to row: inout ImportRow) {
         guard row.customer != nil, let time = values.moment(.updatedAt) else { return }
         do throws(UnusableRow) {

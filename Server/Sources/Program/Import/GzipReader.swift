@@ -1,16 +1,16 @@
 import CZlib
 
-/// Decompresses gzip (RFC 1952) piece by piece. Several members that follow each other are one
-/// text, as for other programs. Never has more than two chunks in memory.
+/// Decompresses gzip (RFC 1952) piece by piece. Like other programs, treats several consecutive
+/// members as one text. Never has more than two chunks in memory.
 ///
-/// A small file can contain a huge text: the size of the text, and how many times larger than the
-/// file it is, are limited.
+/// A small file can contain a huge text. So there is a limit for the size of the text, and one for
+/// its ratio to the size of the file.
 final class GzipReader {
     /// The maximum size of the decompressed text, in bytes.
     static let textBytesMax: Int64 = 274_877_906_944
     /// How many times larger than the file the text may be. Exports have ratios of 5 to 50.
     static let ratioMax: Int64 = 400
-    /// The ratio of a text up to this size does not count, in bytes.
+    /// Up to this size of the text, in bytes, the ratio is not limited.
     static let ratioFreeBytes: Int64 = 67_108_864
     private static let chunkBytes = 65_536
 
@@ -73,8 +73,8 @@ final class GzipReader {
         }
     }
 
-    /// Begins the next member after the end of one. Returns false if more bytes are needed. Zeros
-    /// between members, or after the last one, are padding.
+    /// Begins the next member after the end of the previous one. Returns false if more bytes are
+    /// needed. Zeros between members, or after the last one, are padding.
     private func beginMember() throws(Defect) -> Bool {
         guard isBetweenMembers else { return true }
         position = input[position...].firstIndex { $0 != 0 } ?? input.count

@@ -8,7 +8,7 @@ struct ImportBatches {
     static let rowsMax = 200
     /// The maximum bytes of the rows in a batch.
     static let bytesMax = 8_388_608
-    /// How much of the text shows its shape, in bytes.
+    /// The number of bytes at the start of the text from which the shape is detected.
     private static let startBytesMax = 65_536
 
     let columns: ImportColumns
@@ -16,7 +16,7 @@ struct ImportBatches {
     private var reader: RowReader
     private var ready: [RowReader.Row] = []
     private var isAtEnd = false
-    /// Why nothing can be read after the rows that are ready.
+    /// The error that prevents reading any row after the rows that are ready.
     private var end: (any Error)?
 
     init(
@@ -82,8 +82,8 @@ struct ImportBatches {
         }
     }
 
-    /// Returns the next batch, or nil at the end of the file. Of a truncated file, returns all
-    /// rows that are complete before the error is thrown.
+    /// Returns the next batch, or nil at the end of the file. If the file is truncated, returns all
+    /// complete rows before the error is thrown.
     mutating func next() throws -> [RowReader.Row]? {
         while !isAtEnd, ready.count < Self.rowsMax,
             ready.reduce(0, { $0 + $1.weight }) < Self.bytesMax

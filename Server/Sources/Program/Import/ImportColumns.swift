@@ -5,11 +5,12 @@ import Ledger
 /// Where each value is in the rows of a file.
 struct ImportColumns: Sendable {
     let kind: ImportKind
-    /// The environment of rows that name none.
+    /// The environment of rows that do not name one.
     let environment: Environment
     /// Whether the first row is a header.
     let hasHeader: Bool
-    /// The names in the header if there are several but none is a customer column; otherwise empty.
+    /// The names in the header, if there are several names and none of them is a customer column.
+    /// Otherwise empty.
     let namesWithoutCustomer: [String]
     private let places: [ImportColumn: Int]
 
@@ -27,7 +28,8 @@ struct ImportColumns: Sendable {
         let header = first.map(Self.plain)
         var places: [ImportColumn: Int] = [:]
         for (column, names) in kind.columns {
-            // A file may have several of the names: the first one in the list counts.
+            // A file may have several of the names. Then the name that comes first in the list
+            // counts.
             places[column] = names.lazy.compactMap { header.firstIndex(of: $0) }.first
         }
         let evidence = kind.evidenceColumn

@@ -7,9 +7,9 @@ struct ImportRow: Hashable, Sendable {
     /// Another id of the row's customer; nil if the row has only one id.
     var alias: CustomerID?
     var evidence: Evidence
-    /// What the row says beside its evidence.
+    /// The content of the row other than its evidence.
     var details = ImportedDetails()
-    /// Why parts of the details cannot be read. The evidence is used all the same.
+    /// Why parts of the details cannot be read. The evidence is still used.
     var defects: [String] = []
 
     enum Evidence: Hashable, Sendable {

@@ -23,7 +23,7 @@ struct ImportRun {
     var kind: ImportKind
     var file: URL
     var report: URL
-    /// The environment of rows that name none.
+    /// The environment of rows that do not name one.
     var environment = Ledger.Environment.production
     /// Whether to report only the expected result of each row. A trial sends no requests and makes
     /// no changes.
@@ -251,7 +251,7 @@ struct ImportRun {
 /// How far an import has come.
 struct ImportShare: Sendable {
     var position: ImportPosition
-    /// How much of the file was read, in bytes as it is stored.
+    /// The number of bytes of the stored file that were read.
     var bytesDone: Int64
     var bytesTotal: Int64
 }

@@ -15,14 +15,14 @@ final class ImportSource {
 
     private let url: URL
     private let handle: FileHandle
-    /// The size of the file as it is stored.
+    /// The size of the stored file.
     let storedBytes: Int64
     let isCompressed: Bool
     /// Whether ``read()`` has failed because the file ends within its compressed text.
     private(set) var isTruncated = false
     private var gzip: GzipReader?
     private var storedBytesRead: Int64 = 0
-    /// What was decompressed beyond the position of ``start(at:)``.
+    /// The decompressed bytes after the position of ``start(at:)``.
     private var ready: [UInt8] = []
 
     init(_ url: URL) throws {
@@ -57,8 +57,8 @@ final class ImportSource {
         return Array(hash.finalize())
     }
 
-    /// Continues at a position in the text, in bytes. Of gzip, everything before it is decompressed
-    /// again.
+    /// Continues at a position in the text, in bytes. In a gzip file, everything before the
+    /// position is decompressed again.
     func start(at position: Int64) throws {
         ready = []
         guard isCompressed else {
@@ -78,8 +78,8 @@ final class ImportSource {
         }
     }
 
-    /// The next part of the text. Empty at its end. Of a truncated file, all that can be
-    /// decompressed is returned before the error is thrown.
+    /// The next part of the text. Empty at its end. If the file is truncated, everything that can
+    /// be decompressed is returned before the error is thrown.
     func read() throws -> [UInt8] {
         if !ready.isEmpty {
             defer { ready = [] }
@@ -92,7 +92,7 @@ final class ImportSource {
         }
     }
 
-    /// How much of the stored file a position in the text is, in bytes.
+    /// How many bytes of the stored file were read to reach a position in the text.
     func storedBytes(at position: Int64) -> Int64 {
         isCompressed ? storedBytesRead : position
     }

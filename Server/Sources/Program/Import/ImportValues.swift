@@ -13,8 +13,8 @@ struct ImportValues {
 
     let value: (ImportColumn) -> String?
 
-    /// The text in a column without white space around it. Nil if there is no such column, or
-    /// nothing in it.
+    /// The text in a column without surrounding white space. Nil if there is no such column, or if
+    /// it is empty.
     subscript(column: ImportColumn) -> String? {
         let text = value(column).map { String($0[...].trimmed) }
         return text?.isEmpty == true || text == "null" ? nil : text
@@ -31,7 +31,7 @@ struct ImportValues {
         self[column].flatMap { Instant(exported: $0) }
     }
 
-    /// The moment in a column that decides about access. Nil if the column is empty.
+    /// The moment in a column on which access depends. Nil if the column is empty.
     ///
     /// - Throws: ``UnusableRow`` if the text is not a time.
     func decidingMoment(
@@ -63,7 +63,8 @@ struct ImportValues {
         }
     }
 
-    /// The value of an attribute. Nil if it has none, and for a list or an object.
+    /// The value of an attribute. Nil if the attribute has no value, or if the value is a list or
+    /// an object.
     static func attribute(_ value: JSON) -> String? {
         switch value {
         case .string(let text): text
@@ -102,7 +103,8 @@ struct ImportValues {
         if let members = (try? JSON(parsing: Array(text.utf8)))?.members { return members }
         guard text.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else { return nil }
         let inner = String(text.dropFirst().dropLast())
-        // Two quotation marks may be an empty text, or stand for one: the parser decides.
+        // Two quotation marks may be an empty text, or stand for one quotation mark. The parser
+        // decides which.
         return [inner, inner.replacing("\"\"", with: "\"")].lazy
             .compactMap { (try? JSON(parsing: Array($0.utf8)))?.members }.first
     }
@@ -121,9 +123,9 @@ extension Instant {
     /// The day on which the App Store opened, 2008-07-10. No customer was seen before.
     static let appStoreOpening = Instant(milliseconds: 1_215_648_000_000)
 
-    /// A moment as vendors write it: a date and a time of UTC, such as `2026-01-31 9:05:00`, or by
-    /// ISO 8601, with an offset such as `Z` or `+02:00`, and with or without a fraction. Returns
-    /// nil for anything else.
+    /// A moment in one of the forms that vendors write. The first form is a date and a time in UTC,
+    /// such as `2026-01-31 9:05:00`. The second form is ISO 8601 with an offset such as `Z` or
+    /// `+02:00`. Both may have a fraction. Returns nil for any other text.
     init?(exported text: String) {
         let form =
             #/
@@ -144,7 +146,7 @@ extension Instant {
 
     private static let daySeconds: Int64 = 86_400
 
-    /// The seconds that a local time is ahead of UTC, by an offset such as `+02:00`.
+    /// The number of seconds by which an offset such as `+02:00` is ahead of UTC.
     private static func offsetSeconds(_ text: Substring?) -> Int64 {
         guard let text, let sign = text.first, sign == "+" || sign == "-" else { return 0 }
         let digits = text.dropFirst().filter(\.isNumber)
@@ -154,7 +156,7 @@ extension Instant {
 }
 
 extension String {
-    /// The text with zeros after it, up to a length.
+    /// The text, filled up to a length with zeros at its end.
     fileprivate func padding(to length: Int) -> String {
         self + String(repeating: "0", count: max(0, length - count))
     }

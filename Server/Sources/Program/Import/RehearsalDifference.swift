@@ -15,14 +15,14 @@ struct RehearsalDifference: Hashable, Sendable {
     let effect: RehearsalEffect
     let ours: String
     let theirs: String
-    /// Our documents, and other ids of the customer.
+    /// The evidence of this server: its documents, and other ids of the customer.
     private(set) var here: String
-    /// RevenueCat's members.
+    /// The evidence of RevenueCat: members of its responses.
     let there: String
     private let transactionThere: TransactionID?
 
-    /// - Parameter isOwnHere: whether RevenueCat's transaction is one of the customer's own here.
-    /// - Parameter there: RevenueCat's members.
+    /// - Parameter isOwnHere: whether the customer owns RevenueCat's transaction on this server.
+    /// - Parameter there: the evidence of RevenueCat: members of its responses.
     init(
         _ customer: CustomerID, _ entitlement: EntitlementID, _ aspect: RehearsalAspect,
         _ comparison: RehearsalComparison, isOwnHere: Bool, there: String
@@ -40,19 +40,19 @@ struct RehearsalDifference: Hashable, Sendable {
             comparison.effect == .loses && !isOwnHere ? comparison.theirs.transaction : nil
     }
 
-    /// The transaction with which RevenueCat gives access, if nothing explains yet why this server
-    /// does not.
+    /// The transaction for which RevenueCat gives access. Nil if it is already known why this
+    /// server gives none.
     var transactionWithoutOwner: TransactionID? {
         cause == .unexplained || cause == .familySharing ? transactionThere : nil
     }
 
-    /// The differences about one entitlement of a customer after a second look. A difference that
-    /// is gone was one of time. One that is still there has the cause that it has now. One that is
-    /// new was seen only once, so it stays unexplained.
+    /// The differences about one entitlement of a customer after a second comparison. A difference
+    /// that no longer exists was a matter of time. A difference that still exists gets its present
+    /// cause. A new difference was seen only once, so it stays unexplained.
     ///
     /// - Parameters:
-    ///   - first: the differences of the first look.
-    ///   - second: the differences of the second look.
+    ///   - first: the differences of the first comparison.
+    ///   - second: the differences of the second comparison.
     static func confirmed(
         _ first: [Self], by second: [Self], at time: Instant
     ) -> [Self] {
@@ -72,7 +72,7 @@ struct RehearsalDifference: Hashable, Sendable {
         return old + new
     }
 
-    /// Both systems agreed at a later time.
+    /// Records that both systems agreed at a later time.
     private mutating func agree(at time: Instant) {
         cause = .lateThere
         here = "agreed at \(time)" + (here.isEmpty ? "" : "; \(here)")
@@ -130,12 +130,12 @@ struct RehearsalResult: Sendable {
     var summary: RehearsalSummary
     /// Whether all customers were compared. False if there are too many differences.
     var isComplete: Bool
-    /// Sorted by cause, unexplained ones first.
+    /// The differences, sorted by cause. Unexplained differences come first.
     var findings: [RehearsalDifference]
 }
 
 extension RehearsalCause {
-    /// Whether the difference may be over when both systems are read once more.
+    /// Whether the difference may have disappeared when both systems are read again.
     var deservesSecondLook: Bool {
         switch self {
         case .unexplained, .missedThere, .refundIgnoredThere: true

@@ -9,7 +9,7 @@ import Rehearsal
 /// The files of a rehearsal: every difference as CSV, and beside it the signed summary.
 ///
 /// The summary is a compact JWS, signed with the app's key for tokens. It contains the SHA-256 of
-/// the CSV, so that neither can be changed.
+/// the CSV, so that nobody can change either file unnoticed.
 struct RehearsalReport {
     static let summarySuffix = ".signed"
     private static let header = CSVText.text([RehearsalDifference.columns])
@@ -51,7 +51,7 @@ struct RehearsalReport {
     /// - Parameter project: RevenueCat's id of the project.
     /// - Parameter sign: returns the signed text of claims.
     /// - Returns: the signed summary.
-    /// - Throws: ``StartFailure`` if a file cannot be written; what `sign` throws.
+    /// - Throws: ``StartFailure`` if a file cannot be written. Rethrows the errors of `sign`.
     @discardableResult
     func write(
         _ result: RehearsalResult, project: String, sign: (JSON) async throws -> String
@@ -73,7 +73,8 @@ struct RehearsalReport {
 
     // MARK: - Verification
 
-    /// Reads a signed summary, and checks that the report beside it is the one that was signed.
+    /// Reads a signed summary, and checks that the report beside it has not changed since the
+    /// signature.
     ///
     /// - Parameter verify: returns the claims if the signature is valid.
     /// - Returns: the lines to print, and whether all customers were compared and no difference is
@@ -122,7 +123,7 @@ struct RehearsalReport {
 }
 
 extension RehearsalResult {
-    /// What is signed.
+    /// The claims that are signed.
     func claims(project: String, report digest: String) -> JSON {
         let counts = RehearsalCause.allCases.map {
             JSON.Member($0.rawValue, .integer(Int64(summary.causes[$0] ?? 0)))

@@ -6,15 +6,15 @@ import RevenueCatClient
 /// One pass over all customers that this server or RevenueCat knows. Only reads, on both sides.
 ///
 /// The ids come from three sources, because RevenueCat leaves customers out of its list: our
-/// customers, RevenueCat's list, and a file. Each id is compared once; ids that both systems count
-/// to one customer are one. An id that only one of the systems counts to the customer is compared,
-/// too: a lost alias shows there. At the end, customers whose differences have no harmless cause
-/// are compared once more, after a pause.
+/// customers, RevenueCat's list, and a file. Each id is compared once. If both systems assign two
+/// ids to the same customer, the two ids count as one. If only one system assigns them to the same
+/// customer, both ids are compared, because an alias may be lost. At the end, after a pause,
+/// customers whose differences have no harmless cause are compared again.
 struct RehearsalRun {
     /// The maximum number of ids in one rehearsal, because all of them are in memory.
     static let idsMax = 1_000_000
-    /// If there are so many differences, no further customer is compared: they have one cause,
-    /// such as a wrong mapping.
+    /// When this number of differences is reached, no further customer is compared. So many
+    /// differences have a common cause, such as a wrong mapping.
     static let differencesMax = 100_000
     /// The maximum number of customers that are compared a second time.
     static let secondLooksMax = 10_000
@@ -26,9 +26,9 @@ struct RehearsalRun {
     let environment: Environment
     let client: RevenueCatClient
     var rules = RehearsalRules()
-    /// The pause before the second look. Without it, there is no second look.
+    /// The pause before the second comparison. Nil if there is no second comparison.
     var secondLookAfter: Duration?
-    /// Ids to compare besides those that the two systems list.
+    /// Further ids to compare, which the two systems may not list.
     var moreIDs: [CustomerID] = []
     var differencesMax = Self.differencesMax
     /// Called after each customer, with the numbers of customers and of differences so far.
@@ -103,7 +103,7 @@ struct RehearsalRun {
         var aliasesThere: Set<CustomerID> { Set(theirs?.aliases ?? []) }
     }
 
-    /// Compares a customer, and then the ids that only one of the systems counts to the customer.
+    /// Compares a customer, and then the ids that only one of the systems assigns to this customer.
     private mutating func compare(_ first: CustomerID) async throws {
         var pending = [first]
         while let id = pending.popLast() {
@@ -177,7 +177,7 @@ struct RehearsalRun {
         )
     }
 
-    /// RevenueCat's members on which its opinion is based.
+    /// The members of RevenueCat's response from which its result follows.
     private static func text(
         of customer: RevenueCatCustomer?, _ entitlement: EntitlementID, _ opinion: RehearsalOpinion
     ) -> String {
@@ -248,7 +248,8 @@ struct RehearsalRun {
         return nil
     }
 
-    /// If RevenueCat does not list our purchase for the customer, asks RevenueCat for its owner.
+    /// If RevenueCat does not list one of our purchases for the customer, asks RevenueCat for the
+    /// purchase's owner.
     private func addOwner(
         to evidence: inout RehearsalEvidence, _ pair: Pair, _ ours: RehearsalOpinion,
         _ theirs: RehearsalOpinion
@@ -266,7 +267,7 @@ struct RehearsalRun {
 
     // MARK: - After all customers
 
-    /// Compares the customers again for whom the differences may be over by now.
+    /// Compares those customers again whose differences may have disappeared by now.
     private mutating func repeatComparisons() async throws {
         let open = findings.filter(\.cause.deservesSecondLook)
         guard let secondLookAfter, !open.isEmpty else { return }
@@ -290,8 +291,8 @@ struct RehearsalRun {
         findings = findings.filter { second[$0.customer] == nil } + second.values.joined()
     }
 
-    /// Finds purchases that RevenueCat counts and that this server has in the sandbox, or with
-    /// another owner or none.
+    /// Finds purchases for which RevenueCat gives access, but which this server has in the sandbox,
+    /// for another owner, or without an owner.
     private mutating func findOwners() async throws {
         let sought = Set(findings.compactMap(\.transactionWithoutOwner))
         for (place, cause) in [

@@ -2,7 +2,8 @@ import AppStoreFormats
 import Ledger
 import Rehearsal
 
-/// The output of `rehearse`, made from what is signed: so `--verify` prints the same lines.
+/// The output of `rehearse`. It is made from the signed claims, so `--verify` prints the same
+/// lines.
 enum RehearsalText {
     private static let nameWidth = 22
     private static let countWidth = 7

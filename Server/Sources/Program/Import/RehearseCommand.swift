@@ -20,7 +20,8 @@ struct RehearseCommand: AsyncParsableCommand {
             describes the causes.
             """)
 
-    /// The environment variable with the key, so that no list of processes shows it.
+    /// The environment variable with the key. The key is not an argument, because lists of
+    /// processes show arguments.
     static let keyVariable = "REVENUECAT_SECRET_KEY"
     /// The maximum size of a file with ids, in bytes.
     private static let idsBytesMax = 268_435_456
@@ -33,9 +34,9 @@ struct RehearseCommand: AsyncParsableCommand {
     @Option(help: "The address of RevenueCat.") var from = RevenueCatClient.address
     @Option(help: "The file for the report.") var report = "rehearsal.csv"
     @Option(help: "A file with more ids of customers, one on each line.") var customers: String?
-    @Option(help: "How young a document may be that RevenueCat does not have yet.")
+    @Option(help: "The maximum age of a document that RevenueCat may not have yet.")
     var lateMinutes = Int(RehearsalRules.latenessDefault.components.seconds / 60)
-    @Option(help: "How far two ends may be apart.")
+    @Option(help: "The maximum difference between the ends of access in the two systems.")
     var toleranceSeconds = Int(RehearsalRules.toleranceDefault.components.seconds)
     @Option(help: "The pause before customers with differences are compared again; 0 for never.")
     var secondLookSeconds = 120
@@ -104,7 +105,8 @@ struct RehearseCommand: AsyncParsableCommand {
     ) async throws {
         let app = try assembly.app(named: app)
         let engine = assembly.engine
-        // Hours of comparing would be lost if the result could not be signed.
+        // Signing is tried first, because otherwise hours of comparing would be lost if the result
+        // could not be signed.
         _ = try await Self.signed([:], engine, app)
         let progress = RehearsalProgress()
         var run = RehearsalRun(engine: engine, app: app, environment: environment, client: client)

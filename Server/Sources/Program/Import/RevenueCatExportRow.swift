@@ -7,19 +7,19 @@ import Ledger
 struct RevenueCatExportRow {
     private static let promotional = "promotional"
     private static let promotionalPrefix = "rc_promo_"
-    /// The ends of the product ids of grants. RevenueCat writes an end about two hundred years
-    /// after the start for the first one, unless the grant was ended earlier.
+    /// The suffixes of the product ids of grants. For `_lifetime`, RevenueCat writes an end about
+    /// two hundred years after the start, unless the grant was ended earlier.
     private static let lifetime = "_lifetime"
     private static let durations = [
         lifetime, "_daily", "_three_day", "_weekly", "_two_week", "_monthly", "_two_month",
         "_three_month", "_six_month", "_yearly", "_custom",
     ]
 
-    /// A lifetime grant with an end that is later than this, from its start, has no end.
+    /// If a lifetime grant lasts longer than this according to its dates, it has no end.
     private static let lifetimeMin = Duration.days(36_525)
 
     let values: ImportValues
-    /// The environment of rows that name none.
+    /// The environment of rows that do not name one.
     let environment: Environment
 
     var row: ImportRow {
@@ -40,9 +40,9 @@ struct RevenueCatExportRow {
         }
     }
 
-    /// The two ids of the row. The customer's id is the one that the app assigned, and the other
-    /// one is an alias. A device without log-in has access at its first launch by the alias that
-    /// RevenueCat's SDK made for it.
+    /// The two ids of the row. The customer's id is the id that the app assigned; the other id is
+    /// an alias. RevenueCat's SDK makes the alias for a device without log-in, which then has
+    /// access by it at its first launch.
     private var ids: (customer: String, alias: String?) {
         get throws(UnusableRow) {
             let ids = [values[.customer], values[.alias]].compactMap { $0 }
@@ -106,8 +106,8 @@ struct RevenueCatExportRow {
         }
     }
 
-    /// The entitlement that a grant gives: the only one in the list, or else the one in the id of
-    /// its product, such as `rc_promo_pro_monthly`.
+    /// The entitlement that a grant gives. If the row's list has exactly one entitlement, this is
+    /// the one. Otherwise it is part of the product's id, such as `rc_promo_pro_monthly`.
     private var entitlement: String? {
         if let listed = values[.entitlements].map(Self.listed), listed.count == 1 {
             return listed.first
@@ -116,7 +116,7 @@ struct RevenueCatExportRow {
             return nil
         }
         let name = product.dropFirst(Self.promotionalPrefix.count)
-        // Of `_three_month` and `_month`, the longer one is the end.
+        // If two suffixes match, such as `_three_month` and `_month`, the longer one counts.
         let ending = Self.durations.filter { name.hasSuffix($0) }.max { $0.count < $1.count }
         let entitlement = name.dropLast(ending?.count ?? 0)
         return entitlement.isEmpty ? nil : String(entitlement)
@@ -131,9 +131,9 @@ struct RevenueCatExportRow {
             .filter { !$0.isEmpty }
     }
 
-    /// When a grant ends: the end of its access, or else of its period. Nil only for a lifetime
-    /// grant without an end, or with one that stands for none. Another grant never gets no end
-    /// because a column is missing.
+    /// When a grant ends: at the end of its access or, if that is unknown, of its period. Nil only
+    /// for a lifetime grant whose end is missing or too late to be real. If the end of any other
+    /// grant is missing, the row cannot be used.
     private func accessEnd(
         of product: String, from start: Instant
     ) throws(UnusableRow) -> Instant? {
@@ -169,9 +169,9 @@ struct RevenueCatExportRow {
         }
     }
 
-    /// An attribute, with the time at which it was set. Without this time, RevenueCat's last change
-    /// of the row counts: the attribute had its value then. Only an attribute without a value was
-    /// deleted.
+    /// An attribute, with the time at which it was set. If this time is missing, the time of
+    /// RevenueCat's last change of the row is used, because the attribute had its value then. An
+    /// attribute without a value was deleted.
     ///
     /// - Throws: ``UnusableRow`` if no time is known, or if the value has an unknown form.
     private func change(_ member: JSON.Member) throws(UnusableRow) -> AttributeChange {

@@ -3,8 +3,8 @@ import Engine
 /// Splits the bytes of a file into rows as they arrive: CSV by RFC 4180, or one JSON object on each
 /// line. Never has more than one row in memory.
 ///
-/// In CSV, fields are separated by commas, by semicolons or by tabs: the first line shows by which.
-/// A quoted field may contain line ends, and quotes written twice. A row longer than
+/// In CSV, fields are separated by commas, semicolons or tabs. The first line shows which separator
+/// the file uses. A quoted field may contain line ends, and quotes written twice. A row longer than
 /// ``rowBytesMax`` is reported and skipped up to the next line end.
 struct RowReader {
     /// The maximum size of a row: enough for the largest app receipt in Base64 and the other
@@ -63,8 +63,8 @@ struct RowReader {
     }
 
     /// - Parameters:
-    /// - bytesRead: the position in the file of the first byte that will be added. A row must start
-    ///   there.
+    /// - bytesRead: the position of the first byte that will be added, counted from the file's
+    ///   beginning. A row must start there.
     /// - linesRead: the number of lines before that position.
     init(_ shape: Shape, bytesRead: Int64 = 0, linesRead: Int64 = 0) {
         self.shape = shape
@@ -177,7 +177,7 @@ struct RowReader {
 }
 
 extension RowReader.Shape {
-    /// Detects the shape from the first bytes of a file.
+    /// Detects the shape of a file from its first bytes.
     init(firstBytes bytes: some Collection<UInt8>) {
         let text = bytes.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
         if text.first == UInt8(ascii: "{") {

@@ -127,7 +127,7 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// A sentence that says whether the file counts now, if another file counted before.
+    /// A sentence that says whether the imported file replaces a file that counted before.
     static func standing(of done: AppleReportImport) -> String {
         guard done.isCompared else { return ", stored: only daily sales files are compared" }
         if let other = done.displacedBy { return ", stored: \(other) counts for all regions" }

@@ -27,7 +27,8 @@ struct ExportTableCommand: AsyncParsableCommand {
             object in each line; or revenuecat: transactions in the columns of RevenueCat's \
             scheduled export.
             """) var format = Format.csv
-    @Option(help: "Leave out earlier rows, such as before 2026-11-21T00:00:00Z.") var since: String?
+    @Option(help: "Leave out rows before this time, such as 2026-11-21T00:00:00Z.")
+    var since: String?
     @Option(help: "The app, if there are several.") var app: String?
     @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
     @OptionGroup var options: DatabaseOptions

@@ -20,7 +20,7 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
 
     @Option(help: "The first day, such as 2026-11-01.") var from: String
     @Option(help: "The last day.") var to: String
-    @Option(help: "The time zone of the App Store's days: that of your agreement.")
+    @Option(help: "The time zone of the App Store's days, according to your agreement.")
     var timeZone = "America/Los_Angeles"
     @Option(help: "The app, if there are several.") var app: String?
     @Flag(help: "List every difference, however many there are.") var all = false

@@ -62,7 +62,7 @@ struct ReportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns warnings about facts for which JSON has members, but a CSV table has no place.
+    /// Returns warnings about facts that JSON contains in members, and a CSV table cannot contain.
     static func warnings(about result: ReportResult) -> [String] {
         let currencies = result.report.unconverted.joined(separator: ", ")
         let filling = "rows of earlier purchases are still being derived: numbers will grow."

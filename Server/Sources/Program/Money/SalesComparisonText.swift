@@ -3,8 +3,8 @@ import Ledger
 import PerennialContract
 import Reports
 
-/// The output of `reconcile money`. For each report, it lists first money that may be missing, then
-/// the explained differences, then the sums.
+/// The output of `reconcile money`. For each report, it lists money that may be missing, then the
+/// explained differences, then the sums.
 struct SalesComparisonText {
     /// How many differences of a report are listed without `--all`.
     static let linesUsual = 200

@@ -8,21 +8,22 @@ import Synchronization
 /// not every program that renews certificates sends a signal.
 ///
 /// A pair that cannot be used is refused, and the former certificate stays in force. While a
-/// program replaces both files, they do not fit for a moment. So a pair is only reported as refused
-/// if it was the same in two looks, one after the other.
+/// program replaces both files, they do not match for a moment. So a pair is reported as refused
+/// only if two consecutive checks found the same contents.
 final class CertificateReload: Sendable {
     private struct State {
         var settings: TLSSettings
-        /// What the files contained at the last look.
+        /// The contents of the files at the last check.
         var seen: [[UInt8]?]
-        /// Whether ``seen`` was reported as refused, or is in force. Not at first: the files may
-        /// have changed since the configuration was read.
+        /// Whether ``seen`` was reported as refused, or is in force. False at first, because the
+        /// files may have changed since the configuration was read.
         var isJudged = false
         /// When the log last warned that the certificate ends soon.
         var warnedAt: Instant?
     }
 
-    /// A certificate that ends within this time is reported, once a day. Programs renew earlier.
+    /// A certificate that ends within this time is reported once a day. Programs that renew
+    /// certificates do so earlier.
     static let warningBefore = Duration.days(7)
     static let warningPause = Duration.days(1)
 
@@ -34,7 +35,7 @@ final class CertificateReload: Sendable {
 
     /// - Parameters:
     ///   - settings: the certificate that is in force from the start.
-    ///   - folder: where the names of the files begin.
+    ///   - folder: the folder to which relative names of the files refer.
     init(
         _ settings: TLSSettings, in folder: ConfigurationFolder,
         now: @escaping @Sendable () -> Instant, logger: Logger
@@ -92,7 +93,8 @@ final class CertificateReload: Sendable {
             }
             if isOther, isJudged { activate(settings) }
         } catch {
-            // It may be half of a change.
+            // The contents differ from those at the last check, so perhaps only one of the files
+            // has been replaced yet.
             guard isSame else { return }
             state.withLock { $0.isJudged = true }
             report(error)
@@ -138,9 +140,9 @@ final class CertificateReload: Sendable {
     }
 }
 
-/// Looks at the certificate's files while the server runs.
+/// Checks the certificate's files while the server runs.
 struct CertificateWatch: Service {
-    /// The time between two looks.
+    /// The time between two checks.
     static let pause = Duration.seconds(10)
 
     let reload: CertificateReload

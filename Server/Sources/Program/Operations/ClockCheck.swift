@@ -7,7 +7,8 @@ struct ClockCheck: Hashable, Sendable {
     let isOK: Bool
     let text: String
 
-    /// - Parameter ahead: how far this machine's clock is ahead at least; negative if it is behind.
+    /// - Parameter ahead: the minimum time by which this machine's clock is ahead; negative if it
+    ///   is behind.
     init(ahead: Duration) {
         let seconds = ahead.components.seconds
         let difference = ahead < .zero ? .zero - ahead : ahead

@@ -5,8 +5,8 @@ import Ledger
 
 /// A configuration that an operator has pasted to see what it would change. It is read like the
 /// file that it would replace, with one difference: an app may name only files, folders and
-/// variables that the same app names now. Otherwise an operator could find out what exists on this
-/// machine, and see data of apps for which they have no role.
+/// variables that the same app names now. Without this rule, an operator could find out which files
+/// exist on this machine, and could see data of apps for which they have no role.
 struct ConfigurationProposal {
     private let present: [AppConfiguration]
     private let proposed: [AppConfiguration]
@@ -80,13 +80,13 @@ struct ConfigurationProposal {
                 uniqueKeysWithValues: proposed.map { ($0.settings.id, $0.settings) }),
             differences: Dictionary(
                 uniqueKeysWithValues: apps.map { app in
-                    // The first line names the app, or says that there is none.
+                    // The first line names the app, or states that there is no app.
                     let lines = ConfigChange.differences(only(app, present), only(app, proposed))
                     return (app, lines.dropFirst().map { String($0.trimmingPrefix("  ")) })
                 }))
     }
 
-    /// The function with which a server reads pasted configurations.
+    /// Returns the function that a server uses to read pasted configurations.
     static func reading(inPlaceOf path: String) -> ProposedConfiguration.Reading {
         { text in try refusing { try Self(text, inPlaceOf: path) } }
     }

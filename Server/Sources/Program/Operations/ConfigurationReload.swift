@@ -36,8 +36,8 @@ final class ConfigurationReload: Sendable {
     /// - Parameters:
     ///   - live: the server, whose current configuration is `apps`.
     ///   - roots: the roots that simulated apps trust in addition to the configured ones.
-    ///   - repeatErasures: erases again whom the list of erasures names in these apps. Called
-    ///     before apps are served that were not configured before.
+    ///   - repeatErasures: repeats the erasures of these apps that the list of erasures contains.
+    ///     Called before the server serves an app that was not configured before.
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(
         of live: LiveServer, apps: [AppConfiguration], settings: ProcessSettings,

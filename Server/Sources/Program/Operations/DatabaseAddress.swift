@@ -128,7 +128,7 @@ enum DatabaseAddress {
             if let failure = unusable(address, error) { throw failure }
             throw StartFailure(
                 "The database \(withoutPassword(address)) cannot be read: \(error).",
-                remedy: "See that it runs, restore a backup, or name another with --database.")
+                remedy: "Check that it runs, restore a backup, or name another with --database.")
         }
     }
 

@@ -3,26 +3,26 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// Asks the server on this machine whether it is alive. A container has no other program that
-/// could ask.
+/// Asks the server on this machine whether it is alive. This command exists because a container has
+/// no other program for such a request.
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",
         abstract: "Ask the server on this machine whether it is alive.",
         discussion: "Ends with exit code 1 if the server does not answer, or answers that it is "
-            + "not. The configuration is not read. Asks at PERENNIAL_LISTEN_METRICS, if that is "
-            + "set: with `tls:`, only this address answers without TLS.")
+            + "not alive. Does not read the configuration. If PERENNIAL_LISTEN_METRICS is set, "
+            + "asks at that address: with `tls:`, only this address answers without TLS.")
 
     /// The time limit until the whole answer, in seconds.
     private static let timeoutSeconds: Int64 = 5
     /// The maximum size of an answer, in bytes.
     private static let answerBytesMax = 65_536
 
-    @Flag(help: "Ask /ready instead of /health: whether its database can be used, too.")
+    @Flag(help: "Ask /ready instead of /health: also check that the database can be used.")
     var ready = false
     @Option(help: "The address that the server listens on (PERENNIAL_HOST; 127.0.0.1).")
     var host: String?
-    @Option(help: "The port that it listens on (PERENNIAL_PORT; 8080).") var port: String?
+    @Option(help: "The port of the server (PERENNIAL_PORT; 8080).") var port: String?
 
     func run() async throws {
         try await Outcome.reportingFailures {

@@ -1,14 +1,15 @@
 import HTTPServer
 import Yams
 
-/// The limits of a server's callers, as the section `limits` of the configuration sets them.
+/// The limits of a server's callers, from the section `limits` of the configuration.
 package struct LimitSettings: Hashable, Sendable {
     package var requests = RequestLimits()
     package var waits = WaitLimits()
     package var streams = EventStreamLimits()
     package var connections = ConnectionLimits()
 
-    /// The largest limit of requests in a minute: more than one server can answer.
+    /// The maximum value of a limit of requests per minute. This is more than one server can
+    /// answer.
     private static let requestsMax = 10_000_000
     private static let usual = Self()
 
@@ -28,7 +29,7 @@ package struct LimitSettings: Hashable, Sendable {
             \.connections.halfSentRequestsOfAddressMax),
     ]
 
-    /// The limits of requests, for a person.
+    /// The limits of requests, as a text for people.
     var text: String {
         let limits = [
             ("address", requests.ofAddress),
@@ -47,7 +48,7 @@ package struct LimitSettings: Hashable, Sendable {
         upTo(requestsMax, name, property)
     }
 
-    /// A limit that `off` switches off. `off` is stored as 0.
+    /// Reads a limit. The value `off` means that there is no limit, and is stored as 0.
     private static func upTo(
         _ max: Int, _ name: String, _ property: WritableKeyPath<LimitSettings, Int> & Sendable
     ) -> Key<LimitSettings> {

@@ -5,9 +5,9 @@ import Storage
 
 /// The last positions of the apps' logs, in a file beside a SQLite database. A server writes the
 /// file while it runs, and compares it when it starts. If the database's log ends earlier, an older
-/// copy has replaced the database, for example by `cp`. A server on such a copy would give the
-/// numbers of lost events to new events, and a client that continues from a number would miss
-/// those.
+/// copy has replaced the database, for example by `cp`. A server on such a copy would reuse the
+/// numbers of lost events for new events, and a client that continues from a number would miss
+/// these new events.
 ///
 /// The file never names a position that is not committed. So a power failure does no harm, and
 /// neither does the loss of the file.
@@ -31,8 +31,9 @@ struct LogPlaceFile: Sendable {
     /// Identifies the file at the address of the database. Nil if there is none.
     var databaseFile: FileNumber? { FileNumber(of: address) }
 
-    /// - Throws: ``LogTooShort`` if another file, or none, is at the address of the database. The
-    ///   server still has the former file open, and its writes would be lost.
+    /// - Throws: ``LogTooShort`` if the file at the address of the database was replaced or
+    ///   removed. The server still has the former file open, so everything that it writes would be
+    ///   lost.
     func requireDatabase(_ file: FileNumber?) throws(LogTooShort) {
         guard databaseFile != file else { return }
         throw LogTooShort(
@@ -137,7 +138,7 @@ extension LogPlaceFile {
     }
 }
 
-/// A log that has become shorter while a server runs, or whose database was replaced.
+/// The error if a log has become shorter while a server runs, or if its database was replaced.
 struct LogTooShort: Error {
     var failure: StartFailure
 }

@@ -5,10 +5,10 @@ import Storage
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
-        abstract: "Print the SQL of the tables on PostgreSQL, or what distributes them.",
+        abstract: "Print the SQL that creates the tables on PostgreSQL, or distributes them.",
         discussion: "Nothing is run, and no database is opened.")
 
-    @Flag(help: "Print what distributes an existing database with Citus: run it once.")
+    @Flag(help: "Print the SQL that distributes an existing database with Citus. Run it once.")
     var distributed = false
 
     func run() throws {

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Allows only one server at a time on a SQLite file. It is a lock of the operating system on a
-/// file next to the database. The system releases the lock when the process ends, even by a crash.
-/// Commands can work beside a server, and take only a ``DatabaseUse``.
+/// Allows only one server at a time on a SQLite file. The operating system locks a file next to the
+/// database. The system releases the lock when the process ends, even by a crash. Commands can work
+/// beside a server, and take only a ``DatabaseUse``.
 ///
 /// The lock file is never removed, because otherwise two processes could each hold a lock.
 final class ServerLock: Sendable {
@@ -38,7 +38,8 @@ final class ServerLock: Sendable {
     }
 
     /// Prevents servers from using a database while a command reads it. Needs no write permission
-    /// beside the database: if no server ever used the file, there is no lock.
+    /// beside the database. If no server ever used the file, there is no lock file, and none is
+    /// made.
     ///
     /// - Returns: nil for a PostgreSQL server, and if there is no lock.
     /// - Throws: ``StartFailure`` if a server runs on the database.

@@ -4,7 +4,8 @@ import Foundation
 struct TemporaryPlace {
     let folder: String
 
-    /// - Parameter name: a word in the folder's name, so that an operator knows what left it.
+    /// - Parameter name: a word in the folder's name, so that an operator knows which command has
+    ///   left the folder behind.
     /// - Throws: ``StartFailure`` if the folder cannot be made.
     init(named name: String) throws(StartFailure) {
         let place = FileManager.default.temporaryDirectory.path

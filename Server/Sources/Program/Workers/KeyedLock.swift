@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lets callers proceed one after the other, in the order in which they came. Each name has its own
+/// Lets callers proceed one after the other, in the order of their calls. Each name has its own
 /// queue.
 final class KeyedLock: Sendable {
-    /// For each name in use, the callers that wait behind the first one.
+    /// For each name in use, the callers that wait for the first caller.
     private let waiting = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
 
     /// Returns when it is the caller's turn. The caller must call ``unlock(at:)`` afterwards.

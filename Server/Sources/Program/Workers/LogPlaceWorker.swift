@@ -3,8 +3,8 @@ import Logging
 import ServiceLifecycle
 
 /// Records the logs' last positions once a second, in the file beside the database. Stops the
-/// server if a log has become shorter or the database file was replaced: anything that the server
-/// acknowledged after that would be lost.
+/// server if a log has become shorter or the database file was replaced, because anything that the
+/// server acknowledged from then on would be lost.
 struct LogPlaceWorker: Service {
     static let pause = Duration.seconds(1)
 

@@ -4,8 +4,8 @@ import ServiceLifecycle
 
 /// Numbers events soon after this server has committed them, if the database does not number them
 /// in the same transaction. Several servers may number events of one database. If a server is
-/// killed before it has numbered its events, any other server numbers them: its worker of
-/// time-based events does it, or a request that reads the log.
+/// killed before it has numbered its events, any other server numbers them: in its worker for
+/// time-based events, or when a request reads the log.
 struct Sequencer: Service {
     /// Events that are committed within this time are numbered in one transaction.
     static let pause = Duration.milliseconds(20)
@@ -17,7 +17,7 @@ struct Sequencer: Service {
         for await _ in engine.events.unnumbered.cancelOnGracefulShutdown() {
             do { try await engine.events.numberEvents(isWaiting: false) } catch {
                 logger.warning(
-                    "events could not be numbered; they will be with the next commit",
+                    "events could not be numbered; the next commit numbers them",
                     metadata: ["error": "\(error)"])
             }
             do { try await Task.sleep(for: Self.pause) } catch { return }

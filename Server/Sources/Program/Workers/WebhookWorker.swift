@@ -49,8 +49,8 @@ final class WebhookWorker: Service {
         }
     }
 
-    /// Repeatedly starts a run for each webhook without one. Attempts that a shutdown interrupts
-    /// stay due.
+    /// Repeatedly starts a run for each webhook that has no run in progress. Attempts that a
+    /// shutdown interrupts stay due.
     func run() async {
         await cancelWhenGracefulShutdown {
             // The group discards results, because a run is started for each webhook every second,

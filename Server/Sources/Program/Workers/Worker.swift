@@ -80,8 +80,8 @@ final class Worker: Service {
         return max(pause, backoff.delay(after: failures))
     }
 
-    /// Does one run. Callers wait for each other, so everything that was due at the time of the
-    /// call is done when the function returns. Returns false if every step failed.
+    /// Does one run. Concurrent calls run one after the other. So everything that was due at the
+    /// time of a call is done when the function returns. Returns false if every step failed.
     @discardableResult
     func processDue() async -> Bool {
         await line.lock()

@@ -4,7 +4,7 @@ import AppStoreFormats
 // were set. The actions in other files do not depend on these three.
 
 extension AppStoreSimulator {
-    /// Buys as the customer of a device does: a sheet appears, unless the call fails before.
+    /// Buys as the customer of a device does. A sheet appears, unless the call fails earlier.
     ///
     /// - Parameter choice: what the customer does with the sheet; by default the choice that was
     ///   set before.

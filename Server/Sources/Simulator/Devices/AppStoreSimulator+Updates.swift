@@ -47,9 +47,10 @@ extension AppStoreSimulator {
         listeners.append(ServerSentEvent(name: name, content: content), to: deviceID)
     }
 
-    /// The transactions that an app learns of when it starts, oldest first: those that the app has
-    /// not finished; those that have changed since they were announced on this device; and those
-    /// that were never announced on it and are newer than the sign-in on this device.
+    /// The transactions that an app learns of when it starts, oldest first. There are three kinds:
+    /// transactions that the app has not finished; transactions that have changed since they were
+    /// announced on this device; and transactions that were never announced here and are newer than
+    /// the sign-in.
     private func news(on device: Device) -> [StoreTransaction] {
         let announced = phones[device.id]?.announced ?? [:]
         return known(on: device.id).transactions(of: device.account).filter { transaction in

@@ -42,7 +42,7 @@ enum DocumentVerdict: String, Hashable, Sendable, CaseIterable {
 }
 
 extension AppStoreSimulator {
-    /// A device's verdict on a document: the one that was set, or else the true one.
+    /// A device's verdict on a document: the verdict that was set, or else the true verdict.
     func verdict(on document: String, by deviceID: String) -> DocumentVerdict {
         if let ordered = phones[deviceID]?.verdict { return ordered }
         return DocumentVerdict(

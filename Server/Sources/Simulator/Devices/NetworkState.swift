@@ -33,9 +33,9 @@ enum NetworkState: String, Hashable, Sendable, CaseIterable {
 }
 
 extension AppStoreSimulator {
-    /// Changes a device's network. When the device loses the connection to the store, its data
-    /// stays as it is; when the device reaches the store again, its app learns of everything that
-    /// happened meanwhile.
+    /// Changes a device's network. When the device loses the connection to the store, the device's
+    /// data stays unchanged. When the device reaches the store again, its app learns of everything
+    /// that has happened since.
     func setNetwork(
         _ network: NetworkState, slowSeconds: Double?, on deviceID: String
     ) async throws {

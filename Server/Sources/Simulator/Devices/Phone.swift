@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// The data of a simulated device besides its account: its network, sheets and set errors, and what
-/// it has announced to its app.
+/// The data of a simulated device other than its account: its network, its sheets, the errors that
+/// were set, and the transactions and messages that it has announced to its app.
 ///
 /// A phone is not part of the world, because purchases on other devices do not depend on it.
 struct Phone: Sendable {

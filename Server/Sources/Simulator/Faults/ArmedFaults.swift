@@ -1,14 +1,15 @@
 import AppStoreFormats
 
-/// The faults of one layer: the probability of each, those that are set to occur once, and how
-/// often each has occurred. The draws follow from the seed.
+/// The faults of one layer: the probability of each fault, the faults that are set to occur once,
+/// and the number of times that each fault has occurred. The draws follow from the seed.
 package struct ArmedFaults<Kind: FaultKind>: Sendable {
     /// Maximum number of waiting faults that are set to occur once.
     static var orderedMax: Int { 1000 }
 
     /// The probability of each fault, from 0 to 1. A fault that is absent does not occur at random.
     package var odds: [Kind: Double] = [:]
-    /// Faults that each occur once, in this order, one for each event that they can affect.
+    /// Faults that occur once each, in this order. An event gets the first of them, if this fault
+    /// can affect the event.
     package private(set) var ordered: [Kind] = []
     package private(set) var struck: [Kind: Int] = [:]
     private var random: SplitMix64

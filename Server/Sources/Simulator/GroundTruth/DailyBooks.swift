@@ -122,9 +122,9 @@ package struct DailyBooks: Hashable, Sendable {
         }
     }
 
-    /// Divides the amount charged for a transaction. A purchase of seats has one part for each seat
-    /// (all seats, or those not refunded); any other purchase has one part for each unit, if the
-    /// amount is divisible by the number of units.
+    /// Divides the amount charged for a transaction. A purchase of seats has one part for each
+    /// seat: for all seats, or only for the seats that were not refunded. Any other purchase has
+    /// one part for each unit, if the amount is divisible by the number of units.
     private func parts(
         of amount: Int64, of transaction: StoreTransaction, _ isReduced: Bool
     ) -> (tax: Int64, proceeds: Int64) {

@@ -97,7 +97,7 @@ package struct TruePurchase: Hashable, Sendable {
     }
 }
 
-/// What is true in a world, whatever its documents say.
+/// The true state of a world, which does not depend on its documents.
 struct TrueBooks: Sendable {
     let world: World
 

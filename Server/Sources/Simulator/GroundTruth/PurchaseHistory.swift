@@ -90,8 +90,9 @@ struct PurchaseHistory: Sendable {
 }
 
 extension PurchaseHistory {
-    /// The number of people for whom a subscription in a state is paid: one, unless it was bought
-    /// in seats. Zero if the period is free, or its payment is being retried.
+    /// The number of people for whom a subscription in a state is paid. This is one, unless the
+    /// subscription was bought in seats. Zero if the period is free, or its payment is being
+    /// retried.
     func seats(in standing: Standing, at moment: AppStoreDate) -> Int64 {
         let present: Charge
         switch standing {
@@ -142,8 +143,8 @@ extension PurchaseHistory.Charge {
 }
 
 extension TrueBooks {
-    /// All production purchases of accounts whose purchases the App Store reports, without
-    /// purchases shared by Family Sharing: subscriptions, then one-time purchases.
+    /// The production purchases of all accounts whose purchases the App Store reports: first
+    /// subscriptions, then one-time purchases. Omits purchases that are shared by Family Sharing.
     var purchaseHistories: [PurchaseHistory] {
         let chains = world.subscriptions.all.filter { $0.sharedBy == nil && isReported($0.account) }
         let once = world.oneTimePurchases.values

@@ -27,7 +27,8 @@ struct LifecycleRowClassifier {
         }
     }
 
-    /// Whether the event is about seats, or about who has a seat. The table has no rows for these.
+    /// Whether the event is about seats, or about who has a seat. The lifecycle table has no rows
+    /// for such events.
     private var isAboutSeats: Bool {
         transaction.ownership == .assigned
             || [.increaseQuantity, .decreaseQuantity, .seats].contains(subtype)

@@ -77,8 +77,8 @@ struct StoreCalendar: Hashable, Sendable {
         let before = offset(atUTC: local - RFC3339.millisecondsPerDay)
         let after = offset(atUTC: local + RFC3339.millisecondsPerDay)
         let early = local - before
-        // If the offset before the change still applies at `early`, that moment is correct. This
-        // check also selects the first of two moments.
+        // If the offset before the change still applies at `early`, that moment is correct. If the
+        // local time occurs twice, this check selects the first of the two moments.
         if offset(atUTC: early) == before { return AppStoreDate(milliseconds: early) }
         let late = local - after
         if offset(atUTC: late) == after { return AppStoreDate(milliseconds: late) }

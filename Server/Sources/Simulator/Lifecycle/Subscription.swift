@@ -126,7 +126,7 @@ struct Subscription: Sendable {
         }
     }
 
-    /// The status at a moment. The subscription is active, too, during a period whose renewal was
+    /// The status at a moment. The subscription is also active during a period whose renewal was
     /// charged early and refunded.
     func status(at now: AppStoreDate) -> SubscriptionStatus {
         switch phase {

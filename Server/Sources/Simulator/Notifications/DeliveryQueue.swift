@@ -160,8 +160,8 @@ struct DeliveryQueue: Sendable {
         queue.add(due, due: moment)
     }
 
-    /// Posts the held notification after a later one. Only one notification is held at a time: if a
-    /// second notification would be held, it is posted at once, and the first one after it.
+    /// Posts the held notification after a later one. Only one notification is held at a time. If a
+    /// second one must be held, the second is posted at once, and then the first.
     private mutating func releaseHeld(after number: Int, at now: AppStoreDate) {
         guard let held, held.number != number else { return }
         queue.add(ScheduledAttempt(number: held.number, attempt: 1), due: now)

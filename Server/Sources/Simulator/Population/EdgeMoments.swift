@@ -7,8 +7,9 @@ enum EdgeMoments {
     /// Offsets in milliseconds, from a day before a boundary to a millisecond after it.
     static let beforeEnd: [Int64] = [-day - 1, -day, -day + 1, -1, 0, 1]
 
-    /// Days of the month after which some or all months have no next day; and the nights on which
-    /// Los Angeles changes its clocks, in the years that are likely to be simulated.
+    /// Dates whose day of the month, 28 to 31, is the last day of some months. ``clockChanges`` has
+    /// the nights on which Los Angeles changes its clocks, in the years that are likely to be
+    /// simulated.
     private static let dates: [(month: Int, day: Int)] = [
         (1, 29), (1, 30), (1, 31), (2, 28), (2, 29), (3, 31), (5, 31), (8, 31), (10, 31), (12, 31),
     ]

@@ -13,8 +13,8 @@ enum LifeWeights {
     /// Probability that a free trial converts to a paid subscription.
     private static let trial = 0.38
 
-    /// The share of customers without a renewal who have switched renewal off. For the others, the
-    /// payment fails.
+    /// Among customers whose subscription does not renew: the share who have switched renewal off.
+    /// For the others, the payment fails.
     static let voluntary = 0.86
     /// The share of cancelled trials that are cancelled within an hour.
     static let trialCancelledAtOnce = 0.28
@@ -50,8 +50,9 @@ enum LifeWeights {
         (0.010, .move),
     ]
 
-    /// What purchasers of several seats do with the seats in a period, and what purchasers of one
-    /// seat do if more are sold. All probabilities are guesses.
+    /// The acts about seats in a period: of customers who have bought several seats, and of
+    /// customers who have bought one seat of a product that is sold in seats. All probabilities are
+    /// guesses.
     static let groupWhims: [(odds: Double, whim: Life.GroupWhim)] = [
         (0.22, .invite), (0.12, .addSeats), (0.08, .planSeats), (0.05, .refundSeats),
         (0.06, .remove),

@@ -123,7 +123,7 @@ extension PopulationRun.Tally {
 }
 
 extension NotificationDraft {
-    /// The number of signatures: that of the notification and those of the documents inside it.
+    /// The number of signatures: one for the notification, and one for each document inside it.
     fileprivate var signatureCount: Int {
         switch content {
         case .purchase(let snapshot): snapshot.chain == nil ? 2 : 3

@@ -21,8 +21,8 @@ struct ReportCalendar: Sendable {
     /// The moment of an hour of a day. An hour that the clocks skip counts as the next hour.
     func moment(_ day: CivilDate, hour: Int64 = 0) -> AppStoreDate {
         let local = day.daysSince1970 * RFC3339.millisecondsPerDay + hour * Self.hourMilliseconds
-        // The offset may change on this day. Of the two offsets, the right one still applies at the
-        // moment that it leads to.
+        // The offset may change on this day. An offset is right if it still applies at the moment
+        // that is computed with it.
         let offsets = [-1, 1].map { offset(at: local + $0 * RFC3339.millisecondsPerDay) }
         let right = offsets.first { offset(at: local - $0) == $0 } ?? offsets[0]
         return AppStoreDate(milliseconds: local - right)

@@ -180,7 +180,8 @@ extension World {
                 SeatTier(price: RefundPercentage.part(share, of: $0.price), count: $0.count)
             }
         }
-        // Two payments at one moment get separate line items: nothing else distinguishes them.
+        // Two payments at one moment get separate line items, because they do not differ in
+        // anything else.
         let isFirstNow = !chain.transactions.contains {
             $0.isPart(ofPeriodOf: main) && $0.purchased == now
         }

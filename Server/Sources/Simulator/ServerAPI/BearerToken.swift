@@ -63,8 +63,8 @@ struct BearerToken: Sendable {
     }
 
     /// Throws if the token is not valid at any of these times. A server that follows the virtual
-    /// clock signs by it, all others by the machine's clock. Apple's Python and Java clients send
-    /// no `iat`.
+    /// clock uses it in its tokens. All other servers use the machine's clock. Apple's Python and
+    /// Java clients send no `iat`.
     func requireCurrent(
         at clocks: [AppStoreDate], secondsMax: Int64 = lifetimeSecondsMax
     ) throws(Refusal) {

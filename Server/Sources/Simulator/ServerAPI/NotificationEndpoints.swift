@@ -51,9 +51,9 @@ extension NotificationEndpoints {
         return .ok(page(of: found, query))
     }
 
-    /// The notifications after the one that the page token names, or all without a token. The named
-    /// notification need not match the query any more: if only failures are requested, it may have
-    /// been delivered since.
+    /// The notifications after the notification that the page token names. All notifications if
+    /// there is no token. The named notification need not match the query any more: if only
+    /// failures are requested, it may have been delivered since.
     private static func unread(
         by call: APICall, _ query: NotificationHistoryQuery,
         in simulator: isolated AppStoreSimulator

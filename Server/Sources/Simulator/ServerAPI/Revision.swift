@@ -64,7 +64,7 @@ struct TransactionPage: Sendable {
     }
 
     /// A changed transaction moves to a later position. A client that reads in descending order has
-    /// passed that position already, so every page reads the list as it was when the first page was
+    /// already passed that position. So every page shows the list as it was when the first page was
     /// requested. The transactions themselves are returned in their current state.
     private init(descending all: [PositionedTransaction], after last: Revision?, length: Int) {
         let start = last?.start ?? all.map(\.position.moment).max() ?? 0

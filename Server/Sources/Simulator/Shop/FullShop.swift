@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// A shop with everything that the App Store can sell: every kind of product, every period, every
-/// offer with every way to pay, levels, several groups, products that a family shares and products
-/// that it does not, and a twelve-month commitment. Random customers need it to go through every
+/// A shop with everything that the App Store can sell: every kind of product, every period, and
+/// every offer with every way to pay. It has several groups with levels, products with and without
+/// Family Sharing, and a twelve-month commitment. Random customers need it to go through every
 /// event.
 package enum FullShop {
     /// The parsed shop.
@@ -52,9 +52,9 @@ package enum FullShop {
         ]
     }
 
-    /// The products of the shop that are sold in several seats, if a world sells any: one with
-    /// separate tiers in a storefront, one with the maximum number of tiers, one at a single price,
-    /// and one that is shared with the family if one seat is bought.
+    /// The products of the shop that are sold in several seats, if a world sells seats. There are
+    /// four: one with separate tiers in a storefront, one with the maximum number of tiers, one
+    /// with a single price, and one that the family shares if only one seat is bought.
     package static let seats: SeatPrices = {
         var prices = SeatPrices()
         prices.set(

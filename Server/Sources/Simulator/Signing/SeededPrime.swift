@@ -3,12 +3,12 @@ import Crypto
 /// A prime of 1024 bits derived from a text, for RSA keys that must be the same in each run.
 ///
 /// A first number is drawn from the text by SHA-512. Its two highest bits are set, so that two such
-/// primes make a modulus of full length, and its lowest bit is set, so that it is odd. Of the odd
-/// numbers from there on, those divisible by a small prime are skipped; the others are tested by
-/// Miller-Rabin (FIPS 186-5, B.3.1) with a few small witnesses. A random number that is not prime
-/// passes this test far less often than memory fails. The first number that passes is used. If none
-/// of a stretch passes, another number is drawn. Nothing is secret: anyone who knows the text can
-/// compute the prime.
+/// primes make a modulus of full length. Its lowest bit is set, so that it is odd. From there on,
+/// each odd number is examined. Numbers that are divisible by a small prime are skipped. All other
+/// numbers are tested by Miller-Rabin (FIPS 186-5, B.3.1) with a few small witnesses. It is far
+/// less likely that a random composite number passes this test than that memory fails. The first
+/// number that passes is used. If none of a stretch passes, another number is drawn. Nothing is
+/// secret: anyone who knows the text can compute the prime.
 struct SeededPrime: Hashable, Sendable {
     static let bits = 1024
     /// RSA's public exponent, which must not divide the prime minus one.

@@ -171,8 +171,8 @@ extension World {
         for member in members { scheduleSharingOfAll(of: member) }
     }
 
-    /// Stops sharing a purchase: with all members if `id` is the purchaser's, with one member if it
-    /// is that member's.
+    /// Stops sharing a purchase. If `id` belongs to the purchaser, sharing stops with all members;
+    /// if it belongs to a member, only with this member.
     mutating func stopSharing(_ id: String) throws(SimulatorProblem) {
         let source: String
         if let own = oneTimePurchases[id] {

@@ -66,7 +66,7 @@ extension World {
         if present.id != source.latest.id { scheduleSharing(source.id) }
     }
 
-    /// Adds the purchaser's new periods. Without new periods, applies the change of state.
+    /// Adds the purchaser's new periods. If there are no new periods, applies the change of state.
     private mutating func applyNewPeriods(
         _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
     ) -> [NotificationDraft] {

@@ -13,8 +13,8 @@ struct ChosenOffers {
 // Which offers a customer may use.
 
 extension World {
-    /// Validates the offers of an order: the one it names, or the introductory one if the customer
-    /// is eligible.
+    /// Validates the offers of an order: the offer that the order names, or the introductory offer
+    /// if the customer is eligible.
     func offers(
         for product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device,
         chain: Subscription?, at now: AppStoreDate
@@ -164,7 +164,7 @@ extension World {
 // MARK: - Redeeming without the app
 
 extension World {
-    /// Redeems a code in the App Store, for the named product or, by default, the product that the
+    /// Redeems a code in the App Store for the named product. The default is the product that the
     /// subscription will renew as.
     mutating func redeemCode(
         _ id: String, offerID: String, productID: String?, at now: AppStoreDate

@@ -154,8 +154,9 @@ extension World {
             chain.id, to: product.id, device: device, token: token, seats: seats, at: now)
     }
 
-    /// Redeems an offer on an active subscription. The offer begins at once if it upgrades, or if a
-    /// payment is being retried, which the new purchase replaces; otherwise at the next billing.
+    /// Redeems an offer on an active subscription. The offer begins at once if it is an upgrade. It
+    /// also begins at once if a payment is being retried, because the new purchase replaces that
+    /// payment. Otherwise it begins at the next billing.
     private mutating func redeem(
         _ offers: ChosenOffers, _ product: StoreKitProduct, in chain: Subscription,
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate

@@ -85,9 +85,9 @@ extension World {
         return notices
     }
 
-    /// Sets the state of an ended chain according to the dates of a transaction that counts again:
-    /// the chain is active until the transaction's end, even if the customer had returned and left
-    /// again meanwhile. The transaction becomes the latest, because it lasts longest.
+    /// Sets the state of an ended chain according to the dates of a transaction that counts again.
+    /// The chain is active until the transaction's end, even if the customer has come back and left
+    /// again since the refund. The transaction becomes the latest, because it lasts longest.
     private func reinstate(
         _ subscription: inout Subscription, by index: Int, at now: AppStoreDate
     ) {
@@ -105,8 +105,9 @@ extension World {
         }
     }
 
-    /// The transaction of a chain that a request without a transaction id refers to: the latest one
-    /// that is refunded or, if `isRefunded` is false, that is not refunded.
+    /// The transaction that a request without a transaction id refers to: the latest refunded
+    /// transaction of the chain or, if `isRefunded` is false, the latest transaction that is not
+    /// refunded.
     func refundable(_ id: String, isRefunded: Bool) throws(SimulatorProblem) -> String {
         let subscription = try subscription(id)
         let found = subscription.transactions.last {

@@ -79,8 +79,8 @@ extension World {
         return draft(.didFailToRenew, .gracePeriod, of: subscription, at: now)
     }
 
-    /// The end of the grace period that a chain would have. Nil if it gets none: in a commitment,
-    /// or after a free period if grace is given only after paid periods.
+    /// The end of the grace period that a chain would have. Nil if there is no grace period: in a
+    /// commitment, or after a free period if grace is given only after paid periods.
     private func graceEnd(of subscription: Subscription) -> AppStoreDate? {
         let period =
             subscription.boxedNextProduct.value.subscription?.period ?? BillingPeriod(1, .month)

@@ -43,8 +43,8 @@ extension World {
         }.sorted { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
     }
 
-    /// The transaction that a notification about a refund or its reversal names: that of the
-    /// purchase, or one that a restore made of the purchase.
+    /// The transaction that a notification about a refund or its reversal names: the transaction of
+    /// the purchase itself, or a transaction that a restore has made of it.
     mutating func named(_ bought: StoreTransaction, isRefund: Bool) -> StoreTransaction {
         guard let known = restores[bought.id] else { return bought }
         if isRefund {

@@ -127,7 +127,7 @@ import Testing
             try await desk.ship()
             #expect(try desk.shipper.needsBackup)
             #expect(try desk.shipper.problem?.message.contains("write-ahead log") == true)
-            #expect(desk.log.text.contains("are shipped again after another backup"))
+            #expect(desk.log.text.contains("are shipped until another backup is made"))
         }
     }
 

@@ -4,8 +4,9 @@
 struct Purchasing: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// The purchases in progress. The first may show its sheet, and each other waits for the
-        /// previous one. The list is never empty, and contains no purchase twice.
+        /// The purchases in progress. The first purchase may show its sheet. Each of the others
+        /// waits for the purchase before it. The list is never empty, and contains no purchase
+        /// twice.
         case buying([PurchaseKey])
     }
 

@@ -1,6 +1,6 @@
-/// The exchange with the server: whether it answers, what must be requested, and which answer about
-/// the customer is the last one. A value without IO: the engine sends the requests, and reports the
-/// results here.
+/// The state of the communication with the server: whether the server answers, which data must be
+/// requested, and which answer about the customer is the newest. A value without IO: the engine
+/// sends the requests, and reports the results here.
 struct ServerSession: Sendable {
     enum State: Hashable, Sendable {
         /// No request has failed since the last answer.
