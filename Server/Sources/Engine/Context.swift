@@ -113,6 +113,13 @@ package final class Context: Sendable {
         do { return try await db.scan(body) } catch { throw counted(error) }
     }
 
+    /// Runs a closure like ``scan(_:)``, for reports: on the copy of the database, if there is one.
+    func scanForReport<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do { return try await db.scanForReport(body) } catch { throw counted(error) }
+    }
+
     /// Converts the error of a transaction, and counts it if it is a failure of the database.
     func counted(_ error: any Error) -> EngineFailure {
         counters.add(databaseFailure: error)
@@ -126,6 +133,9 @@ package final class Context: Sendable {
 
     /// The configured apps, by name.
     package var appIDs: [AppID] { apps.keys.sorted { $0.rawValue < $1.rawValue } }
+
+    /// Whether reports are read from a copy of the database.
+    package var hasReportDatabase: Bool { db.copy != nil }
 
     /// Whether any app accepts evidence from before StoreKit 2.
     package var acceptsLegacy: Bool { apps.values.contains(where: \.acceptsLegacy) }

@@ -55,16 +55,20 @@ package struct Engine: Sendable {
     /// - Parameter operators: how operators sign in.
     /// - Parameter erasures: the list of erasures outside of the database; nil if there is none.
     /// - Parameter traces: records spans; nil if no traces are sent.
+    /// - Parameter copy: a copy of the database from which reports are read; nil if they are read
+    ///   from the database itself.
     package init(
         database: any DatabaseDriver, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, reconciliation: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
         signers: [AppID: OfferSigner] = [:], operators: OperatorSettings = OperatorSettings(),
-        erasures: ErasureList? = nil, traces: TraceRecorder? = nil, logger: Logger
+        erasures: ErasureList? = nil, traces: TraceRecorder? = nil,
+        copy: (any DatabaseDriver)? = nil, logger: Logger
     ) {
         Self.requireConsistency(of: apps, verifiers)
         let context = Context(
-            database: Database(database, rules: Self.rules(of: apps, reconciliation)), apps: apps,
+            database: Database(
+                database, rules: Self.rules(of: apps, reconciliation), copy: copy), apps: apps,
             verifiers: verifiers, now: now, logger: logger, reconciliation: reconciliation,
             traces: traces)
         self.init(

@@ -11,15 +11,23 @@ package struct Database: Sendable {
     let recordings: GroupCommit
     package let rules: DatabaseRules
     let observers: CommitObservers
+    /// A copy of the database from which reports are read. Nil if they are read from the database
+    /// itself.
+    package let copy: (any DatabaseDriver)?
 
     /// - Parameter rules: the settings that decide when to check purchases with the App Store, and
     ///   which changes the passage of time alone causes.
-    package init(_ database: any DatabaseDriver, rules: DatabaseRules = DatabaseRules()) {
+    /// - Parameter copy: a copy of the database from which reports are read.
+    package init(
+        _ database: any DatabaseDriver, rules: DatabaseRules = DatabaseRules(),
+        copy: (any DatabaseDriver)? = nil
+    ) {
         var rules = rules
         // Each database has separate signals, because values cached about one database must not be
         // used for another.
         rules.signals = ChangeSignals()
         self.driver = database
+        self.copy = copy
         self.rules = rules
         observers = CommitObservers(database.dialect, rules.signals)
         commits = GroupCommit(database, .serializable, observers)
@@ -32,6 +40,7 @@ package struct Database: Sendable {
 
     private init(_ other: Database, rules: DatabaseRules) {
         driver = other.driver
+        copy = other.copy
         commits = other.commits
         recordings = other.recordings
         observers = other.observers
@@ -120,6 +129,14 @@ package struct Database: Sendable {
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws -> Value {
         try await driver.scan { [rules] in try body(DatabaseSession($0, rules)) }
+    }
+
+    /// Runs a closure like ``scan(_:)``, for reports: on the copy of the database, if there is one.
+    /// The copy may lack the last changes.
+    package func scanForReport<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        try await (copy ?? driver).scan { [rules] in try body(DatabaseSession($0, rules)) }
     }
 }
 

@@ -36,7 +36,7 @@ extension AppleReportService {
             clock.midnight(ofDay: days.lowerBound)..<clock.midnight(ofDay: days.upperBound + 1)
         let filter = MovementFilter(
             app: app, environment: .production, until: context.now(), division: .product)
-        let (sales, all) = try await context.scan { tx in
+        let (sales, all) = try await context.scanForReport { tx in
             (
                 try tx.appleReports.transactionSales(of: app, in: span),
                 try tx.sums.sumsOfAllDays(filter)
@@ -82,7 +82,7 @@ extension AppleReportService {
     private func files(
         _ kind: SalesReportKind, _ known: Knowledge
     ) async throws -> (files: [(day: Int64, file: AppleReport)], days: Set<Int64>) {
-        let reports = try await context.scan { tx in
+        let reports = try await context.scanForReport { tx in
             try tx.appleReports.all(kind.rawValue, of: known.app, in: known.days)
         }
         let latest = reports.latest { $0.days.count == 1 ? $0.days.lowerBound : nil }
@@ -119,7 +119,7 @@ extension AppleReportService {
         let clock = known.clock
         let first = clock.midnight(ofDay: known.days.lowerBound)
         let last = clock.midnight(ofDay: known.days.upperBound + 1)
-        let changes = try await context.scan { tx in
+        let changes = try await context.scanForReport { tx in
             try tx.movements.standingChanges(of: known.app, in: first..<last)
         }
         var present: [String?: StandingFigure] = [:]
@@ -258,7 +258,7 @@ extension AppleReportService {
     /// Compares sales by fiscal month, named by its first day. Only months that lie within the days
     /// are compared. Rows name products, but not apps.
     private func compareFinancial(_ known: Knowledge) async throws -> ReportComparison? {
-        let reports = try await context.scan { tx in
+        let reports = try await context.scanForReport { tx in
             try tx.appleReports.all(
                 SalesReportKind.financial.rawValue, of: known.app, in: known.days)
         }

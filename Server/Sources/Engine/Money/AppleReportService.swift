@@ -125,7 +125,7 @@ package struct AppleReportService: Sendable {
         let (app, _) = try context.app(appID)
         let span =
             clock.midnight(ofDay: days.lowerBound)..<clock.midnight(ofDay: days.upperBound + 1)
-        let (files, sales) = try await context.scan { tx in
+        let (files, sales) = try await context.scanForReport { tx in
             (
                 try tx.appleReports.all(SalesReportKind.sales.rawValue, of: appID, in: days),
                 try tx.appleReports.transactionSales(of: appID, in: span)

@@ -29,7 +29,7 @@ extension ReportingService {
         let (app, _) = try context.app(appID)
         let now = context.now()
         let filter = MovementFilter(app: appID, environment: environment, until: now)
-        let sums = try await context.scan { tx in try tx.sums.sumsOfAllDays(filter) }
+        let sums = try await context.scanForReport { tx in try tx.sums.sumsOfAllDays(filter) }
         return DisplayCurrency(
             of: sums, app.money, today: app.money.rules.clock.dayNumber(at: now))
     }

@@ -20,7 +20,7 @@ extension ReportingService {
         _ = try self.context.app(app)
         var last: String? = ""
         while let begin = last {
-            let (rows, end) = try await context.scan { tx in
+            let (rows, end) = try await context.scanForReport { tx in
                 try tx.sales.exportedRows(
                     of: table, in: app, environment, after: begin, since: since?.description)
             }

@@ -116,7 +116,7 @@ package struct ReportingService: Sendable {
         keepsDays: Bool
     ) async throws(EngineFailure) -> ReportNumbers {
         let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
-        let numbers = try await context.scan { tx in
+        let numbers = try await context.scanForReport { tx in
             var numbers = ReportNumbers(fill: try tx.money.progress(of: filter.app))
             if definitions.contains(where: { $0.cohort == nil }) {
                 numbers.sums = try tx.sums.movementSums(filter, in: days, keepsDays: keepsDays)
@@ -192,7 +192,7 @@ package struct ReportingService: Sendable {
         let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
         var all = filter
         (all.currency, all.division, all.part) = (nil, nil, nil)
-        let (found, known) = try await context.scan { [all] tx in
+        let (found, known) = try await context.scanForReport { [all] tx in
             let found = try tx.reportSources.all(
                 filter, column, in: days, after: cursor?.position, limit: limit + 1)
             return (found, found.isEmpty ? try tx.sums.sumsOfAllDays(all) : [])

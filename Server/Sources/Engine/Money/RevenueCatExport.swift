@@ -177,7 +177,7 @@ extension ReportingService {
         let export = RevenueCatExport(app)
         var last: String? = ""
         while let begin = last {
-            let (transactions, end, attributes) = try await context.scan { tx in
+            let (transactions, end, attributes) = try await context.scanForReport { tx in
                 let (transactions, end) = try tx.sales.transactions(
                     in: appID, environment, after: begin, since: since)
                 let customers = Set(transactions.compactMap(\.customer))

@@ -11,6 +11,8 @@ package struct Measurements: Hashable, Sendable {
     /// The size of the database, without SQLite's write-ahead log.
     package var databaseBytes: Int64
     package var apps: [AppMeasurements]
+    /// How far the copy for reports is behind. Nil if there is no copy, or if it cannot be read.
+    package var copyLag: Duration?
 
     /// The database could not be measured.
     static let unready = Self(isReady: false, schemaVersion: 0, databaseBytes: 0, apps: [])
@@ -119,7 +121,11 @@ package struct MeasurementService: Sendable {
                 databaseBytes: try tx.measurements.databaseBytes(),
                 apps: try apps.map { try Self.measure($0, at: now, tx) })
         }
-        cache.measurements.withLock { $0 = seen }
+        let copyLag = try? await lagOfCopy()
+        cache.measurements.withLock {
+            $0 = seen
+            $0?.copyLag = copyLag
+        }
         for app in apps where cache.searched.withLock({ !$0.contains(app) }) {
             try await searchNotifications(of: app)
             cache.searched.withLock { _ = $0.insert(app) }

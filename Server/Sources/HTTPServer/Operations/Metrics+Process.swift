@@ -63,6 +63,10 @@ extension Metrics {
 
     static let database = [
         Metric(
+            "perennial_report_database_lag_seconds",
+            "How far the database for reports is behind; absent if it cannot be read.", .gauge
+        ) { $0.measurements?.copyLag?.wholeSeconds },
+        Metric(
             "perennial_database_ready",
             "Whether the database could be read and written: 1 or 0.", .gauge
         ) { $0.measurements.map { $0.isReady ? 1 : 0 } },

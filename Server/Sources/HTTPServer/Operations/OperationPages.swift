@@ -17,7 +17,7 @@ struct OperationPages: PageGroup {
             let rehearsals = try? await engine.rehearsals.recorded(of: app, in: page.environment)
             let rehearsal = rehearsals.flatMap(RehearsalPages.check)
             return ChecksPage(
-                checks: [database] + (await setupChecks) + cachedChecks
+                checks: [database] + reportDatabaseChecks + (await setupChecks) + cachedChecks
                     + (rehearsal.map { [$0] } ?? [])
             ).html(in: page.frame)
         }
@@ -88,6 +88,33 @@ struct OperationPages: PageGroup {
                     remedy: "Look at the log of this server.")
         }
     }
+
+    /// The row about the copy for reports; empty if there is none.
+    private var reportDatabaseChecks: [ChecksPage.Check] {
+        guard engine.context.hasReportDatabase, let last = engine.measurements.last else {
+            return []
+        }
+        let name = "Database for reports"
+        guard let lag = last.copyLag else {
+            return [
+                .init(
+                    name, .failed, "It cannot be read, so there are no reports.",
+                    remedy: "Start the standby, or leave out report_database.")
+            ]
+        }
+        let seconds = lag.wholeSeconds
+        guard seconds < Self.reportLagMax else {
+            return [
+                .init(
+                    name, .needsYou,
+                    "It is \(Int(seconds).counted("second")) behind, and so are the reports.")
+            ]
+        }
+        return [.init(name, .well, "It is \(Int(seconds).counted("second")) behind.")]
+    }
+
+    /// From this lag on, in seconds, the copy for reports needs attention.
+    private static let reportLagMax = 300
 
     /// What a new app still needs before its first purchase can be complete.
     private var setupChecks: [ChecksPage.Check] {

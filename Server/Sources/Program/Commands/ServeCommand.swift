@@ -75,6 +75,8 @@ struct ServeCommand: AsyncParsableCommand {
             let roots = SimulatorRoots(
                 signatures: try await clock?.root(), receipts: try await clock?.receiptRoot())
             let erasures = erasures(of: file, settings, logger)
+            let copy = try ReportDatabase.open(settings)
+            defer { copy?.close() }
             let traces = file.traces.map { TraceRecorder(share: $0.share) }
             let assembly = try await Assembly(
                 apps: file.apps, databaseAddress: settings.database,
@@ -83,8 +85,10 @@ struct ServeCommand: AsyncParsableCommand {
                 forwarding: ForwardSender(client: http).forwarding(),
                 webhooks: WebhookSender.transport(),
                 operators: file.dashboard?.operators ?? OperatorSettings(),
-                erasures: erasures?.list, traces: traces, logger: logger)
+                erasures: erasures?.list, traces: traces, copy: copy,
+                logger: logger)
             defer { assembly.database.close() }
+            try await ReportDatabase.check(copy, settings.reportDatabase, of: assembly, logger)
             let places = LogPlaceFile(for: settings.database)
             // This check must run before the migration, because the check cannot read an older
             // schema after the migration.

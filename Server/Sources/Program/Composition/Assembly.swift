@@ -37,6 +37,7 @@ package struct Assembly: Sendable {
     /// - Parameter operators: how operators sign in.
     /// - Parameter erasures: the list of erasures outside of the database; nil if there is none.
     /// - Parameter traces: records spans; nil if no traces are sent.
+    /// - Parameter copy: a copy of the database from which reports are read.
     /// - Throws: ``StartFailure`` if the database cannot be opened or migrated, or if a root cannot
     ///   be read.
     package init(
@@ -45,7 +46,7 @@ package struct Assembly: Sendable {
         now: @escaping @Sendable () -> Instant, reconciliation: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
         operators: OperatorSettings = OperatorSettings(), erasures: ErasureList? = nil,
-        traces: TraceRecorder? = nil, logger: Logger
+        traces: TraceRecorder? = nil, copy: (any DatabaseDriver)? = nil, logger: Logger
     ) async throws {
         let trust = SimulatorRoots(signatures: simulatorRoot, receipts: receiptRoot)
         let verifiers = try Self.verifiers(of: apps, trust)
@@ -61,7 +62,7 @@ package struct Assembly: Sendable {
             reconciliation: reconciliation,
             forwarding: forwarding, webhooks: webhooks,
             signers: Self.signers(of: apps), operators: operators, erasures: erasures,
-            traces: traces, logger: logger)
+            traces: traces, copy: copy, logger: logger)
         guard purpose != .inspecting else { return }
         do {
             // If a database server does not respond, this check gives a clearer message than a

@@ -24,6 +24,9 @@ package struct ProcessSettings: Hashable, Sendable {
     /// The folder of the list of erasures. If nil, the list for a SQLite database is beside the
     /// file, and there is no list for a PostgreSQL.
     package var erasures: String?
+    /// The address of a copy of the database from which reports are read. If nil, reports are read
+    /// from the database itself.
+    package var reportDatabase: String?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
     /// The default host, at which only programs on this machine can reach the server.
@@ -32,7 +35,7 @@ package struct ProcessSettings: Hashable, Sendable {
     package static let configDefault = "perennial.yaml"
     static let fileKeys = [
         "database", "host", "port", "listen_metrics", "listen_secret", "listen_dashboard",
-        "log_level", "check_lease_seconds", "erasures",
+        "log_level", "check_lease_seconds", "erasures", "report_database",
     ]
     /// The range of the lease, in seconds. A check takes at most twenty seconds, and a server
     /// leases many checks at a time.
@@ -58,6 +61,7 @@ package struct ProcessSettings: Hashable, Sendable {
         secretAddress = try Self.address("listen_secret", reader)
         dashboardAddress = try Self.address("listen_dashboard", reader)
         erasures = reader.string(forKey: "erasures")
+        reportDatabase = reader.string(forKey: "report.database")
         try ListenAddress.requireDistinct([
             address, metricsAddress, secretAddress, dashboardAddress,
         ])
@@ -77,6 +81,7 @@ package struct ProcessSettings: Hashable, Sendable {
             ("log_level", logLevel == other.logLevel),
             ("check_lease_seconds", checkLease == other.checkLease),
             ("erasures", erasures == other.erasures),
+            ("report_database", reportDatabase == other.reportDatabase),
         ]
         return pairs.filter { !$0.1 }.map(\.0)
     }

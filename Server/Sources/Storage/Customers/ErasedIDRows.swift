@@ -54,6 +54,11 @@ extension ErasedIDRows {
         return erased
     }
 
+    /// The app's key, which no other database has. Nil if no server has started on this database.
+    package func storedKey(of app: AppID) throws(StorageFailure) -> [UInt8]? {
+        try tx.secrets.find(Self.erasureKeyName, of: app)
+    }
+
     static let selectErasure =
         "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash = $2"
 

@@ -17,6 +17,17 @@ package struct MeasurementRows: RowGroup {
                 + "WHERE app = $1 ORDER BY position LIMIT $2) AS waiting", of: app)
     }
 
+    /// The number of the newest event of an app, and when its change became known. Nil if there is
+    /// no event.
+    package func newestEvent(
+        of app: AppID
+    ) throws(StorageFailure) -> (sequence: Int64, knownAt: Instant)? {
+        try connection.firstRow(
+            "SELECT sequence, known_at_ms FROM events WHERE app = $1 "
+                + "ORDER BY sequence DESC LIMIT 1", [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in (try row.integer(), try row.instant()) }
+    }
+
     /// How many changes of purchases are not in the sums of movements yet, and when the oldest was
     /// recorded. If there are more than ``countMax``, the oldest may be missing.
     package func unsummedChanges(of app: AppID) throws(StorageFailure) -> QueueBacklog {
