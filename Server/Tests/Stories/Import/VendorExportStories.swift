@@ -158,7 +158,9 @@ import Testing
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
-            let start = try await shop.now() + .seconds(86_400)
+            let now = try #require(
+                Instant(try await shop.simulator.get("/_sim/clock").text("now")))
+            let start = now + .seconds(86_400)
             let lines = [
                 Self.header,
                 Self.granted("ben", "premium", until: "2126-01-01 00:00:00", "g1")
@@ -168,7 +170,7 @@ import Testing
             #expect(early.position.used == 0)
             #expect(early.report.first?.contains("begins at \(start)") == true, "\(early.report)")
             #expect(try await shop.entitlement("premium", of: "ben") == nil)
-            try await shop.set(clock: start)
+            try await shop.simulator.post("/_sim/clock", ["set": .string("\(start)")])
             let late = try await Self.run(.revenueCat, lines, with: shop, in: folder)
             #expect(late.position.used == 1, "\(late.report)")
             #expect(try await shop.entitlement("premium", of: "ben")?["state"] == "granted")
