@@ -11,8 +11,8 @@ package struct PublishedKey: Hashable, Sendable {
     package var y: String
 }
 
-/// The keys for verifying tokens, and the chain by which a device that trusts an old key learns to
-/// trust the present one.
+/// The keys for verifying tokens, and the chain of introductions. By the chain, a device that
+/// trusts an old key can verify the present key.
 package struct PublishedKeySet: Hashable, Sendable {
     package var keys: [PublishedKey] = []
     /// The introductions as compact JWS, the oldest first. In each introduction, a key introduces
@@ -45,8 +45,8 @@ extension TokenService {
         return published
     }
 
-    /// The introductions of an app's keys: the previous key introduces each key. If a key's row was
-    /// deleted, its neighbours are linked to each other.
+    /// The introductions of an app's keys. Each key is introduced by the key before it. If a key's
+    /// row was deleted, the key before it introduces the key after it.
     private func chain(of keys: [StoredTokenKey]) throws(EngineFailure) -> [String] {
         var links: [String] = []
         for (former, next) in zip(keys, keys.dropFirst()).suffix(Self.chainLinksMax) {
@@ -79,8 +79,8 @@ extension TokenService {
         return id
     }
 
-    /// Disables the cache of keys: the key is read again for each token, so that a key that another
-    /// process made takes effect at once. For development.
+    /// Disables the cache of keys: the key is read again for each token, so a new key of another
+    /// process takes effect at once. For development.
     package func rememberNoKeys() { mint.rememberNoKeys() }
 
     /// Publishes the next key, with which the service signs only after the next rotation. Returns
@@ -101,8 +101,8 @@ extension TokenService {
     }
 
     /// Signs a statement of the server, such as the result of a rehearsal, with the app's present
-    /// key. Returns nil if the app has no key yet: none is created, so that a caller that only
-    /// reads can sign.
+    /// key. Never creates a key: returns nil if the app has none. So a caller that must not write
+    /// can use this function.
     ///
     /// - Parameter type: the `typ` of the header, so that no verifier mistakes the statement for a
     ///   token.
@@ -118,8 +118,8 @@ extension TokenService {
         } catch { throw .storage("Signing a statement failed: \(error)") }
     }
 
-    /// The claims of a statement that one of the app's keys has signed, present or retired. Returns
-    /// nil if the text is anything else, or was changed.
+    /// The claims of a statement. Returns nil unless the text is a statement that a present or
+    /// retired key of the app has signed, and that was not changed.
     package func verifiedStatement(
         _ text: String, type: String, of appID: AppID
     ) async throws(EngineFailure) -> JSON? {

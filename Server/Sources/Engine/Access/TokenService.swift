@@ -157,9 +157,10 @@ final class TokenMint: Sendable {
 }
 
 extension TokenMint.Memory {
-    /// The `seq` of a new token: the moment in milliseconds, but at least one more than the `seq`
-    /// of the holder's last token. If the moment is before the last token's moment, the `seq` is
-    /// the moment itself, and so lower.
+    /// The `seq` of a new token: the present moment in milliseconds. If that is not more than the
+    /// `seq` of the holder's last token, the `seq` is one more than the last one. But if the clock
+    /// was set back to before the last token's moment, the `seq` is the present moment, and so
+    /// lower than the last one.
     fileprivate mutating func nextSequence(
         of holder: TokenMint.Holder, _ keyID: String, _ content: [UInt8], at now: Instant
     ) -> Int64 {

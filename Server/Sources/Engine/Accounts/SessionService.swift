@@ -7,7 +7,8 @@ package struct SignInPlace: Hashable, Sendable {
     static let agentCharactersMax = 200
 
     package var address: String
-    /// The network that counts as one address: one household usually has a whole IPv6 network.
+    /// The network, which is counted as if it were one address: one household usually has a whole
+    /// IPv6 network.
     package var network: String
     /// The name that the browser gives itself (its `User-Agent`).
     package var agent: String

@@ -11,9 +11,10 @@ struct CustomerErasure {
     /// ids, links, blocks, shares, grants, transfers and consent.
     ///
     /// The customer's purchases lose their owner, except for consumables, which stay with a
-    /// pseudonym: see ``transferConsumables(_:under:in:at:)``. Shares of the customer's purchases
-    /// end, and also the groups that the customer paid for, and the customer's seats in other
-    /// groups. Documents signed by Apple, and Apple's requests for consumption information, stay.
+    /// pseudonym: see ``transferConsumables(_:under:in:at:)``. The erasure also ends shares of the
+    /// customer's purchases, the groups that the customer paid for, and the customer's seats in
+    /// other groups. Documents signed by Apple, and Apple's requests for consumption information,
+    /// stay.
     ///
     /// In existing events the customer's ids are replaced by meaningless pseudonyms. The customer's
     /// own events also lose the ids of other customers, because a later erasure of such a customer
@@ -72,8 +73,8 @@ struct CustomerErasure {
     }
 
     /// The number of purchases, in both environments, that would lose their owner if a customer
-    /// were erased: all but consumables, including those that belong to the customer only by an
-    /// account token.
+    /// were erased. Counts all purchases except consumables, also purchases that belong to the
+    /// customer only by an account token.
     func erasableCount(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> Int {
@@ -102,8 +103,9 @@ struct CustomerErasure {
         try tx.rehearsals.deleteDifferences(of: app)
     }
 
-    /// Leaves out the hashes of account tokens that belong to another customer, who has the same
-    /// token in the other letter case: the token must keep identifying that customer.
+    /// The hashes to erase. Another customer may have the same account token in the other letter
+    /// case. The hash of such a token is left out, because the token must keep identifying that
+    /// customer.
     private func hashesToErase(
         _ person: StoredCustomer, _ hashes: [[UInt8]], in app: AppID
     ) throws(StorageFailure) -> [[UInt8]] {
@@ -153,8 +155,8 @@ struct CustomerErasure {
         for customer in mentioning.subtracting(names.keys).subtracting(names.values).sorted() {
             scrubbed.formUnion(try replaceIDs(names, inEventsOf: customer, in: app))
         }
-        // A body lists all ids of a customer, so it can identify the person even if its event does
-        // not.
+        // The body of a delivery lists all ids of a customer. So the body can identify the person
+        // even if its event does not.
         for customer in scrubbed.subtracting(names.keys).subtracting(names.values).sorted() {
             try tx.deliveries.scrub(of: customer.rawValue, in: app)
         }
@@ -221,8 +223,8 @@ extension CustomerErasure {
         try tx.purchases.timeline(of: purchase, in: app)?.hasConsumables ?? true
     }
 
-    /// Links the consumables that belonged to a customer only by an account token: they counted in
-    /// the customer's wallets, and an erased token identifies nobody.
+    /// Links the consumables that belonged to a customer only by an account token. These
+    /// consumables counted in the customer's wallets, and an erased token identifies nobody.
     func linkConsumablesByToken(
         of person: StoredCustomer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -19,7 +19,7 @@ extension AppSettings {
         proof != nil || joinsPeople ? CustomerService.idsMax : CustomerService.idsByAppMax
     }
 
-    /// Whether a merge leaves the attributes of a person as they are: anybody can add an anonymous
-    /// id of their own to a person whose id they can guess, unless the app proves who it is.
+    /// Whether a merge must not change the attributes of a person. If the app proves no identity,
+    /// an attacker can guess a person's id and merge an anonymous id into it.
     func keepsAttributes(isByApp: Bool) -> Bool { isByApp && proof == nil && !joinsPeople }
 }

@@ -95,7 +95,7 @@ package struct CustomerService: Sendable {
         return state
     }
 
-    /// Whether an id identifies a customer of whom anything is stored.
+    /// Whether an id identifies a customer about whom anything is stored.
     package func isKnown(_ id: CustomerID, app appID: AppID) async throws(EngineFailure) -> Bool {
         try await context.read { tx in try tx.customers.find(known: id, in: appID) != nil }
     }
@@ -103,15 +103,16 @@ package struct CustomerService: Sendable {
     /// Makes another id an alias of the customer. If both ids are customers, they are merged.
     /// Idempotent.
     ///
-    /// A request of an app can add only what ``AliasClaim`` allows: a merge cannot be undone, and
-    /// an id that is added in advance would belong to a person who uses that id later.
+    /// A request of an app can add only ids that ``AliasClaim`` allows. There are two reasons: a
+    /// merge cannot be undone, and an app could add an id in advance that another person will use
+    /// later.
     ///
     /// - Parameter proofs: the identity proofs of an app's request: one for each of the two
     ///   customers that needs a proof; nil for a server's request.
     /// - Parameter unlessSignedIn: whether the request is refused with `aliasJoinsTwoPeople` if the
     ///   other id belongs to a person.
     /// - Parameter unlessErased: whether the request is refused with `aliasJoinsTwoPeople` if the
-    ///   other id was erased, or the given one, and that one is not a customer again.
+    ///   other id was erased, or if the given id was erased and is not a customer again.
     /// - Returns: the state of the customer, under the given id, or under another id of the
     ///   customer if the given id was not kept.
     package func alias(

@@ -117,8 +117,8 @@ package enum IdentityProof: Hashable, Sendable {
 }
 
 extension IdentityProof.Claims {
-    /// What is wrong with a JWT. The configuration names the algorithm: a token that names another
-    /// one is rejected.
+    /// What is wrong with a JWT. The configuration decides the algorithm. A token that names
+    /// another algorithm is rejected.
     fileprivate func defect(
         in token: String, _ algorithm: String, ofAnyOf ids: [CustomerID], at now: Instant,
         isSigned: (_ signed: [UInt8], _ signature: [UInt8]) -> Bool
@@ -166,7 +166,8 @@ extension AppSecret {
 }
 
 extension CustomerService {
-    /// The maximum number of proofs in one request: a merge of two customers may need one for each.
+    /// The maximum number of proofs in one request: a merge of two customers may need a proof for
+    /// each of them.
     package static let proofsMax = 2
 
     /// Whether requests from an app must prove which customer they speak for.

@@ -92,8 +92,8 @@ package struct IdentityUpdates {
             for timeline in try tx.accountTokens.timelines(
                 [alias], in: app, environment: environment)
             {
-                // The evidence is the token, so that the person with that id can still claim the
-                // purchase with a device.
+                // The evidence of the link is the token. So the person with that id can still claim
+                // the purchase with a device.
                 try OwnershipUpdates(tx).link(
                     timeline.purchase, to: customer, by: .token, in: app, at: now)
             }

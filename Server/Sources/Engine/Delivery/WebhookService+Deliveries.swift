@@ -207,10 +207,10 @@ extension WebhookService {
     /// The stored body, or a new one if none is stored. Returns nil if the lease was lost, or if
     /// there is nothing left to post.
     ///
-    /// The event of a delivery without a body may now have another number of deliveries than when
-    /// it was added, because the format was changed or a person was erased. So the deliveries of
-    /// the event are updated together with the body. Each transaction changes the deliveries of one
-    /// event, however many wait.
+    /// delivery may have no body because the format was changed or a person was erased. Then its
+    /// event may now have another number of deliveries than when the delivery was added. So the
+    /// deliveries of the event are updated together with the body. Each transaction changes the
+    /// deliveries of only one event, however many deliveries wait.
     private func body(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [UInt8]? {

@@ -227,7 +227,8 @@ extension ImportService {
 }
 
 extension CheckResult {
-    /// The purchase that contains a transaction, which need not be the first of its chain.
+    /// The purchase that contains a transaction, whether or not it is the first transaction of its
+    /// chain.
     fileprivate func purchase(
         with number: TransactionID
     ) -> (purchase: PurchaseID, isSubscription: Bool)? {

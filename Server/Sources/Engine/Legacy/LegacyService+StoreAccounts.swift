@@ -3,9 +3,9 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// Finds what is known of a receipt's store account. If possible, the service requests what is
-/// unknown from the App Store. If the App Store does not respond, the service gives no response
-/// that might deny access to a paying customer.
+/// Finds everything that is known about a receipt's store account. If possible, the service
+/// requests missing data from the App Store. If the App Store does not respond, the service gives
+/// no response that might deny access to a paying customer.
 extension LegacyService {
     /// The number of "does not exist" responses about a purchase after which a request no longer
     /// waits for the App Store. The App Store seldom gives that response about an existing
@@ -19,11 +19,11 @@ extension LegacyService {
     /// the newest document contains everything that earlier ones contain.
     private static let witnessesMax = 1
 
-    /// Records a receipt and returns what is known of its account. Returns nil if that is too
-    /// little for a response, and more may be known later. This happens in two cases. The App Store
-    /// must be queried about a purchase for the first time, and does not respond. Or the App Store
-    /// has not reported whether a purchase was renewed at the end of its period, so that access is
-    /// held open.
+    /// Records a receipt and returns everything that is known about its account. Returns nil if
+    /// this is not enough for a response, but may be enough later. This happens in two cases. The
+    /// App Store must be queried about a purchase for the first time, and does not respond. Or the
+    /// App Store has not reported whether a purchase was renewed at the end of its period, so that
+    /// access is held open.
     ///
     /// - Parameter isWhole: whether to include everything that the account has, or only what the
     ///   receipt shows.

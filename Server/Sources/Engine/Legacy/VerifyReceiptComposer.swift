@@ -3,8 +3,8 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// Composes a response in Apple's format from what is known about a receipt's store account:
-/// Apple's last response about the account, unchanged, and everything that was received since.
+/// Composes a response in Apple's format about a receipt's store account. The response combines
+/// Apple's last response about the account, unchanged, with everything that was received since.
 struct VerifyReceiptComposer: Sendable {
     var timelines: [Timeline] = []
     /// Purchases that stay open although their period is over, each with the end of the hold. The
@@ -79,9 +79,9 @@ struct VerifyReceiptComposer: Sendable {
         return inOrder(rows)
     }
 
-    /// Whether Apple knew of the period when it responded, and did not list it: for example,
-    /// because the sandbox has forgotten old transactions. A product of unknown kind may also have
-    /// been consumed.
+    /// Whether Apple's response deliberately omits the period: Apple knew of the period when it
+    /// responded. For example, the sandbox forgets old transactions. A product of unknown kind may
+    /// also have been consumed.
     private func isLeftOut(_ period: Timeline.Period) -> Bool {
         guard let told, period.attestedAt <= told.at else { return false }
         guard period.payment.kind != .unknown else { return true }
@@ -100,7 +100,7 @@ struct VerifyReceiptComposer: Sendable {
         return sorted.reversed()
     }
 
-    /// For each subscription, the row that ends last. If two rows end together, the one that was
+    /// For each subscription, the row that ends last. If two rows end together, the row that was
     /// bought later. The order of the result has no meaning.
     static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         var newest: [String: Int] = [:]
@@ -219,9 +219,9 @@ extension VerifyReceiptRow {
         return mine == others ? other.isOlder(than: self) : mine > others
     }
 
-    /// The last moment for which the row counts, in milliseconds since 1970: the refund, if it was
-    /// refunded; the purchase, if another product replaced it and Apple does not say when;
-    /// otherwise its end.
+    /// The last moment for which the row counts, in milliseconds since 1970. If the row was
+    /// refunded, this is the moment of the refund. If another product replaced the row and Apple
+    /// does not say when, it is the moment of the purchase. Otherwise it is the end of the row.
     private var lastMoment: Int64 {
         let end = expires?.milliseconds ?? 0
         if let cancelled { return min(cancelled.milliseconds, end) }

@@ -16,8 +16,8 @@ extension AppleReportService {
     package static let reportMonthsMax = 3
     /// The maximum number of files that one call fetches.
     private static let filesMax = 50
-    /// How long after the expected time of a report the answer "no sales" is not final, because
-    /// Apple may have given it too early.
+    /// The time after the expected time of a report in which the answer "no sales" is not final,
+    /// because Apple may have given that answer too early.
     static let doubtMax = Duration.seconds(14 * 86_400)
     /// The interval between requests for the same report while "no sales" is not final: see
     /// ``doubtMax``.
@@ -248,8 +248,8 @@ private struct MissingReport {
         name = "\(vendorNumber)_\(month)_\(region).txt.gz"
     }
 
-    /// Whether the report must be fetched: if it is not stored, if the stored report is of another
-    /// developer, or if Apple may have answered "no sales" too early.
+    /// Whether the report must be fetched. True in three cases: the report is not stored, the
+    /// stored report is about another developer, or Apple may have answered "no sales" too early.
     func isMissing(
         among stored: [AppleReportFile], _ vendorNumber: String, at now: Instant
     ) -> Bool {

@@ -12,10 +12,11 @@ package struct AppleReportImport: Hashable, Sendable {
     package var rowsCount: Int
     /// Whether the same content had been imported before.
     package var isKnown: Bool
-    /// The name of the file that was used until now, if it was another one. The file that was
-    /// imported last is used.
+    /// The name of the file that this file replaces. Nil if there is none. Of several files about
+    /// the same days, the file that was imported last is used.
     package var replacedName: String? = nil
-    /// The name of the file of all regions that is used in place of this file of one region.
+    /// The name of a file about all regions that is used in place of this file about one region.
+    /// Nil if there is no such file.
     package var displacedBy: String? = nil
     /// The vendor number in the file's name, if it differs from the configured one. Otherwise nil.
     package var otherVendorNumber: String? = nil
@@ -100,7 +101,7 @@ package struct AppleReportService: Sendable {
             })
     }
 
-    /// The file of the same region that was used until now. Nil if there is none.
+    /// The file of the same region that was used until now. Nil if there is no such file.
     ///
     /// - Parameter files: the financial files about any of the days, the ones imported last first.
     private static func replaced(

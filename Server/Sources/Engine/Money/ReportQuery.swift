@@ -107,7 +107,7 @@ package struct ReportSources: Sendable {
     package var next: SourceCursor?
 }
 
-/// A position in the list of rows behind a number: the values of the last row.
+/// A position in the list of rows behind a number: the values of the last row that was returned.
 package struct SourceCursor: Hashable, Sendable {
     /// The maximum length of a cursor's text, in bytes.
     static let textBytesMax = 2048

@@ -27,7 +27,7 @@ package struct RevenueCatExport: Sendable {
 
     /// The values of a transaction, in the order of ``columns``.
     ///
-    /// - Parameter attributes: those of the transaction's customer.
+    /// - Parameter attributes: the attributes of the transaction's customer.
     func values(
         of sold: SoldTransaction, _ attributes: [CustomerAttribute]
     ) -> [ExportedValue] {

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// What a new configuration of an app would change for its customers now.
+/// The changes of customers' entitlements that a new configuration of an app would cause now.
 package struct Impact: Hashable, Sendable {
     package var customers = 0
     /// The number of entitlements that customers would lose, over all customers; ``firstLosses``

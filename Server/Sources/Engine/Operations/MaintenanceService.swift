@@ -25,8 +25,8 @@ package struct MaintenanceService: Sendable {
     /// The maximum number of unusable documents named in the report.
     private static let unusableMax = 20
 
-    /// The maximum number of extra passes over documents that arrived meanwhile. After these
-    /// passes, the facts of the remaining documents are copied.
+    /// The maximum number of extra passes over documents that arrive during the rebuild. After
+    /// these passes, the existing facts of the remaining documents are copied.
     private static let extraPassesMax = 10
     /// The maximum difference between the clocks of servers, plus the time that a document may wait
     /// before it is recorded.
@@ -76,8 +76,8 @@ package struct MaintenanceService: Sendable {
                 }
                 return walk.report
             }
-            // Documents that arrived meanwhile come after the position of the pass, even if they
-            // were signed later.
+            // Documents that arrived during the pass come after its position, even if they were
+            // signed later.
             walk.extraPasses += 1
             if walk.extraPasses > Self.extraPassesMax { walk.copiesArrivedSince = since }
         }
@@ -127,9 +127,9 @@ package struct MaintenanceService: Sendable {
         walk.unappliedUnclaims += try await apply(unclaims, verifyOnly: walk.verifiesOnly)
     }
 
-    /// Applies the ends of claims that documents report and that the tables lack, for example
-    /// because an earlier version of Perennial recorded a document without knowing its meaning.
-    /// Returns the number of ids that were not recorded.
+    /// Applies the ends of claims that documents report, if the tables lack them. For example, an
+    /// earlier version of Perennial recorded a document without knowing its meaning. Returns the
+    /// number of ids that were not recorded.
     private func apply(
         _ unclaims: [(unclaim: SeatUnclaim, document: StoredDocument)], verifyOnly: Bool
     ) async throws(EngineFailure) -> Int {
@@ -198,8 +198,8 @@ extension MaintenanceService {
         do throws(EngineFailure) {
             try await untilFree(sleep) { tx in try tx.rebuild.finish() }
         } catch {
-            // The rebuild is complete. The next rebuild empties the table first, so rows that stay
-            // behind do no harm.
+            // The rebuild is complete. The next rebuild empties the table first, so the remaining
+            // rows do no harm.
             context.logger.warning(
                 "deleting the temporary rows of a rebuild failed",
                 metadata: ["reason": "\(error)"])
@@ -276,14 +276,14 @@ private enum RebuildOutcome: Sendable {
 private struct RebuildProgress: Sendable {
     var report = RebuildReport(documents: 0, differences: 0, firstDifferences: [], unusable: [])
     var verifiesOnly: Bool
-    /// The number of ids of claims in documents that were recorded and not applied.
+    /// The number of claim ids in recorded documents whose ends were not applied to the tables.
     var unappliedUnclaims = 0
     var positions: [AppID: DocumentPosition] = [:]
     /// The number of facts that this rebuild has made.
     var facts = 0
     var extraPasses = 0
-    /// The facts of documents that this rebuild has not read, and that arrived since this time, are
-    /// copied as they are. Nil if no facts are copied.
+    /// If documents arrived since this time and this rebuild has not read them, their existing
+    /// facts are copied. Nil if no facts are copied.
     var copiesArrivedSince: Instant?
 
     /// Whether facts in use might be lost, because their documents are not usable or were not read.

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// Changes who owns, shares and may claim a purchase, and emits events.
+/// Changes the owner, the shares and the blocks of a purchase, and emits events.
 package struct OwnershipUpdates {
     let tx: DatabaseSession
 

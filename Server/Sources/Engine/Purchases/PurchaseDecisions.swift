@@ -6,7 +6,7 @@ import Intake
 import Ledger
 import Storage
 
-/// Decides what a posted document does to a purchase, and what a preview shows of it.
+/// Decides the effect of a posted document on a purchase, and the result of a preview.
 struct PurchaseDecisions {
     let tx: DatabaseSession
 

@@ -60,8 +60,8 @@ extension ReconciliationService {
     }
 
     /// Reads the history page by page and records each page before requesting the next one. If an
-    /// account has too many transactions for one check, the next check continues from there.
-    /// Nothing else may have been added to the result before.
+    /// account has too many transactions for one check, the next check continues after the last
+    /// page. The result must be empty when this function is called.
     func readHistory(
         of lease: CheckLease, from client: AppStoreClient, into findings: inout CheckResult
     ) async throws {

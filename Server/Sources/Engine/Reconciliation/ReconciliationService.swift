@@ -34,8 +34,7 @@ package struct ReconciliationService: Sendable {
     private static let pollInterval = Duration.milliseconds(100)
 
     /// Queries the App Store about purchases that are due and records the responses. Returns how
-    /// many purchases were checked, whatever the result; 0 if nothing is due that may be checked
-    /// now.
+    /// many purchases were checked, whatever the result; 0 if no due purchase may be checked now.
     ///
     /// Idempotent and safe for several servers at once: each purchase is leased to one server. If
     /// the App Store does not respond, nothing changes.
@@ -225,9 +224,9 @@ extension ReconciliationService {
         return leases.count
     }
 
-    /// Runs leased checks, a limited number at a time. If this process was suspended meanwhile, so
-    /// that the leases may have expired, does not begin further checks, because another server may
-    /// have leased them.
+    /// Runs leased checks, a limited number at a time. If this process was suspended meanwhile, the
+    /// leases may have expired, and another server may have leased the checks. Then no further
+    /// checks are begun.
     ///
     /// - Parameter taken: a moment before the lease began, by this machine's clock.
     private func runChecks(

@@ -153,7 +153,7 @@ extension SeatService {
 }
 
 extension SeatReport.Answer {
-    /// The App Store's answer about a claim that a failure means. Returns nil if the request is to
+    /// Converts a failure to the App Store's answer about a claim. Returns nil if the request is to
     /// be repeated.
     fileprivate init?(_ failure: AppStoreFailure) {
         guard case .refused = failure else { return nil }

@@ -36,7 +36,7 @@ struct SeatUpdates {
         try emitEvents(.seatReleased, of: ended, on: purchase, in: app, by: cause, at: now)
     }
 
-    /// Ends the claims that were made before a subscription ended and was bought again. Call this
+    /// Ends claims from the time before a subscription ended and was bought again. Call this
     /// function when another customer takes a seat. Do not call it when documents arrive, because a
     /// later document may say that the subscription continued. Idempotent.
     func releaseFormer(

@@ -149,7 +149,7 @@ struct WalletProjection {
     }
 
     /// Returns a `wallet_adjusted` event for each currency whose balance differs from the last
-    /// reported one.
+    /// reported balance.
     mutating func adjustments(_ telling: EventContext) -> [EventEntry] {
         rules.allCurrencies.sorted().flatMap { currency in
             let balance = cachedWallet(currency).balance
