@@ -53,10 +53,11 @@ package struct Payment: Hashable, Sendable {
     /// The number of units bought at once: more than one only for consumables, and for
     /// subscriptions that were bought with several seats.
     package var quantity: Int
-    /// The price of all units together, without what was refunded of a period that continues.
+    /// The price of all units together, minus the amount that was refunded, if the period continues
+    /// after the refund.
     package var price: Money?
-    /// The seats that the payment is for. Nil unless it is for several seats, or its period has
-    /// several payments for seats.
+    /// The seats that the payment is for. Nil unless the payment is for several seats, or its
+    /// period has several payments for seats.
     package var seats: Seats?
     package var ownership: Ownership
     package var isRenewal: Bool

@@ -51,7 +51,7 @@ package struct Timeline: Hashable, Sendable {
         /// The end of the period: its own end, or the start of the period that replaced it. Nil if
         /// it never ends by itself.
         package var end: Instant?
-        /// Whether the next period began before the end for which this one was paid.
+        /// Whether the next period began before the time that was paid for this period was over.
         package var isReplaced: Bool
         /// Whether these are seats that were added within the period of another payment. Both end
         /// at the same time, and neither ends the other.
@@ -59,8 +59,8 @@ package struct Timeline: Hashable, Sendable {
         /// Whether the period was paid ahead and replaced by an upgrade before it began. Such a
         /// period never counts.
         package var isVoid = false
-        /// Whether the period is a renewal that was charged before the customer bought the period
-        /// that still runs when the renewal begins. Neither of the two ends the other.
+        /// Whether the customer bought another period after this renewal was charged, and that
+        /// period still runs when the renewal begins. Neither of the two periods ends the other.
         package var isOvertaken = false
         /// The copies, if they contain more than the payment. Boxed, because few periods have any.
         private var boxedCopies: Box<[Copy]>?
@@ -291,9 +291,9 @@ extension Timeline.Period {
             && !payment.isUpgraded
     }
 
-    /// The latest attestation by a document that would have said that another product replaced this
-    /// one. Most legacy documents cannot say that, but that does not matter if the next period is
-    /// for the same product. Returns nil if there is no such document.
+    /// The latest attestation by a document that would have reported the replacement of this
+    /// product by another product. Most legacy documents cannot report a replacement. That does not
+    /// matter if the next period is for the same product. Returns nil if there is no such document.
     private func lastDescribedAt(besides other: ProductID) -> Instant? {
         switch sources {
         case .signed: attestedAt

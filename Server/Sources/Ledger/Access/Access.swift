@@ -4,8 +4,8 @@ package struct Access: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var state: State
-    /// When open access ends if nothing else happens; nil if it never ends. If access is shut,
-    /// since when it is shut.
+    /// If access is open, the time when it ends unless something else happens; nil if it never
+    /// ends. If access is shut, the time since which it is shut.
     package var until: Instant?
     package var reason: Reason
     /// Whether the next renewal continues the access. Nil if the App Store has not reported it.
@@ -66,11 +66,11 @@ extension Timeline {
         return seat?.standing == .waiting ? access.withoutSeat : access
     }
 
-    /// The period that decides at a moment: the one that covers it, otherwise the one that began
-    /// last. Returns nil if no period that gives access has begun.
+    /// The period that decides about access at a moment: the period that covers the moment, or else
+    /// the period that began last. Returns nil if no period that gives access has begun.
     ///
     /// If the first payment of a period was refunded, seats that were added to the period count
-    /// instead. Of two periods that run at once, the one that was bought last counts.
+    /// instead. If two periods run at the same time, the period that was bought last counts.
     package func period(at now: Instant) -> Period? {
         boughtLast(covering: now)
             ?? last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
@@ -237,7 +237,8 @@ extension Timeline {
             return self.ended(period, at: ended ?? end, renewal.ending, of: due)
         }
         // The App Store has extended the period, or has renewed it and the payment is not known
-        // yet. In both cases the date in the renewal info is the end, whatever follows.
+        // yet. In both cases the date in the renewal info is the end, whether or not a renewal
+        // follows.
         let due = max(end, renewal.renewsAt ?? end)
         if now < due {
             return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
@@ -343,7 +344,7 @@ extension Payment {
     /// Whether the payment gives access by itself. Subscriptions give access during their periods,
     /// and so do unknown kinds that have an end; non-consumables give access for ever. Consumables
     /// credit wallets. The length of non-renewing terms is set by the app, not by the App Store. So
-    /// neither of these two kinds gives access by itself.
+    /// neither consumables nor non-renewing terms give access by themselves.
     var opensByItself: Bool {
         switch kind {
         case .autoRenewable, .unknown: until != nil

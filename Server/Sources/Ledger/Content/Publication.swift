@@ -2,7 +2,8 @@
 package struct Publication: Hashable, Sendable {
     package var id: PublicationID
     package var publishedAt: Instant
-    /// The entitlement whose holders may read the publication. Nil if it is only sold separately.
+    /// The entitlement whose holders may read the publication. Nil if the publication is only sold
+    /// separately.
     package var entitlement: EntitlementID?
     /// Products that give access to the publication without the entitlement.
     package var products: Set<ProductID>
@@ -25,8 +26,8 @@ package struct PublicationID: TextIdentifier {
 
 /// The app's rules for all its publications.
 package struct PublicationRules: Hashable, Sendable {
-    /// Whether customers who no longer have the entitlement may still read what was published while
-    /// they had it.
+    /// Whether customers who no longer have the entitlement may still read the publications that
+    /// appeared while they had it.
     package var staysAfterLapse: Bool
     /// Whether customers with the entitlement may read everything that was ever published.
     package var opensEarlier: Bool
@@ -64,7 +65,8 @@ package struct Reading: Hashable, Sendable {
 /// Everything that decides which publications one customer may read at one moment.
 package struct PublicationReader {
     private let tenures: [EntitlementID: Tenure]
-    /// The timelines that give access now, by each product through which they give it.
+    /// The timelines that give access now, by the product that gives the access. A timeline may be
+    /// listed under two products.
     private let openTimelines: [ProductID: [Timeline]]
     private let now: Instant
     private let access: AccessRules
@@ -123,8 +125,9 @@ package struct PublicationReader {
             .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
     }
 
-    /// For each entitlement, the publications that were the newest one when a range of the
-    /// customer's entitlement began, each with the start of the first such range.
+    /// For each entitlement, and each range of time in which the customer had it: the publication
+    /// that was the newest when the range began, with the start of the range. If several ranges
+    /// have the same publication, the start of the first range.
     private func starts(
         among published: [Publication]
     ) -> [EntitlementID: [PublicationID: Instant]] {

@@ -2,10 +2,10 @@
 /// changes were reported.
 ///
 /// The log records what was learned, and when, so it depends on the order of arrival. The following
-/// properties do not depend on it: each change begins with the status at which the previous change
-/// ended, the last change ends with the purchase's current status, and the money of all changes
-/// adds up to the money of its timeline. Nothing is reported twice: a document that says nothing
-/// new makes no change.
+/// properties do not depend on that order: each change begins with the status at which the previous
+/// change ended, the last change ends with the purchase's current status, and the money of all
+/// changes adds up to the money of its timeline. Nothing is reported twice: a document that says
+/// nothing new makes no change.
 ///
 /// Late information corrects earlier reports. If a purchase was reported as expired, and then a
 /// payment arrives that covers the same time, that payment is a change from expired to paid.
@@ -42,14 +42,14 @@ package struct ReportedState: Hashable, Sendable {
         return changes
     }
 
-    /// Returns what new facts have changed, preceded by what time alone has caused since the last
-    /// report.
+    /// Returns the changes that new facts have caused. The changes that time alone has caused since
+    /// the last report come first.
     ///
     /// A transition is omitted if it was not reported yet and the new facts undo it. For example, a
     /// renewal that arrives a moment after the period's end is reported only as a renewal. Changes
     /// that are learned at once are reported in the order in which they happened. The most
     /// significant of these changes carries the change of status; if nothing was known of the
-    /// purchase before, the first one does.
+    /// purchase before, the first change carries it.
     package mutating func changes(
         from before: Timeline, to after: Timeline, at now: Instant,
         rules: AccessRules = AccessRules()

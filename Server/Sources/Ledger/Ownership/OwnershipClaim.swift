@@ -3,8 +3,8 @@
 /// The strongest evidence is a decision by support, then the account that the app named at the
 /// purchase, then the first device that presented the purchase. A purchase that names a customer
 /// goes to no other customer, even if that customer is not known yet. Any other purchase moves only
-/// if the app's restore policy allows it. Consumables never move once part of them was spent: one
-/// customer would spend what another has bought.
+/// if the app's restore policy allows it. Consumables never move once part of them was spent,
+/// because otherwise two customers could spend them.
 ///
 /// An anonymous customer is a device whose user has not signed in, not a person. Two anonymous
 /// customers that present one purchase are devices of one store account, so both have it. A person
@@ -41,8 +41,8 @@ package struct OwnershipClaim: Hashable, Sendable {
     /// How many other customers of the claimant's kind (persons, or anonymous customers) have a
     /// share in the purchase.
     package var sharers: Int
-    /// The share that ends first if all shares are taken: its document is the oldest of the
-    /// ``sharers``. Nil if they have no share.
+    /// The share that ends first if all shares are taken: the share with the oldest document among
+    /// the shares of the ``sharers``. Nil if there is no such share.
     package var weakestShare: Share?
     /// How long ago the document that the device presents was signed. Nil if it presents none.
     package var documentAge: Duration?
@@ -75,8 +75,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         /// was signed before the purchase became the owner's.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
-        /// An age: a document that is younger was signed after the purchase became the owner's, by
-        /// the clock of the store and by that of this server.
+        /// If a document is younger than this age, it was signed after the purchase became the
+        /// owner's, both by the store's clock and by this server's clock.
         package var confirmingAge: Duration { min(heldFor, documentAge ?? heldFor) }
     }
 
@@ -257,7 +257,7 @@ package struct OwnershipClaim: Hashable, Sendable {
 
     /// Whether the document must be remembered if the purchase becomes the claimant's by this
     /// verdict. If false, the purchase belongs to the claimant independently of later documents:
-    /// because they bought it as a person, or because the purchase names them.
+    /// because the claimant bought it as a person, or because the purchase names the claimant.
     ///
     /// - Parameter isDocumentNew: whether no customer has presented the document before. A customer
     ///   who links a purchase with a document that was presented before, for example after its

@@ -51,7 +51,7 @@ package struct AppProofs: Hashable, Sendable {
     /// One or two proofs: one for each platform that has a proof.
     package var all: [Timeline.Attested<AppPurchase>] { [onDevices, onMacs].compactMap(\.self) }
 
-    /// Combines the proofs of two sets of documents: for each platform, the one with the earlier
+    /// Combines the proofs of two sets of documents: for each platform, the proof with the earlier
     /// version.
     package func adding(_ other: Self) -> Self {
         var proofs = self

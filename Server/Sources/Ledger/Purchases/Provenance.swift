@@ -38,8 +38,8 @@ extension Timeline {
 }
 
 extension Timeline.Sourced where Value == Renewal {
-    /// When the last of those legacy documents arrived that do not say when their content was true.
-    /// If there are signed documents too, this time is stored with the legacy statement.
+    /// The arrival time of the last legacy document that does not say when its content was true. If
+    /// there are signed documents too, this time is stored with the legacy statement.
     package var receivedAt: Instant? {
         get {
             switch sources {
@@ -136,8 +136,8 @@ protocol Mergeable: CanonicallyOrdered, Hashable, Sendable {
         signed: Timeline.Attested<Self>, legacy: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
 
-    /// Combines two legacy statements: the later one wins, completed with values that only the
-    /// other one has. Commutative and idempotent.
+    /// Combines two legacy statements: the later statement wins. Values that only the earlier
+    /// statement has are added to it. Commutative and idempotent.
     static func joined(
         _ one: Timeline.Attested<Self>, _ two: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
@@ -239,9 +239,9 @@ extension Payment: Mergeable {
 }
 
 extension Renewal: Mergeable {
-    /// Merges two statements. If the later legacy statement says the same as the signed one, the
-    /// signed one is retained, with the date of the later one. Most legacy documents do not mention
-    /// price increases, and none mentions seats.
+    /// Merges two statements. If the legacy statement is later and says the same as the signed
+    /// statement, the signed statement is kept, with the date of the legacy statement. Most legacy
+    /// documents do not mention price increases, and none of them mentions seats.
     static func merged(
         signed: Timeline.Attested<Renewal>, legacy: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
@@ -262,7 +262,7 @@ extension Renewal: Mergeable {
     }
 
     /// Responses about a single transaction do not contain grace, so the latest known end of grace
-    /// wins. Once that end has passed it has no effect, and the App Store itself continues to
+    /// wins. Once that end has passed, it has no effect. The App Store itself also continues to
     /// report it.
     static func joined(
         _ one: Timeline.Attested<Renewal>, _ two: Timeline.Attested<Renewal>

@@ -1,7 +1,7 @@
 extension Sequence {
     /// The elements, but only one for each transaction. A sandbox receipt can name a transaction's
     /// purchase by another number than the signed transaction does: then one payment appears in two
-    /// purchases. If it is revoked in one of them, it counts as revoked.
+    /// purchases. If the payment is revoked in one of these purchases, it counts as revoked.
     func uniquedByTransaction(_ payment: (Element) -> Payment) -> [Element] {
         var places: [TransactionID: Int] = [:]
         var kept: [Element] = []

@@ -73,8 +73,8 @@ extension Timeline {
 }
 
 extension Timeline.Period {
-    /// The end of the period and, if the period was revoked, the end that it would have had,
-    /// because the next renewal is due then in any case.
+    /// The end of the period. If the period was revoked, also the end that it would have had
+    /// without the revocation, because the next renewal is due at that time in any case.
     fileprivate var ends: [Instant] {
         guard let open = openUntil else { return [] }
         guard payment.revocation != nil, let due = payment.until, due != open else { return [open] }

@@ -1,5 +1,6 @@
-// A one-time purchase can have several transactions: a restore can make a new one, which names the
-// first one as its original. All of them are one purchase: bought once, paid once, refunded once.
+// A one-time purchase can have several transactions: a restore can make a new transaction, which
+// names the first transaction as its original. All of them are one purchase: bought once, paid
+// once, refunded once.
 
 extension Timeline {
     /// What documents say about one transaction of a period.

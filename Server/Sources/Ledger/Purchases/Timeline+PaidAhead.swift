@@ -3,7 +3,7 @@
 
 extension Timeline {
     /// Whether a renewal that was charged ahead was refunded because the customer bought another
-    /// product before it began.
+    /// product before the renewal began.
     ///
     /// A renewal begins when the previous period ends. If that moment lies within a period of
     /// another product, or of that product's renewal, then the renewal was charged before the other
@@ -25,11 +25,11 @@ extension Timeline {
         }
     }
 
-    /// Whether the same product was bought again after a renewal's previous period began, and lasts
-    /// beyond the renewal's start. A payment begins when the latest period ends,
-    /// so the renewal must have been charged before the product was bought again. This happens if a
-    /// renewal is charged ahead and refunded, and the refund is reversed after the customer has
-    /// bought again.
+    /// Whether the product of a renewal was bought again after the period before the renewal began,
+    /// and the new purchase lasts beyond the renewal's start. A payment begins when the latest
+    /// period ends, so the renewal must have been charged before the product was bought again. This
+    /// happens if a renewal is charged ahead and refunded, and the refund is reversed after the
+    /// customer has bought again.
     func isOvertaken(_ index: Int) -> Bool {
         let from = periods[index].from
         guard

@@ -25,8 +25,8 @@ package struct CheckHistory: Hashable, Sendable {
         CheckHistory(knownAt: knownAt, askedAt: max(askedAt ?? now, now))
     }
 
-    /// Whether a check now is the first in its interval. Intervals are counted from when we first
-    /// learned of the purchase.
+    /// Whether a check at this moment would be the first check of the current interval. Intervals
+    /// are counted from when we first learned of the purchase.
     package func isFirst(at now: Instant, inEach stretch: Duration) -> Bool {
         guard let askedAt else { return true }
         return Int64((now - knownAt) / stretch) != Int64((askedAt - knownAt) / stretch)
@@ -41,8 +41,8 @@ package struct CheckHistory: Hashable, Sendable {
 /// How often to check when nothing is in doubt.
 package struct CheckRules: Hashable, Sendable {
     /// The interval between checks of a live purchase. If one of its periods is longer, the length
-    /// of that period is used instead. Ended purchases are checked a third as often, and less and
-    /// less often.
+    /// of that period is used instead. Ended purchases are checked a third as often at first, and
+    /// later less and less often.
     package var sweep: Duration
     package static let sweepDefault = Duration.days(30)
 
@@ -234,8 +234,8 @@ extension Timeline {
     private static let upgradeWait = Duration.hours(1)
 
     /// When another product replaced a paid period. Only the App Store's list of transactions
-    /// contains the amount that the upgrade refunded, so it must be read after that. Returns nil if
-    /// the list need not be read.
+    /// contains the amount that the upgrade refunded, so the list must be read after the upgrade.
+    /// Returns nil if the list need not be read.
     package func unresolvedUpgrade(after asked: Instant) -> Instant? {
         let replaced = periods.last {
             $0.isReplaced && (!$0.payment.isUpgraded || $0.payment.isRefundShareUnknown)

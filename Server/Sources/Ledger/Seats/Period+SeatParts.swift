@@ -9,7 +9,8 @@ extension Timeline.Period {
     /// The maximum time between the signatures of documents that describe the same state.
     private static let describedTogetherMax = Duration.seconds(60)
 
-    /// Whether the identifiers that both have show that a statement is about this payment.
+    /// Whether a statement is about this payment, as shown by the identifiers that both of them
+    /// have.
     ///
     /// - Parameter otherID: the id of the statement: see ``Payment/id(_:)``.
     func isTold(by other: Payment, _ otherID: String, _ grade: Grade) -> Bool {
@@ -23,10 +24,10 @@ extension Timeline.Period {
         return begins(with: other)
     }
 
-    /// Whether a statement is about this payment although it may have another id: seats of a period
-    /// that has several payments are distinguished by their transactions. A statement that does not
-    /// mention the other payments may have another transaction number, if its period begins
-    /// together with this payment.
+    /// Whether a statement is about this payment although its id may differ. If a period has
+    /// several payments for seats, these are distinguished by their transactions. A statement that
+    /// does not mention the other payments may have another transaction number, if its period
+    /// begins together with this payment.
     func isSeated(as other: Payment) -> Bool {
         guard payment.isPart || other.isPart else { return false }
         if payment.transaction == other.transaction { return true }
@@ -48,7 +49,7 @@ extension Timeline.Period {
         return from >= other.from && from < until && !endsApart(from: other)
     }
 
-    /// Whether the two periods end separately. In this case the later one was bought again, for
+    /// Whether the two periods end separately. In this case the later period was bought again, for
     /// example after all seats were refunded. Ends that differ because of an extension do not
     /// count: for a while, an extension may be known for only one of the payments. An extension
     /// adds whole days, and periods that the App Store describes together are extended together.

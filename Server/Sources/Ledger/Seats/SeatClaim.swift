@@ -1,10 +1,10 @@
 // Who has the seats of a group whose members the app invites. The claims alone give access: these
 // members get no transaction from the App Store.
 //
-// Claims are ranked by the moment they began. As many claims are held as there are seats besides
-// the purchaser's own, and the others wait. Nothing is written when seats become fewer, so the
-// order in which documents arrive does not matter, and a waiting member gets a seat as soon as a
-// seat is free.
+// Claims are ranked by the moment they began. The first claims get the seats that exist besides the
+// purchaser's own seat, and the other claims wait. Nothing is written when seats become fewer, so
+// the order in which documents arrive does not matter, and a waiting member gets a seat as soon as
+// a seat is free.
 
 /// One person's claim on a seat of somebody else's subscription.
 package struct SeatClaim: Hashable, Sendable {
@@ -91,8 +91,8 @@ package struct SeatRoster: Hashable, Sendable {
     package var takenByOthers: Int
 
     /// - Parameters:
-    ///   - claims: all claims of the purchase, in any order. Claims that ended are ignored, and so
-    ///     are those from before the subscription was bought again.
+    ///   - claims: all claims of the purchase, in any order. Claims that ended, and claims from
+    ///     before the subscription was bought again, are ignored.
     ///   - takenByOthers: the number of seats that no new member can take.
     package init(
         _ claims: [SeatClaim], of timeline: Timeline, takenByOthers: Int = 0, at now: Instant
@@ -125,7 +125,7 @@ extension Timeline {
     /// A renewal continues a subscription, however late its payment is. Any other purchase before
     /// the end, or soon after it, also continues the subscription, because the last renewal may be
     /// unknown yet, or the App Store may have been collecting. But after a refunded payment,
-    /// another purchase does not continue it.
+    /// another purchase does not continue the subscription.
     package var seatsBegin: Instant? {
         var begin: Instant?
         var end: Instant?

@@ -3,8 +3,8 @@ extension Collection<Term> {
     /// customer never had any of them, or if none has begun.
     ///
     /// A term that covers the moment is open, until the end of the terms that follow it without a
-    /// gap. Among parallel chains, the one that lasts longest wins. Among ended terms, the one that
-    /// ended last wins.
+    /// gap. Among parallel chains, the chain that lasts longest wins. Among ended terms, the term
+    /// that ended last wins.
     func access(through products: Set<ProductID>, at now: Instant) -> Access? {
         let terms = filter { products.contains($0.product) }
         let running = terms.filter { $0.covers(now) || $0.covers(now + Timeline.clockSkewMax) }

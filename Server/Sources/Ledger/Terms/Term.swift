@@ -4,7 +4,8 @@ package struct Term: Hashable, Sendable {
     package var purchase: PurchaseID
     package var payment: Payment
     package var from: Instant
-    /// The end of the term. It is earlier than paid for if the term was revoked.
+    /// The end of the term. If the term was revoked, this is earlier than the end that was paid
+    /// for.
     package var until: Instant
     /// Whether the term follows the previous term of its chain without a gap.
     package var continues: Bool
@@ -94,10 +95,10 @@ extension TermRules {
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the previous term. The ends of consecutive terms are counted from the start of the
-    /// first one. So if the first one began on the last day of a month, each of them ends on the
-    /// last day of a month. But no term is shorter than it would be alone. A revoked term ends at
-    /// its revocation, and the following terms begin earlier. A term revoked before it began does
-    /// not count.
+    /// first one. So if the first term began on the last day of a month, each term ends on the last
+    /// day of a month. But no term is shorter than it would be alone. A revoked term ends at its
+    /// revocation, and the following terms begin earlier. A term revoked before it began does not
+    /// count.
     package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {

@@ -136,10 +136,11 @@ package struct Wallet: Hashable, Sendable {
         for movement in movements.sorted(by: { $0.precedes($1) }) { apply(movement, rules) }
     }
 
-    /// The balance without the statement, from the sum of bookings. Returns nil if the times of the
-    /// bookings matter, because a refund deducts only the part that was left at its time.
+    /// The balance, computed from the sum of bookings, without the entries of the statement.
+    /// Returns nil if the times of the bookings matter, because a refund deducts only the part that
+    /// was left at its time.
     ///
-    /// - Parameter spent: the debits minus the manual credits.
+    /// - Parameter spent: the sum of the debits minus the sum of the manual credits.
     package static func balance(
         of currency: CurrencyID, _ payments: [Payment], spent: Int64,
         rules: WalletRules
