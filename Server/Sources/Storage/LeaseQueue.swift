@@ -20,8 +20,9 @@ import Ledger
 ///    given up.
 /// 5. In Program, run that function by a `Worker`.
 ///
-/// A batch is limited by its scope and size: one address at a time, or what a shared pace of all
-/// servers permits (``AppStoreHealth``). Rows that are leased by their key alone need no due time.
+/// A batch is limited by its scope and its size. The scope may be one address, and the size may be
+/// limited by a pace that all servers share (``AppStoreHealth``). Rows that are leased only by
+/// their key need no due time.
 struct LeaseQueue: Sendable {
     let table: String
     /// The primary key.
@@ -61,7 +62,7 @@ struct LeaseQueue: Sendable {
             + "AND \(condition) \(dialect.skippingLockedRows)"
     }
 
-    /// Selects waiting work, the oldest first. The order is that of the intended index, because on
+    /// Selects waiting work, the oldest first. Orders the work like the intended index, because on
     /// an empty table PostgreSQL could choose any index.
     ///
     /// - Parameter isDue: whether to count only due work, not everything that waits.
@@ -97,7 +98,8 @@ struct LeaseOutcome {
 package struct QueueBacklog: Hashable, Sendable {
     /// The amount of waiting work. Not counted beyond ``countMax``.
     package var count: Int
-    /// When the oldest of the counted work became due or began to wait. Nil if no work is waiting.
+    /// The time when the oldest counted work became due or began to wait. Nil if no work is
+    /// waiting.
     package var oldest: Instant?
 
     package static let countMax = 100_000

@@ -1,5 +1,5 @@
-/// How a write transaction is isolated from concurrent ones. On SQLite, which has one writer, all
-/// modes are the same.
+/// How a write transaction is isolated from concurrent transactions. On SQLite, which has one
+/// writer, all modes are the same.
 package struct WriteMode: Hashable, Sendable {
     package enum Isolation: Hashable, Sendable {
         /// Serializable: the transaction runs as if alone. The transaction fails if the engine
@@ -7,8 +7,8 @@ package struct WriteMode: Hashable, Sendable {
         /// of an index.
         case serializable
         /// Snapshot: all statements see the rows as they were at the first statement. The
-        /// transaction fails only if another one has changed a row that it also changes. So the
-        /// transaction must change a row of each object whose rows it relies on.
+        /// transaction fails only if another transaction has changed a row that this transaction
+        /// also changes. So a transaction must change a row of each object whose rows it relies on.
         case snapshot
         /// Read committed: each statement sees everything committed before it. The transaction must
         /// lock the rows on which it relies.

@@ -45,7 +45,8 @@ package struct TokenKeyRows: RowGroup {
         return keys.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Makes a prepared or a new key the signing key, and retires the present one. Not idempotent.
+    /// Makes a prepared or new key the signing key, and retires the present signing key. Not
+    /// idempotent.
     package func rotate(to key: StoredTokenKey, at now: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE token_keys SET retired_at_ms = $1 "

@@ -64,7 +64,7 @@ package struct ConsentRows: RowGroup {
         }
     }
 
-    /// Records the use of purchases, replacing what was recorded for the same transactions.
+    /// Records the use of purchases. Replaces earlier records for the same transactions.
     /// Idempotent.
     package func save(
         _ uses: [PurchaseUsage], of customer: CustomerID, in app: AppID, environment: Environment

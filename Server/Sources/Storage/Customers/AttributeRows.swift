@@ -4,7 +4,8 @@ import Ledger
 package struct AttributeRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// All attributes of a customer, ordered by name, including deletions that are remembered.
+    /// All attributes of a customer, ordered by name. Includes deleted attributes that are still
+    /// stored.
     package func all(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerAttribute] {

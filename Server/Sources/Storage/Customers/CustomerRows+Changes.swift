@@ -20,7 +20,8 @@ extension CustomerRows {
         ) { row throws(StorageFailure) in try row.instant() }
     }
 
-    /// Sets when a customer was first seen, if that was earlier than is known. Idempotent.
+    /// Sets the time when a customer was first seen, if it is earlier than the stored time.
+    /// Idempotent.
     package func moveCreation(
         of customer: CustomerID, in app: AppID, backTo moment: Instant
     ) throws(StorageFailure) {

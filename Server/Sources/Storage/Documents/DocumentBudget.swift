@@ -44,8 +44,8 @@ package struct DocumentBudgetExhausted: Error, Hashable, Sendable {
 }
 
 extension DocumentRows {
-    /// Consumes the budgets of the purchases that new documents are about. The documents have been
-    /// recorded already in the same transaction.
+    /// Consumes the budgets of the purchases that new documents are about. The same transaction
+    /// must have recorded the documents before.
     ///
     /// - Throws: ``DocumentBudgetExhausted``; the transaction must then be rolled back.
     package func spend(

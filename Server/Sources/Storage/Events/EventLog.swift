@@ -121,9 +121,9 @@ package struct EventLog: RowGroup {
         return first.filter { $0.sequence < cut } + latest
     }
 
-    /// The events, after the given one and in order, that purchases had before they were linked to
-    /// a customer. These events name no customer, but belong to the history of the customer with
-    /// these ids, whoever owns the purchases now.
+    /// The events of purchases from before they were linked to a customer. Returns events after the
+    /// given one, in order. These events name no customer, but belong to the history of the
+    /// customer with these ids, whoever owns the purchases now.
     package func beforeLinks(
         of ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {

@@ -40,7 +40,7 @@ package struct EventEntry: Hashable, Sendable {
     package var other: CustomerID?
     /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
     package var evidence: Link.Evidence?
-    /// True if the event ``Change/Kind/linked`` means that support confirmed the present owner. Nil
+    /// True for an event ``Change/Kind/linked`` by which support confirmed the present owner. Nil
     /// for all other events.
     package var isConfirmation: Bool?
     /// How many events the purchase had before it was linked; only for ``Change/Kind/linked``.

@@ -43,7 +43,7 @@ package struct AppleReportFile: Hashable, Sendable {
     package var hasContent: Bool
 }
 
-/// What was stored about the same kind of report and the same days when a report was inserted.
+/// The state before a report was inserted: the stored reports of the same kind and the same days.
 package struct AppleReportInsertion: Hashable, Sendable {
     /// Whether the same content was stored before.
     package fileprivate(set) var isKnown = false
@@ -95,8 +95,8 @@ package struct AppleReportRows: RowGroup {
         return found
     }
 
-    /// When another report of the same kind about any of the report's days was last imported, in
-    /// milliseconds since 1970. Returns nil if there is none.
+    /// The time, in milliseconds since 1970, of the last import of another report of the same kind
+    /// about any of the report's days. Returns nil if there is no such report.
     private func lastImport(
         besides report: AppleReport, of app: AppID
     ) throws(StorageFailure) -> Int64? {
@@ -290,8 +290,8 @@ package struct TransactionSale: Hashable, Sendable {
     package private(set) var transaction: TransactionID
     private(set) var purchase: String
 
-    /// How many units were refunded. Reports have no units for a partial refund, so it counts as
-    /// one.
+    /// How many units were refunded. Reports contain no units for a partial refund, so a partial
+    /// refund counts as one unit.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
 
     package init(_ line: TransactionLine) {

@@ -42,7 +42,7 @@ extension Consistency {
     // MARK: - Sums
 
     /// Describes the sums and cohorts that differ from the movements, in one sentence each. Empty
-    /// if they are not complete yet.
+    /// if the sums and cohorts are not complete yet.
     func sumDifferences(of app: AppID) throws(StorageFailure) -> [String] {
         guard try tx.money.isComplete(of: app), try tx.sums.hasSums(of: app) else { return [] }
         var sentences: [String] = []

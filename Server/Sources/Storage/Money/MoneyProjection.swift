@@ -47,8 +47,8 @@ package struct MoneyProjection: Sendable {
             || !after.hasSamePeriods(as: before)
     }
 
-    /// Whether a fact may change rows about money. A statement about a payment that is older than
-    /// the known one can only change the times of reversed refunds.
+    /// Whether a fact may change rows about money. If a statement about a payment is older than the
+    /// known statement, it can only change the times of reversed refunds.
     private func mayChange(_ fact: Fact) -> Bool {
         if fact.isRenewal { return true }
         guard let payment = AttestedPayment(fact) else { return false }

@@ -10,7 +10,7 @@ package struct ReportSource: Hashable, Sendable {
     package var purchase: PurchaseID
     /// The kind of the movement. Nil for a purchase.
     package var kind: Movement.Kind?
-    /// Whether the movement is part of the difference that a refund made until it was reversed.
+    /// Whether the movement is part of the effect that a refund had until the refund was reversed.
     fileprivate var isMeanwhile = false
     package var transaction: TransactionID?
     /// The owner of the purchase. Nil if it is not linked to a customer.
@@ -228,8 +228,8 @@ package struct ReportSourceRows: RowGroup {
             Self.source)
     }
 
-    /// SQL that selects the product under which a purchase is counted. Products that were changed
-    /// to another one have a sum of zero.
+    /// SQL that selects the product under which a purchase is counted. A product that was changed
+    /// to another product has a sum of zero.
     private static func lastProduct(
         _ measure: ReportDefinition.Measure, _ condition: String
     ) -> String {

@@ -6,8 +6,8 @@ import Ledger
 // quickly.
 
 extension Database {
-    /// The maximum number of rows of a table whose statistics are collected here. PostgreSQL
-    /// collects those of larger tables, which change slowly.
+    /// The maximum number of rows of a table whose statistics are collected here. PostgreSQL itself
+    /// collects the statistics of larger tables, which change slowly.
     private static let rowsMax: Int64 = 100_000
     /// The maximum size of a table whose number of rows is not known yet.
     private static let bytesMax: Int64 = 67_108_864

@@ -1,7 +1,7 @@
 import Ledger
 
 extension Database {
-    /// Creates the tables of a new database, and migrates the tables of an older one to this
+    /// Creates the tables of a new database, or migrates the tables of an older database to this
     /// program's version. Idempotent, and safe if several servers run it at once.
     ///
     /// - Throws: ``StorageFailure`` if the schema of the database is newer than this program, or

@@ -151,8 +151,8 @@ extension SeatClaimRows {
             ])
     }
 
-    /// Ends open claims. If the App Store may know a claim, its end is due to be reported, unless
-    /// the App Store itself has ended the claim.
+    /// Ends open claims. If the App Store may know a claim, the end of the claim becomes due to be
+    /// reported, unless the App Store itself has ended the claim.
     package func markEnded(
         _ claims: [SeatClaim], because end: SeatClaim.Cause, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -192,8 +192,8 @@ extension SeatClaimRows {
     }
 
     /// Moves the open claims of a purchase to the purchase that continues it. The App Store knows
-    /// these claims as claims on the earlier purchase, so they are due to be reported again, for
-    /// the later one.
+    /// these claims as claims on the earlier purchase. So they become due to be reported again, for
+    /// the later purchase.
     package func moveOpen(
         by succession: Succession, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

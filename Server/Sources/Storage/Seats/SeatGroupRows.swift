@@ -86,7 +86,7 @@ package struct SeatGroupRows: RowGroup {
     }
 
     /// The number of claims that wait to be reported plus the number of groups that are due to be
-    /// compared, and when the oldest of them began to wait.
+    /// compared, and the time when the oldest of all these began to wait.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {
@@ -104,7 +104,7 @@ package struct SeatGroupRows: RowGroup {
     /// the App Store may know, claims in the list, and claims that the App Store has ended.
     ///
     /// - Parameter start: the start of the present period. Claims that the App Store ended before
-    ///   are left out.
+    ///   that time are left out.
     package func comparableClaims(
         on purchase: PurchaseID, listed: Set<StoreSeatID>, endedSince start: Instant,
         in app: AppID

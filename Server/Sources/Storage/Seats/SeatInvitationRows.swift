@@ -1,7 +1,7 @@
 import Ledger
 
-/// An invitation with which one person can claim a seat of a purchase. Only a digest of its token
-/// is stored.
+/// An invitation with which one person can claim a seat of a purchase. The database contains only a
+/// digest of the invitation's token.
 package struct StoredInvitation: Hashable, Sendable {
     package var id: String
     package var purchase: PurchaseID

@@ -138,9 +138,10 @@ extension SumRows {
         return max(purchases.count, 1)
     }
 
-    /// The condition for the purchases between two places that are in one environment. Nil if there
-    /// are none. If environment and purchase were compared as one row, PostgreSQL would consider
-    /// the index by kind as good as the key, and read every movement of the app.
+    /// The condition for the purchases of one environment between two places. Nil if no part of the
+    /// environment is between the places. If environment and purchase were compared as one row,
+    /// PostgreSQL would consider the index by kind as good as the key, and read every movement of
+    /// the app.
     private static func part(
         of app: AppID, in environment: Environment, after first: PurchasePlace,
         through last: PurchasePlace?
