@@ -183,8 +183,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         return difference > 0 ? .expansion : .contraction
     }
 
-    /// Adds one movement if all properties that divide reports stay the same. Otherwise adds one
-    /// that leaves the old segment and one that enters the new segment.
+    /// Adds one movement if all properties that divide reports stay the same. Otherwise adds two
+    /// movements: one leaves the old segment, and one enters the new segment.
     private mutating func replace(
         _ before: SubscriptionSpan, by span: SubscriptionSpan, leaving: Movement.Kind,
         entering: Movement.Kind

@@ -14,7 +14,7 @@ package struct TransactionLine: Hashable, Sendable {
     package var seats: Seats?
     package var isRenewal: Bool
     package var from: Instant
-    /// The end for which the period was paid. Nil if it has none.
+    /// The end of the time that was paid for. Nil if it has no end.
     package var until: Instant?
     /// The actual end: earlier than ``until`` if the period was refunded or replaced.
     package var endedAt: Instant?
@@ -27,8 +27,8 @@ package struct TransactionLine: Hashable, Sendable {
     package var commission: Int64
     package var refundedAt: Instant?
     package var refunded: Int64
-    /// The sales tax and, in ``refundedCommission``, the App Store's share that ``refunded``
-    /// contains.
+    /// The sales tax that ``refunded`` contains. ``refundedCommission`` is the App Store's share
+    /// that ``refunded`` contains.
     package var refundedTax: Int64
     package var refundedCommission: Int64
     /// Whether the refund is for the rest of the period after another product replaced it.

@@ -47,8 +47,8 @@ package struct SalesReconciliation: Sendable {
         differences.sort { $0.key < $1.key }
     }
 
-    /// The sums of the differences that stay unexplained, by quantity and currency: their cause is
-    /// not another day, a missing file, or another way of counting.
+    /// The sums of the unexplained differences, by quantity and currency. Differences by another
+    /// day, a missing file, or another way of counting are left out.
     package var residual: [SalesDifference.Quantity: [String: Int64]] {
         var sums: [SalesDifference.Quantity: [String: Int64]] = [:]
         for one in differences where one.cause.isResidual {
@@ -172,8 +172,9 @@ package struct SalesReconciliation: Sendable {
     }
 
     /// The cause of a difference in proceeds. Proceeds depend on units, prices and refunds. If
-    /// those are equal, the App Store keeps another share, or subtracts another tax. The share is
-    /// the cause if the proceeds differ in the same ratio as the App Store's two shares.
+    /// units, prices and refunds are equal, the App Store keeps another share, or subtracts another
+    /// tax. The share is the cause if the two proceeds have the same ratio as the seller's parts
+    /// under the App Store's two shares.
     private func cause(
         ofProceeds mine: SalesFigure, _ theirs: SalesFigure
     ) -> SalesDifference.Cause {
