@@ -109,8 +109,8 @@ extension Plan {
     }
 
     /// The unusual behaviours of the App Store about seats. Behaviours about claims, and about
-    /// members whom no document reports, are left to Stories: a trial could not expect true answers
-    /// with them.
+    /// members whom no document reports, are tested only in Stories, because a trial could not
+    /// expect true answers if they occur.
     var seatHabits: Set<Quirk> {
         guard sellsSeats, has(.habits) else { return [] }
         var lots = random("seat habits")

@@ -17,8 +17,8 @@ package struct MoneyTrial: Sendable {
         /// How many numbers were compared with the books. Each is a number of one day, or of one
         /// day and currency.
         package internal(set) var compared = 0
-        /// How many of the compared numbers differ between the report as it happened and the
-        /// restated report.
+        /// The number of compared numbers that differ between the report without restatement and
+        /// the restated report.
         package internal(set) var restated = 0
         /// How many purchases were paid in more than one currency.
         package internal(set) var mixed = 0

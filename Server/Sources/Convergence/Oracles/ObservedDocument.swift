@@ -125,8 +125,8 @@ struct Evidence: Sendable {
     /// When each period was first signed. A period can be bought long before it begins.
     private var firstSigned: [Period: Int64] = [:]
     private var renewals: [String: RenewalPayload] = [:]
-    /// For each purchase, the renewal infos that may have arrived after the accepted one: any of
-    /// them may be the latest.
+    /// For each purchase, the renewal infos that may have arrived after the accepted renewal info.
+    /// Any of them may be the latest.
     private var possibleRenewals: [String: [RenewalPayload]] = [:]
     private var possiblePeriods: [Period: [TransactionPayload]] = [:]
     /// Periods that older documents may have ended. It cannot be determined which of those
@@ -255,8 +255,8 @@ struct Evidence: Sendable {
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
 
-    /// False if an accepted document, or one that may have arrived, reports a refund or
-    /// revocation of a period.
+    /// False if a document reports a refund or revocation of a period, and was accepted or may have
+    /// arrived.
     func isUnrevoked(_ told: TransactionPayload) -> Bool {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
             return true
@@ -268,8 +268,8 @@ struct Evidence: Sendable {
         }
     }
 
-    /// False if an accepted document, or one that may have arrived, reports that a purchase does
-    /// not renew after a period.
+    /// False if a document reports that a purchase does not renew after a period, and was accepted
+    /// or may have arrived.
     func isRenewing(after last: TransactionPayload) -> Bool {
         guard let original = last.originalTransactionId, !ambiguousRenewals.contains(original)
         else { return false }
@@ -307,10 +307,10 @@ struct Evidence: Sendable {
     /// milliseconds.
     private static let chargedAheadMax: Int64 = 86_400_000
 
-    /// When the server may last have received something about a purchase.
+    /// The last time at which the server may have received something about a purchase.
     func lastHeard(of original: String) -> Int64? { lastHeardAt[original] }
 
-    /// Until when the server may believe that a purchase lasts. Nil if the server cannot know the
-    /// purchase.
+    /// The time until which the server may believe that a purchase lasts. Nil if the server cannot
+    /// know the purchase.
     func horizon(of original: String) -> Int64? { horizons[original] }
 }

@@ -32,8 +32,8 @@ extension Trial {
         }
     }
 
-    /// Whether the App Store may have refunded seats of several transactions and reported the
-    /// refund in only one of them.
+    /// Whether the App Store may have refunded seats of several transactions, but reported the
+    /// refund only in one of these transactions.
     private func hasUntoldRefunds(_ books: [TruePurchase]) -> Bool {
         plan.seatHabits.contains(.seatRefundToldOnce) && books.contains { $0.seats != nil }
     }

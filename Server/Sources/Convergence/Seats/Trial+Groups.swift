@@ -3,8 +3,8 @@ import Engine
 import Ledger
 import Simulator
 
-// A group: somebody who buys several seats, and two colleagues who each get one, by invitation or
-// from an organization. Random customers do the same, but too seldom to meet every fault.
+// A group: a person who buys several seats, and two colleagues who each get a seat, by invitation
+// or from an organization. Random customers also form groups, but too seldom to meet every fault.
 
 extension Trial {
     private static let purchaser = "purchaser"

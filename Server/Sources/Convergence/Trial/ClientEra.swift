@@ -38,8 +38,8 @@ final class AppUpdate: Sendable {
 }
 
 extension Plan {
-    /// One world in this many uses only the older APIs, and another one changes to the modern APIs
-    /// during the trial.
+    /// One of this many trials uses only the older APIs. Equally many trials change to the modern
+    /// APIs during the trial.
     private static let legacyOneIn = 10
 
     /// The era of a seed. The era is drawn from separate random values, so that the other values of
@@ -71,8 +71,8 @@ extension Plan {
         settings.v1Era = lots.choice(.year2021, .year2021, .year2020, .year2018)
         settings.receiptDigest = lots.choice(.sha256, .sha1)
         settings.actsOnWholeSeconds = true
-        // With this quirk a purchase would have two original ids, and nothing would show that they
-        // belong together.
+        // With this quirk a purchase would have two original ids, and nothing would show that the
+        // two ids belong together.
         settings.quirks.remove(.sandboxReceiptsShiftOriginalID)
     }
 
