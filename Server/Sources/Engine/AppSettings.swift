@@ -48,7 +48,7 @@ package struct AppSettings: Hashable, Sendable {
     package var offers: OfferCatalogue
     /// The places in the app where products are offered.
     package var offerings = OfferingRules()
-    /// The products that the configuration lists, including those that give nothing.
+    /// The products that the configuration lists, including products that give nothing.
     package var listedProducts: Set<ProductID> = []
     /// The products of the app's `.storekit` file. Nil if none is configured.
     package var soldProducts: Set<ProductID>?

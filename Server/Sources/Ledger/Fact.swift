@@ -1,7 +1,7 @@
 /// What a document attests about one purchase, as of the moment its signer wrote it.
 ///
-/// A fact is a snapshot. Of two facts about the same thing, the one attested later wins, whichever
-/// arrived first.
+/// A fact is a snapshot. If two facts are about the same thing, the fact that was attested later
+/// wins, whichever arrived first.
 package struct Fact: Hashable, Sendable {
     package var purchase: PurchaseID
     package var attestedAt: Instant
@@ -61,7 +61,7 @@ package struct Payment: Hashable, Sendable {
     package var seats: Seats?
     package var ownership: Ownership
     package var isRenewal: Bool
-    /// Whether a later payment of the same chain, for a higher product, has replaced this one.
+    /// Whether a later payment of the same chain, for a higher product, has replaced this payment.
     package var isUpgraded: Bool
     package var revocation: Revocation?
     /// The account that the app named when the customer bought (Apple: `appAccountToken`), in lower

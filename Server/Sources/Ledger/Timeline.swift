@@ -51,7 +51,7 @@ package struct Timeline: Hashable, Sendable {
         /// The end of the period: its own end, or the start of the period that replaced it. Nil if
         /// it never ends by itself.
         package var end: Instant?
-        /// Whether the next period began before the time that was paid for this period was over.
+        /// Whether the next period began before the end of the paid time of this period.
         package var isReplaced: Bool
         /// Whether these are seats that were added within the period of another payment. Both end
         /// at the same time, and neither ends the other.
@@ -192,7 +192,7 @@ package struct Timeline: Hashable, Sendable {
             : Period(periods[index].sourced.adding(told))
     }
 
-    /// Sorts the periods, and ends each one where the next one replaces it.
+    /// Sorts the periods, and ends each period where the next period replaces it.
     private mutating func closePeriods() {
         periods.sort { $0.precedes($1) }
         var last: Int?
@@ -281,10 +281,10 @@ extension Timeline.Period {
         isTold(by: other.payment, other.id, other.sources.grade) || isSeated(as: other.payment)
     }
 
-    /// Whether this period continues after another one that began within it. The period continues
-    /// if the App Store described it again, as neither upgraded nor revoked, at a time when the App
-    /// Store must have known the other period. This happens when a refund is reversed after the
-    /// customer has bought again.
+    /// Whether this period continues after another period that began within it. The period
+    /// continues if the App Store described it again, as neither upgraded nor revoked, at a time
+    /// when the App Store must have known the other period. This happens when a refund is reversed
+    /// after the customer has bought again.
     fileprivate func outlives(_ next: Self) -> Bool {
         guard let spokenAt = lastDescribedAt(besides: next.product) else { return false }
         return spokenAt > next.from + Timeline.clockSkewMax && payment.revocation == nil
@@ -302,8 +302,8 @@ extension Timeline.Period {
         }
     }
 
-    /// Whether this period comes before another one: by start. If two periods start together, the
-    /// upgraded one comes first, then the one with the smaller number.
+    /// Whether this period comes before another period: by start. If two periods start together,
+    /// the upgraded period comes first, and then the period with the smaller transaction number.
     fileprivate func precedes(_ other: Self) -> Bool {
         if from != other.from { return from < other.from }
         if payment.isUpgraded != other.payment.isUpgraded { return payment.isUpgraded }
@@ -328,8 +328,8 @@ protocol CanonicallyOrdered {
 }
 
 extension Payment: CanonicallyOrdered {
-    /// The fields, with revocation and upgrade first: of two snapshots from the same millisecond,
-    /// the one that reports a refund is the later.
+    /// The fields, with revocation and upgrade first: if two snapshots are from the same
+    /// millisecond, the snapshot that reports a refund counts as the later one.
     var canonicalOrder: [String] {
         [
             revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",

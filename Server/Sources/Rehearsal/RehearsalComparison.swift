@@ -101,8 +101,9 @@ package struct RehearsalComparison: Hashable, Sendable {
         return ours.billing != .settled && theirs.billing != .settled ? .billingReading : nil
     }
 
-    /// Whether a difference between clocks can explain the difference: the two ends are close to
-    /// each other or, if only one system gives access, that access ends at about the present time.
+    /// Whether a difference between clocks can explain the difference. True if the two ends are
+    /// close to each other. If only one system gives access, true if that access ends at about the
+    /// present time.
     private func isOnlyOfClocks(_ aspect: RehearsalAspect) -> Bool {
         if aspect == .until {
             return ours.until != nil

@@ -41,8 +41,8 @@ struct RevenueCatAmount {
         if event.ownership.map({ $0 != .purchased }) ?? false || payment?.costsNothing == true {
             return 0
         }
-        // The event gave no price; a later document may have given one. The amount that a refund
-        // returned stays unknown.
+        // The event contains no price, but a later document may have reported the price. The amount
+        // that a refund returned stays unknown.
         return event.type == .refunded || event.type == .refundReversed
             ? nil : payment?.charge?.milliunits
     }

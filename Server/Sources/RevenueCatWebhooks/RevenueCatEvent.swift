@@ -161,7 +161,7 @@ extension RevenueCatContext {
             } ?? timeline.periods.last
     }
 
-    /// The number of the event's period among those of its purchase, from 1.
+    /// The number of the event's period among the periods of its purchase, from 1.
     func renewalNumber(of event: PerennialContract.Event) -> Int? {
         guard let timeline, let period = period(of: event) else { return nil }
         return timeline.number(of: period)

@@ -19,7 +19,7 @@ package enum RevenueCatKind: Hashable, Sendable {
     case priceIncreaseConsentApproved
     case test
 
-    /// Whether the webhook is sent in addition to another one, which contains the money.
+    /// Whether the webhook is sent in addition to another webhook, which contains the money.
     var isBesideAnother: Bool {
         switch self {
         case .expiration, .productChange: true

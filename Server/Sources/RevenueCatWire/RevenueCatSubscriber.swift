@@ -142,7 +142,7 @@ extension RevenueCatSubscriber {
     }
 
     /// The latest period of each product of a purchase. For the product of the period that decides
-    /// about access, this period is used instead of a later one, which may be charged ahead.
+    /// about access, this period is used instead of a later period, which may be charged ahead.
     private func latestPeriods(of purchase: Purchase) -> [ProductID: Timeline.Period] {
         var latest: [ProductID: Timeline.Period] = [:]
         for period in purchase.timeline.periods
@@ -173,8 +173,8 @@ extension RevenueCatSubscriber {
             until: access.isOpen ? access.until : past(access.until), access)
     }
 
-    /// The given end, or an earlier one, so that it is before the time of the answer even in whole
-    /// seconds.
+    /// The given end, moved back if necessary, so that it is before the time of the answer even in
+    /// whole seconds.
     private func past(_ end: Instant?) -> Instant { now.past(end) }
 }
 

@@ -54,8 +54,8 @@ struct RevenueCatSubscription {
 
     func isOpen(at now: Instant) -> Bool { until.map { $0 > now } ?? true }
 
-    /// Whether this subscription is shown instead of another one, if several purchases are for the
-    /// same product.
+    /// Whether this subscription is shown instead of another subscription, if several purchases are
+    /// for the same product.
     func outranks(_ other: Self, at now: Instant) -> Bool {
         guard isOpen(at: now) == other.isOpen(at: now) else { return isOpen(at: now) }
         guard let until else { return true }
@@ -153,7 +153,8 @@ extension Instant {
         return Instant(milliseconds: milliseconds - rest)
     }
 
-    /// The given end, or an earlier one, so that it is before this moment even in whole seconds.
+    /// The given end, moved back if necessary, so that it is before this moment even in whole
+    /// seconds.
     func past(_ end: Instant?) -> Instant {
         let last = wholeSeconds - .seconds(1)
         return min(end ?? last, last)

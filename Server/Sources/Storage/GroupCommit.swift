@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// A failure of one writer, or of one document, does not affect the others: if a writer or document
 /// throws, the group is rolled back and run again, with each writer or document in a separate
-/// savepoint. In the end, only the rows of those that throw are missing.
+/// savepoint. In the end, only the rows of the failed ones are missing.
 ///
 /// If another transaction interfered, the group is run again. After repeated interference, it is
 /// run in parts, so that only writers that conflict with others are repeated.
@@ -92,8 +92,7 @@ final class GroupCommit: Sendable {
             return waiting
         }
 
-        /// Removes and returns the writers that have waited longest, as many as have room in a
-        /// group.
+        /// Removes and returns the longest-waiting writers: as many as fit into one group.
         mutating func dequeue(room: Int) -> [Writer] {
             var room = room
             let taken = waiting.prefix { writer in

@@ -210,7 +210,7 @@ package struct QueueRows: RowGroup {
 
     // MARK: - Backlog
 
-    /// - Parameter now: counts only work that is due by then; nil counts all waiting work.
+    /// - Parameter now: counts only work that is due by this time; nil counts all waiting work.
     func backlog(
         of queue: LeaseQueue, in scope: [Value], dueBy now: Instant? = nil
     ) throws(StorageFailure) -> QueueBacklog {

@@ -110,7 +110,7 @@ final class PostgresConnection {
         hasNoTimeout ? call() : watch.during(watchID, call)
     }
 
-    /// Keeps track of statements that affect later ones.
+    /// Keeps track of statements that affect later statements.
     func trackStatement(_ sql: String) {
         if sql == Dialect.withoutStatementTimeout { hasNoTimeout = true }
     }

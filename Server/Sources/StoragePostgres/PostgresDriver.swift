@@ -2,7 +2,7 @@ import Foundation
 import Storage
 import Synchronization
 
-/// A PostgreSQL server, or several servers of which one accepts writes.
+/// A PostgreSQL server, or several servers. One of them accepts writes.
 ///
 /// Each connection has its own thread. If two transactions conflict, one of them is run again: see
 /// ``WriteMode``. A transaction is also run again if its connection is lost, even during the

@@ -186,7 +186,7 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether another document, which was signed later than this one, was sent before it.
+    /// Whether a document that was signed later than this document was sent before it.
     func isOlder(_ letter: ObservedDocument) -> Bool {
         guard let signed = letter.signedAt, let last = letter.original.flatMap({ lastSigned[$0] })
         else { return false }

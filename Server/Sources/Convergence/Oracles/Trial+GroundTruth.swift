@@ -10,8 +10,8 @@ extension Trial {
     private static let minute: Int64 = 60_000
     private static let day: Int64 = 86_400_000
     /// The number of minutes after the end of the faults within which all answers must become
-    /// correct: missed notifications are requested hourly, and the App Store may have required an
-    /// hour's pause.
+    /// correct. The number follows from two facts: missed notifications are requested hourly, and
+    /// the App Store may have required an hour's pause.
     static let intervalMinutes: Int64 = 130
     /// The limit if notifications were lost after a 200 response: a day, since the whole history is
     /// read twice a day.

@@ -243,8 +243,8 @@ package actor PopulationTrial {
 
     // MARK: - Checks
 
-    /// Checks the answer for every customer. No answer may be open or shut in contradiction to what
-    /// was reported.
+    /// Checks the answer for every customer. No answer may be open or shut in contradiction to the
+    /// App Store's reports.
     private func checkAnswers(_ take: (Snapshot) -> Void) async throws {
         let names = names.sorted()
         let books = await simulator.groundTruths(of: names)

@@ -156,11 +156,11 @@ extension Trial {
         try await postBesideAgain(copy.account)
     }
 
-    /// Lets the second device of the account post again the purchases that it has posted before,
-    /// with documents that the store signs now. The device must then have these purchases, however
-    /// many copies were posted. The device posts no other purchase. Otherwise the device would own
-    /// that purchase. A person who then signs in on the first device would not get the purchase
-    /// back, because the app names no intent.
+    /// The second device of the account has posted purchases before. Lets it post the same
+    /// purchases again, with documents that the store signs now. The device must then have these
+    /// purchases, even if thieves have posted many copies. The device posts no other purchase.
+    /// Otherwise the device would own that purchase. A person who then signs in on the first device
+    /// would not get the purchase back, because the app names no intent.
     private func postBesideAgain(_ name: String) async throws {
         guard let posted = besidePosted[name], !posted.isEmpty else { return }
         let signed = try await simulator.restore(on: name + "-1").signedTransactions

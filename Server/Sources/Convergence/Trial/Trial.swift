@@ -240,7 +240,7 @@ package actor Trial {
         }
     }
 
-    /// Ends all faults. What is in progress continues.
+    /// Ends all faults. Everything that is in progress continues.
     private func clearFaults() async throws {
         isStormy = false
         await simulator.setFaults { $0.stop() }

@@ -138,7 +138,8 @@ private enum Explanation {
         return lines
     }
 
-    /// The reminders that were emitted before the end of terms, and those that are scheduled.
+    /// The reminders that were emitted before the end of terms, and the reminders that are
+    /// scheduled.
     static func lines(
         of reminders: [TermReminder], told: [TermEnding.Key: Instant], at now: Instant
     ) -> [String] {

@@ -11,7 +11,7 @@ package struct PublishedKey: Hashable, Sendable {
     package var y: String
 }
 
-/// The keys for verifying tokens, and the chain of introductions. By the chain, a device that
+/// The keys for verifying tokens, and the chain of introductions. With the chain, a device that
 /// trusts an old key can verify the present key.
 package struct PublishedKeySet: Hashable, Sendable {
     package var keys: [PublishedKey] = []

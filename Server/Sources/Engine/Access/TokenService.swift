@@ -157,10 +157,10 @@ final class TokenMint: Sendable {
 }
 
 extension TokenMint.Memory {
-    /// The `seq` of a new token: the present moment in milliseconds. If that is not more than the
-    /// `seq` of the holder's last token, the `seq` is one more than the last one. But if the clock
-    /// was set back to before the last token's moment, the `seq` is the present moment, and so
-    /// lower than the last one.
+    /// The `seq` of a new token: the present moment in milliseconds. If the `seq` of the holder's
+    /// last token is the same or higher, the new `seq` is the last `seq` plus 1. But if the clock
+    /// was set back to before the last token's moment, the new `seq` is the present moment, and so
+    /// lower than the last `seq`.
     fileprivate mutating func nextSequence(
         of holder: TokenMint.Holder, _ keyID: String, _ content: [UInt8], at now: Instant
     ) -> Int64 {

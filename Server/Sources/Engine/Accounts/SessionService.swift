@@ -129,8 +129,8 @@ package struct SessionService: Sendable {
         try await context.transaction { tx in try tx.sessions.delete(hash: hash) }
     }
 
-    /// Ends every session of an operator, and withdraws the links that set the operator's password
-    /// and those that the operator has made. Idempotent.
+    /// Ends every session of an operator, and withdraws two kinds of links: links that set the
+    /// operator's password, and links that the operator has made. Idempotent.
     ///
     /// - Parameter token: the session that continues. If nil, all sessions end.
     package func signOutEverywhere(
@@ -190,8 +190,8 @@ package struct SessionService: Sendable {
 
     // MARK: - Passwords
 
-    /// Changes an operator's own password, ends all other sessions, and withdraws the links that
-    /// set the operator's password and those that the operator has made.
+    /// Changes an operator's own password, and ends all other sessions of the operator. Also
+    /// withdraws links that set the operator's password, and links that the operator has made.
     ///
     /// - Returns: nil if the password was changed; otherwise why the former password was not
     ///   accepted.

@@ -52,7 +52,7 @@ struct CustomerErasure {
             unlinked += 1
         }
         let hashes = try hashesToErase(person, hashes, in: app)
-        // Numbers all events, including those of this transaction. No document is recorded
+        // Numbers all events, including the events of this transaction. No document is recorded
         // meanwhile. Any other transaction that adds an event about this person has read a row that
         // is deleted here, so one of the two transactions runs again.
         try tx.pendingEvents.numberAll(of: app)
@@ -138,8 +138,9 @@ struct CustomerErasure {
 
     private static let eventBatch = 500
 
-    /// Replaces ids in the events of the customers with these ids, and in the events of all
-    /// customers whom those events mention, because such events may contain the ids, too.
+    /// Replaces ids in the events of the customers with these ids. These events may mention other
+    /// customers, whose events may contain the ids, too. So the ids are also replaced in the events
+    /// of those customers.
     private func replaceIDs(
         _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
     ) throws(StorageFailure) {

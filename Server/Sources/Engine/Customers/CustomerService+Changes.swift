@@ -43,7 +43,7 @@ extension CustomerService {
         return context.db.signals.signals(about: [state.id] + state.aliases, others, in: app)
     }
 
-    /// The number of customer ids and event logs whose changes requests on this server are waiting
+    /// The number of topics (customer ids and event logs) that requests on this server are waiting
     /// for.
     package var awaitedIDCount: Int { context.db.signals.topicCount }
 }

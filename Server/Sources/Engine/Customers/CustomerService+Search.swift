@@ -27,7 +27,7 @@ package struct FoundCustomer: Hashable, Sendable {
 package struct CustomerSearch: Hashable, Sendable {
     package var found: [FoundCustomer]
     package var store: Store
-    /// Whether more customers than the returned ones have ids that begin with the query.
+    /// Whether further customers, who are not returned, have ids that begin with the query.
     package var hasMore = false
 
     package enum Store: Hashable, Sendable {
@@ -107,8 +107,8 @@ extension CustomerService {
         }
     }
 
-    /// Queries the App Store about an id that is not stored: the id of any transaction of a
-    /// subscription, or the id of the order in the customer's e-mail.
+    /// Queries the App Store about an id that is not stored. The id may be the id of any
+    /// transaction of a subscription, or the order id in Apple's e-mail to the customer.
     private func originals(
         behind query: String, in app: AppID
     ) async -> (CustomerSearch.Store, FoundCustomer.Match) {

@@ -21,11 +21,12 @@ package struct CustomerState: Hashable, Sendable {
     package var purchases: [PurchaseState]
     /// The terms of all non-renewing purchases together.
     package var terms: [Term]
-    /// The terms as they are shown to the customer: terms that extend each other are shown as one.
+    /// The terms as they are shown to the customer: terms that extend each other are shown as one
+    /// term.
     package var displayedTerms: [Term]
     /// Payments for non-renewing products whose length is not configured.
     package var termsWithoutLength: [Payment]
-    /// Grants made by support, including those that have ended.
+    /// Grants made by support, including grants that have ended.
     package var grants: [Grant]
     /// The balance of each currency that has ever had an entry.
     package var balances: [CurrencyID: Int64]

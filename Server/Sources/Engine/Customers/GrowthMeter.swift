@@ -6,8 +6,8 @@ import Synchronization
 /// account tokens and consents of new customers, attributes, and changes of ownership by known
 /// documents. An app key is public in practice, so without a limit anyone could fill the disk.
 ///
-/// A request with a new document is never refused by this limit, because documents have their own
-/// budget: otherwise a flood of requests could prevent a customer's device from posting a purchase.
+/// This limit never refuses a request with a new document, because documents have their own budget.
+/// Otherwise a flood of requests could prevent a customer's device from posting a purchase.
 /// Requests about known customers are not refused either, unless they add much to attributes.
 ///
 /// An app may use up its budget at once. The budget refills evenly within an hour. Each server
@@ -18,7 +18,8 @@ final class GrowthMeter: Sendable {
     /// When each app's budget will be full again.
     private let fullAt = Mutex<[AppID: Instant]>([:])
 
-    /// Returns how long to wait until one more may be added. Returns nil if one may be added now.
+    /// Returns how long to wait until one more item may be added. Returns nil if an item may be
+    /// added now.
     func wait(of app: AppSettings, at now: Instant) -> Duration? {
         let next = fullTime(of: app, adding: 1, at: now)
         return next <= now + Self.hour ? nil : next - (now + Self.hour)

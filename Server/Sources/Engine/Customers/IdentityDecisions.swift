@@ -36,10 +36,11 @@ struct IdentityDecisions {
         return id.isAnonymous && known.isAnonymous ? .anonymous : .person
     }
 
-    /// Merges two ids into one customer. If an app adds an anonymous id to a customer who has as
-    /// many ids as an app may add, the customer gets everything of the anonymous customer, but the
-    /// anonymous id becomes unknown. Without this rule, others could fill a customer's ids, and a
-    /// person who then logs in could not get the purchases of the anonymous customer.
+    /// Merges two ids into one customer. A customer may already have the maximum number of ids that
+    /// an app may add. If an app then adds an anonymous id, the customer gets everything of the
+    /// anonymous customer, but the anonymous id becomes unknown. Without this rule, others could
+    /// fill a customer's ids, and a person who then logs in could not get the purchases of the
+    /// anonymous customer.
     ///
     /// - Returns: an id of the customer: the given id, if it was kept.
     /// - Throws: `tooManyIDs` if the customer would otherwise have too many ids.

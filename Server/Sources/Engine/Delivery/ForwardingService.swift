@@ -80,7 +80,7 @@ package struct ForwardingService: Sendable {
 
     /// Attempts several forwards at once. If this server stops, unfinished forwards stay due.
     ///
-    /// - Parameter arrived: the notification to send; nil to send the stored one.
+    /// - Parameter arrived: the notification to send; nil to send the stored notification.
     private func attempt(
         _ leases: [(lease: ForwardLease, target: ForwardTarget)], of app: AppID,
         _ arrived: ReceivedNotification?

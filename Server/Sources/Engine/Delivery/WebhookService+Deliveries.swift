@@ -204,7 +204,7 @@ extension WebhookService {
         return !verdict.isGone && verdict.hold == nil
     }
 
-    /// The stored body, or a new one if none is stored. Returns nil if the lease was lost, or if
+    /// The stored body, or a new body if none is stored. Returns nil if the lease was lost, or if
     /// there is nothing left to post.
     ///
     /// delivery may have no body because the format was changed or a person was erased. Then its

@@ -181,7 +181,7 @@ package struct WebhookService: Sendable {
             guard let stored = try tx.webhooks.find(id, of: appID) else {
                 return .refused(.unknownWebhook(id))
             }
-            // If the closure runs twice, it must not record the new secret as the former one.
+            // If the closure runs twice, it must not record the new secret as the former secret.
             guard stored.secret != new else { return .done(()) }
             guard mark == nil || mark == known.secretMark(of: stored.secret) else {
                 return .unchanged(())

@@ -81,7 +81,7 @@ package struct EventContext: Sendable {
     /// The products that give each entitlement.
     package var rights: [EntitlementID: Set<ProductID>]
 
-    /// The ids of one customer, without those that the server made.
+    /// The ids of one customer, without ids that the server made.
     package struct People: Hashable, Sendable {
         /// The id that represents the customer in this database. Nil if the customer is unknown
         /// there.

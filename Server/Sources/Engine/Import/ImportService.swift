@@ -29,8 +29,8 @@ package struct ImportService: Sendable {
 
     // MARK: - Receipts
 
-    /// Records an app receipt or a transaction receipt from an operator's file, and links those of
-    /// its purchases that have no owner to a customer. Idempotent.
+    /// Records an app receipt or a transaction receipt from an operator's file, and links its
+    /// purchases to a customer, if they have no owner. Idempotent.
     ///
     /// - Parameters:
     ///   - text: the receipt in Base64.

@@ -16,7 +16,7 @@ extension LegacyService {
     /// The maximum number of other purchases of the same account. Further purchases are omitted.
     private static let othersMax = 1_000
     /// The number of documents of each kind that are read to find other purchases of an account:
-    /// the newest document contains everything that earlier ones contain.
+    /// the newest document contains everything that earlier documents contain.
     private static let witnessesMax = 1
 
     /// Records a receipt and returns everything that is known about its account. Returns nil if
@@ -75,8 +75,9 @@ extension LegacyService {
         }
     }
 
-    /// The purchases of a receipt's store account that are not in the receipt: the purchases in the
-    /// newest documents of each kind that contain one of the receipt's subscriptions.
+    /// The purchases of a receipt's store account that are not in the receipt. For each kind of
+    /// document, reads the newest documents that contain one of the receipt's subscriptions, and
+    /// returns the other purchases in them.
     ///
     /// A subscription belongs to one store account and is contained in all later documents about
     /// it. So no purchase of another account is returned.

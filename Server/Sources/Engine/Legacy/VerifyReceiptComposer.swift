@@ -12,7 +12,8 @@ struct VerifyReceiptComposer: Sendable {
     var held: [PurchaseID: Instant] = [:]
     private var told: (answer: VerifyReceiptResponse, at: Instant, of: Ledger.Environment)?
 
-    /// Uses the response of Apple that a document contains, if it is newer than the one in use.
+    /// Uses the response of Apple that a document contains, if it is newer than the response in
+    /// use.
     mutating func apply(_ document: StoredDocument?) {
         guard let document, let bytes = document.bytes,
             told.map({ $0.at < document.signedAt }) ?? true,

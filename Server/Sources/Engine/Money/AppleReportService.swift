@@ -18,7 +18,8 @@ package struct AppleReportImport: Hashable, Sendable {
     /// The name of a file about all regions that is used in place of this file about one region.
     /// Nil if there is no such file.
     package var displacedBy: String? = nil
-    /// The vendor number in the file's name, if it differs from the configured one. Otherwise nil.
+    /// The vendor number in the file's name, if it differs from the configured number. Otherwise
+    /// nil.
     package var otherVendorNumber: String? = nil
 
     /// Whether the file is compared with our sales. False for a sales report of a week or longer.
@@ -56,7 +57,7 @@ package struct AppleReportService: Sendable {
 
     /// Reads one of the App Store's report files and stores it byte for byte. Nothing is stored if
     /// any of it cannot be read. Idempotent. If several files are about the same days and the same
-    /// region, the one that was imported last counts.
+    /// region, the file that was imported last counts.
     ///
     /// - Parameters:
     ///   - content: the text of the file, decompressed.
@@ -103,7 +104,8 @@ package struct AppleReportService: Sendable {
 
     /// The file of the same region that was used until now. Nil if there is no such file.
     ///
-    /// - Parameter files: the financial files about any of the days, the ones imported last first.
+    /// - Parameter files: the financial files about any of the days, in the order of their imports,
+    ///   the last first.
     private static func replaced(
         by report: AppleReport, among files: [AppleReportFile], _ found: AppleReportInsertion
     ) -> AppleReportFile? {
@@ -171,8 +173,8 @@ package struct AppleReportService: Sendable {
             ours: ours.all, apples: apples.all)
     }
 
-    /// The imported files that are about any of the days, without their content, the ones imported
-    /// last first: at most ``appleFilesMax``.
+    /// The imported files that are about any of the days, without their content, in the order of
+    /// their imports, the last first: at most ``appleFilesMax``.
     package func files(
         of appID: AppID, in days: ClosedRange<Int64>
     ) async throws(EngineFailure) -> [AppleReportFile] {

@@ -132,8 +132,8 @@ package struct ReportingService: Sendable {
         return numbers
     }
 
-    /// - Parameter other: the definition whose columns are shown beside the first one's; nil if
-    ///   there is none.
+    /// - Parameter other: the definition whose columns are shown beside the columns of the first
+    ///   definition; nil if there is none.
     private static func report(
         _ definition: ReportDefinition, _ numbers: ReportNumbers, _ query: ReportQuery,
         _ periods: [ReportPeriod], _ app: AppSettings, today: Int64,

@@ -43,17 +43,18 @@ package struct MaintenanceService: Sendable {
     /// Rebuilds all derived rows from the documents, or only compares them.
     ///
     /// Every document is verified again, as of the time it was received, because a fact always
-    /// needs a verified document. The current rows stay in use until all new ones exist; then one
-    /// transaction replaces them. Documents that arrive meanwhile are included. If new documents
-    /// keep arriving, the facts of the last documents are copied as they were first derived.
+    /// needs a verified document. The current rows stay in use until all new rows exist. Then one
+    /// transaction replaces the current rows. Documents that arrive meanwhile are included. If new
+    /// documents keep arriving, the facts of the last documents are copied as they were first
+    /// derived.
     ///
     /// - Parameter withoutUnusable: whether to continue even if documents that are in use can no
     ///   longer be verified, for example under another configuration. The facts of such documents
     ///   are then lost.
     /// - Parameter sleep: called between attempts to lock the tables.
-    /// - Throws: ``EngineFailure`` `storage` if documents in use can no longer be verified and
-    ///   `withoutUnusable` is false, or if another rebuild is running; `busy` if other operations
-    ///   lock the tables all the time. If the function throws, nothing is changed.
+    /// - Throws: ``EngineFailure``. It is `storage` if documents in use can no longer be verified
+    ///   and `withoutUnusable` is false, or if another rebuild is running. It is `busy` if other
+    ///   operations lock the tables all the time. If the function throws, nothing is changed.
     package func rebuild(
         verifyOnly: Bool, withoutUnusable: Bool = false,
         progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in },

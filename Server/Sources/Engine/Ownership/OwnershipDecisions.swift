@@ -159,7 +159,7 @@ struct OwnershipDecisions {
     }
 
     /// Ends a share, so that another share takes its place. Also ends the shares that are no longer
-    /// in force. Otherwise one of those would take the freed place.
+    /// in force. Otherwise one of these shares would take the freed place.
     private func makeRoom(
         in purchase: PurchaseID, of claim: OwnershipClaim, byEnding other: CustomerID,
         in app: AppSettings, at now: Instant

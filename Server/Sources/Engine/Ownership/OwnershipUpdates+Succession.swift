@@ -25,8 +25,8 @@ extension OwnershipUpdates {
     /// account token.
     ///
     /// Does nothing if the new purchase has an owner already, or if its account token differs from
-    /// that of the old purchase. If the old purchase has no owner yet, the next document about the
-    /// new purchase links it.
+    /// the account token of the old purchase. If the old purchase has no owner yet, the next
+    /// document about the new purchase links it.
     func linkSuccessors(
         _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {

@@ -15,7 +15,7 @@ package struct OpenedDocument: Sendable {
     package var refusal: EngineFailure?
     /// The purchases about which the document attests something.
     package var purchases: [PurchaseID]
-    /// The customer who has one of these purchases. Nil if no customer has one.
+    /// The customer who has one of these purchases. Nil if no customer has one of them.
     package var owner: CustomerID?
 
     /// The document as text. For a receipt, which is binary, its Base64.

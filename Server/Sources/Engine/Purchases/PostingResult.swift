@@ -9,8 +9,8 @@ package struct PostingResult: Hashable, Sendable {
     package var documents: [Outcome]
     /// The ownership of the posted purchases, in the order of their ids.
     package var ownerships: [OwnershipResult]
-    /// The number of purchases that got another owner, or one more share, by this posting, if the
-    /// posting contained no new document. 0 if any document was new.
+    /// The number of purchases that got another owner, or one more share, although the posting
+    /// contained no new document. 0 if any document was new.
     var changesWithoutDocument: Int
 
     /// The failure for the first purchase that the customer did not get. Nil if there is no such

@@ -186,8 +186,9 @@ struct PurchaseDecisions {
             changesWithoutDocument: new.isEmpty ? changes : 0)
     }
 
-    /// Records documents, payments first. Returns the documents, and the indices of those that are
-    /// new. If the request is partial, returns renewal infos without a transaction as failures.
+    /// Records documents, payments first. Returns the documents, and the indices of the new
+    /// documents. If the request is partial, returns renewal infos without a transaction as
+    /// failures.
     private func insert(
         _ posted: [PostedDocument], isPartial: Bool, in app: AppSettings,
         _ walletCache: inout WalletProjectionCache

@@ -46,7 +46,7 @@ package struct PurchaseEvidence: Hashable, Sendable {
 }
 
 extension RecordingService {
-    /// Records a device's purchases and links those that have no owner to the customer. Returns the
+    /// Records a device's purchases. Links purchases without an owner to the customer. Returns the
     /// customer in the environment of the first document. Idempotent.
     ///
     /// All documents are verified before any is recorded: if one is rejected, the request fails and

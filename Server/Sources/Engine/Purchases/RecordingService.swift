@@ -170,8 +170,8 @@ extension VerificationService {
         }
     }
 
-    /// Counts a document that cannot be verified yet, whichever way it arrived, so that the
-    /// operator checks this machine's clock.
+    /// Counts a document that cannot be verified yet, so that the operator checks this machine's
+    /// clock. Used for documents from all sources.
     private func undecided(_ uncertainty: ClockMismatch) -> EngineFailure {
         context.counters.documentsSignedAhead.add()
         return .notYetVerifiable(uncertainty)

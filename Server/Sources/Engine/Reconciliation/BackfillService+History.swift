@@ -259,8 +259,8 @@ final class HistoryWalkStates: Sendable {
     private static let initialStretch = Duration.days(1)
     private static let stretchMin = Duration.seconds(60)
     private static let stretchMax = Duration.days(7)
-    /// The intended number of pages of a stretch. After a stretch with fewer pages, the next one is
-    /// longer; after a stretch with more pages, it is shorter.
+    /// The intended number of pages of a stretch. After a stretch with fewer pages, the next
+    /// stretch is longer. After a stretch with more pages, the next stretch is shorter.
     private static let targetPages = 100...500
 
     let backoff = BackfillBackoff()

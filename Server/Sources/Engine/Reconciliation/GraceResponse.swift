@@ -4,8 +4,8 @@ import Intake
 import Ledger
 import Storage
 
-/// A response of the App Store Server API that reports a grace period: by an unsigned status, next
-/// to signed renewal info that does not name the period's end.
+/// A response of the App Store Server API that reports a grace period by an unsigned status. The
+/// signed renewal info next to the status does not name the end of the grace period.
 ///
 /// By itself, the renewal info says that the App Store is retrying a payment without a grace
 /// period. That would deny access to a paying customer. So the response is recorded as a separate

@@ -27,10 +27,10 @@ extension SeatService {
     /// Reports to the App Store the claims on seats that have begun or ended. Returns the number of
     /// processed claims; 0 if nothing is due.
     ///
-    /// Idempotent and safe for several servers at once: each claim is leased to one server, and its
-    /// id identifies the request, so the App Store makes only one claim of repeated requests. The
-    /// database records each request before it is sent. If the server then dies, another server
-    /// repeats the request.
+    /// Idempotent and safe for several servers at once: each claim is leased to one server. The
+    /// claim's id identifies the request, so the App Store makes only one claim if a request is
+    /// repeated. The database records each request before it is sent. If the server then dies,
+    /// another server repeats the request.
     package func report() async throws(EngineFailure) -> Int {
         var count = 0
         for (app, environment) in reportedStores {

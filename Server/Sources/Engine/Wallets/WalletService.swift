@@ -87,8 +87,8 @@ extension NewBooking {
     private static let keyPrefixOfApps = "app\n"
 
     /// The id of the booking, a debit or a credit: the same for the same idempotency key. The
-    /// idempotency keys of apps are separate from those of servers, because anyone can extract an
-    /// app's API key, and could otherwise use up the idempotency key of a server's next debit.
+    /// idempotency keys of apps are separate from the idempotency keys of servers. Otherwise anyone
+    /// could extract an app's API key, and use up the idempotency key of a server's next debit.
     fileprivate var bookingID: BookingID {
         let whole = key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 }
         return BookingID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))

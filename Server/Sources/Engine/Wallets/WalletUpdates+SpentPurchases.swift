@@ -28,8 +28,9 @@ extension WalletUpdates {
         return next == former ? nil : former
     }
 
-    /// Links to a customer each purchase that the customer has only by its account token and has
-    /// partly spent, and emits events. Balances do not change. Idempotent.
+    /// Finds the purchases that a customer has only by their account token, and has at least partly
+    /// spent. Links these purchases to the customer, and emits events. Balances do not change.
+    /// Idempotent.
     func linkSpent(
         by customer: CustomerID, in app: AppID, _ environment: Environment, at now: Instant
     ) throws(StorageFailure) {

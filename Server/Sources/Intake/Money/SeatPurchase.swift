@@ -54,7 +54,7 @@ struct SeatPurchase {
     }
 
     /// The part of the total that was refunded. The App Store reports the refunded seats without an
-    /// amount. If it reports no share either, the refunded seats count as the cheapest ones.
+    /// amount. If it reports no share either, the cheapest seats count as refunded.
     private func refund(of total: Int64, _ percentage: Int64?) -> Int64 {
         if let percentage { return Percentage.part(percentage, of: total) }
         guard !seats.tiers.isEmpty else {

@@ -37,7 +37,8 @@ extension Timeline {
     /// How long the App Store keeps trying to collect a payment of a commitment.
     package static let committedRetryMax = Duration.days(committedRetryDaysMax)
     package static let committedRetryDaysMax = 90
-    /// How far the App Store's clock may be ahead of ours without shutting out a paying customer.
+    /// The maximum time by which the App Store's clock may be ahead of ours without denying access
+    /// to a paying customer.
     package static let clockSkewMax = Duration.seconds(300)
 
     /// The access that this purchase gives at a moment. Returns nil if the purchase gives no access
@@ -117,7 +118,7 @@ extension Timeline {
             willRenew: continuation(after: period).willRenew)
     }
 
-    /// The access after a period that no other period follows, whatever the renewal status says.
+    /// The access after a period that no other period follows. Ignores the renewal status.
     private func ended(
         _ period: Period, at end: Instant, _ ending: Renewal.Ending?, of due: Instant? = nil
     ) -> Access {
@@ -155,7 +156,7 @@ extension Timeline {
             ? renewal : nil
     }
 
-    /// How long before a period's end the App Store begins to charge the next one.
+    /// How long before a period's end the App Store begins to charge for the next period.
     private static let chargedAheadMax = Duration.days(1)
 
     private func open(_ period: Period, _ products: Set<ProductID>) -> Access {
@@ -309,8 +310,8 @@ extension Timeline.Period {
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }
 
-    /// Whether this payment gave access for longer than another one. If both gave access equally
-    /// long, whether only the other one was refunded.
+    /// Whether this payment gave access for longer than another payment. If both gave access
+    /// equally long, whether only the other payment was refunded.
     fileprivate func outlasted(_ other: Self) -> Bool {
         guard let end = openUntil, let otherEnd = other.openUntil else { return false }
         guard end == otherEnd else { return end > otherEnd }

@@ -125,9 +125,10 @@ package struct PublicationReader {
             .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
     }
 
-    /// For each entitlement, and each range of time in which the customer had it: the publication
-    /// that was the newest when the range began, with the start of the range. If several ranges
-    /// have the same publication, the start of the first range.
+    /// For each range of time in which the customer had an entitlement, finds the publication that
+    /// was the newest when the range began. Returns these publications by entitlement, each with
+    /// the start of the range. If several ranges have the same publication, returns the start of
+    /// the first range.
     private func starts(
         among published: [Publication]
     ) -> [EntitlementID: [PublicationID: Instant]] {
@@ -196,7 +197,7 @@ private struct Tenure {
 
     /// A refunded period does not count. After an upgrade or a partial refund, the period counts
     /// until the refund. While a purchase is open beyond its paid time, in grace or unconfirmed,
-    /// its own range continues, whatever else was bought or granted meanwhile.
+    /// its own range continues. Other purchases and grants in this time do not matter.
     init(
         _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
         through products: Set<ProductID>, isOpen: Bool, at now: Instant, rules: AccessRules

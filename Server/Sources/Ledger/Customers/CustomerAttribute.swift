@@ -6,7 +6,8 @@ package struct CustomerAttribute: Hashable, Sendable {
     /// Nil if the attribute was deleted. A deleted attribute stays stored, so that an older value
     /// that arrives later has no effect.
     package var value: String?
-    /// When the value was set, by the clock of whoever set it. Never ahead of the server's clock.
+    /// When the value was set, by the clock of the author's device or server. Never ahead of the
+    /// server's clock.
     package var updatedAt: Instant
     package var author: Author
 

@@ -83,7 +83,7 @@ package struct ReportedState: Hashable, Sendable {
 
 extension Timeline {
     /// Whether this timeline undoes a transition of an older timeline: by a payment that covers the
-    /// moment of the transition, or by a confirmed state in place of an assumed one.
+    /// moment of the transition, or by a confirmed state in place of an assumed state.
     fileprivate func undoes(_ edge: Instant, of before: Timeline, _ rules: AccessRules) -> Bool {
         guard let told = before.reportedAccess(at: edge, rules: rules) else { return false }
         if told.isUncertain {

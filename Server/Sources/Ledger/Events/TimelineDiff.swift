@@ -201,8 +201,8 @@ struct TimelineDiff {
         }
     }
 
-    /// The amount that turns the old value into the new one; if the currencies differ, one amount
-    /// for each.
+    /// The difference between the new and the old amount. If the currencies differ, one amount for
+    /// each currency.
     private static func difference(_ old: Money?, _ new: Money?) -> [Money] {
         guard let old, let new, old.currency == new.currency else {
             let gone = old.map { Money(milliunits: -$0.milliunits, currency: $0.currency) }
@@ -271,8 +271,8 @@ extension Payment {
 }
 
 extension Timeline.Period {
-    /// Whether a refund, or the end of sharing, had ended the period before the next one began. A
-    /// refund caused by an upgrade does not count.
+    /// Whether a refund, or the end of sharing, had ended the period before the next period began.
+    /// A refund caused by an upgrade does not count.
     fileprivate func wasTakenBack(before next: Instant) -> Bool {
         guard let revocation = payment.revocation, !payment.isUpgraded else { return false }
         return revocation.at < next

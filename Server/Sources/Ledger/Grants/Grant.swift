@@ -89,9 +89,9 @@ package struct EntitlementStatus: Hashable, Sendable {
     }
 
     /// The status that a purchase and grants give together. Open access wins over shut access, and
-    /// of several open accesses the one that stays open longest wins. If all are shut, a purchase
+    /// if several are open, the access that stays open longest wins. If all are shut, a purchase
     /// whose payment is still being collected wins, because it may open again. If nothing else
-    /// distinguishes them, the purchase wins.
+    /// distinguishes a purchase and a grant, the purchase wins.
     package static func strongest(
         _ access: Access?, _ grants: [Grant], at now: Instant
     ) -> EntitlementStatus? {

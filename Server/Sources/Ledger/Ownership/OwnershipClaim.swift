@@ -59,9 +59,9 @@ package struct OwnershipClaim: Hashable, Sendable {
         package var documentAge: Duration?
         /// How long the owner has had the purchase.
         package var heldFor: Duration = .zero
-        /// Whether a device of the owner has presented a document that was signed after the
-        /// purchase became the owner's, and that no other customer had presented before. Also true
-        /// if the owner needs no such document.
+        /// Whether a device of the owner has presented a confirming document: a document that was
+        /// signed after the purchase became the owner's, and that no other customer had presented
+        /// before. Also true if the owner needs no such document.
         package var isConfirmed = true
 
         package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {
@@ -266,8 +266,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         switch verdict {
         case .link: isClaimantAnonymous || !isDocumentNew
         // The document is also remembered if the policy moves the purchase from one person to
-        // another: it may be a copy, and a later document of the buyer can say that the purchase is
-        // in use again.
+        // another: the document may be a copy, and a later document of the buyer may show that the
+        // purchase is in use again.
         case .move(let evidence): isClaimantAnonymous || evidence == .device
         case .share, .shareInstead: true
         case .alreadyTheirs, .refuse: false

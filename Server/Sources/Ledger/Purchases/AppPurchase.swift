@@ -37,8 +37,8 @@ extension PurchaseID {
 }
 
 /// The earliest version at which a store account had the app on each platform, as documents prove
-/// it. A proof stays valid whatever later documents say: an account that gets the app on another
-/// platform or device gets another first version there.
+/// it. Later documents do not invalidate a proof: if an account gets the app on another platform or
+/// device, it gets another first version there.
 package struct AppProofs: Hashable, Sendable {
     /// The proof for all platforms other than the Mac.
     package private(set) var onDevices: Timeline.Attested<AppPurchase>?
@@ -84,7 +84,7 @@ extension Timeline.Attested<AppPurchase> {
 }
 
 extension AppPurchase {
-    /// The version as numbers. Nil if the App Store names no version, or one that does not consist
-    /// of numbers.
+    /// The version as numbers. Nil if the App Store names no version, or a version that does not
+    /// consist of numbers.
     package var parsedVersion: AppVersion? { version.flatMap(AppVersion.init) }
 }

@@ -163,8 +163,8 @@ extension Payment: Mergeable {
         return Timeline.Attested(payment, at: legacy.at)
     }
 
-    /// Receipts name the kind of product, verifyReceipt responses name the subscription group and
-    /// the account, neither kind of document names both, and old ones do not mention family
+    /// Receipts name the kind of product. verifyReceipt responses name the subscription group and
+    /// the account. Neither kind of document names both, and old documents do not mention family
     /// sharing. For fields that only some documents have, the greatest value wins. Only the
     /// remaining fields decide which statement is later.
     static func joined(

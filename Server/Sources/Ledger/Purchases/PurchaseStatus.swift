@@ -28,8 +28,8 @@ extension Timeline {
     /// The status of this purchase at a moment. Returns nil if no payment is known.
     ///
     /// The status follows from ``access(at:rules:through:)``, with one exception: just after a
-    /// period's end, while the notification about the renewal is probably on its way, the status
-    /// from before the end stays in force.
+    /// period's end, the notification about the renewal is probably on its way. For that time, the
+    /// status from before the end stays in force.
     package func status(at now: Instant, rules: AccessRules = AccessRules()) -> PurchaseStatus? {
         status(from: reportedAccess(at: now, rules: rules))
     }
@@ -47,8 +47,9 @@ extension Timeline {
         guard case .unconfirmed(let since, _)? = access?.reason, let period = period(at: now),
             now < since + period.notificationWait, period.from < since
         else { return access }
-        // Just before that end, the waiting time of an earlier end may not have been over, because
-        // the App Store can extend an end by less than the waiting time.
+        // The recursion is necessary because the App Store can extend an end by less than the
+        // waiting time. Then the waiting time of an earlier end may not have been over just before
+        // this end.
         return reportedAccess(at: since - .milliseconds(1), rules: rules)
     }
 }

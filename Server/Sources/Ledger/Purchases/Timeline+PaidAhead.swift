@@ -1,5 +1,5 @@
-// Renewals that were charged before their period begins. What the customer does before the period
-// begins can change whether such a renewal counts.
+// Renewals that were charged before their period begins. Actions of the customer before the period
+// begins can decide whether such a renewal counts.
 
 extension Timeline {
     /// Whether a renewal that was charged ahead was refunded because the customer bought another

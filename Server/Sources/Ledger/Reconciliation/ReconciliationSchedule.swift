@@ -1,5 +1,5 @@
-/// What is known about our checks of one purchase with the App Store. The time of the next check
-/// follows from this and from the purchase's timeline, and from nothing else.
+/// What is known about our checks of one purchase with the App Store. The time of the next check is
+/// computed only from this history and from the purchase's timeline.
 package struct CheckHistory: Hashable, Sendable {
     /// When we first learned of the purchase.
     package var knownAt: Instant
@@ -145,8 +145,9 @@ extension Timeline {
     }
 
     /// When to check after an upgrade whose product the App Store has not named yet. If the upgrade
-    /// is known from the response to the last check, the silence counts from the start of the
-    /// period: each response has a new date, so that date does not say when the upgrade happened.
+    /// is known from the response to the last check, the waiting time counts from the start of the
+    /// period. The reason is that each response has a new date, which does not say when the upgrade
+    /// happened.
     private func nextUpgradeCheck(of period: Period, after asked: Instant) -> Instant? {
         let told = period.attestedAt
         if asked + Self.clockSkewMax < told { return told + period.notificationWait }
@@ -171,9 +172,9 @@ extension Timeline {
         return nextCheckAfterEnd(of: period, later, after: asked)
     }
 
-    /// When to check if the App Store has said after a period's end that the period continues until
-    /// a later date, and names no payment for it. Nothing is due before then, and access is open.
-    /// Checks continue, less and less often, because the later date may belong to a payment that is
+    /// When to check if, after a period's end, the App Store has reported a later end of the
+    /// period, but no payment for it. Nothing is due before then, and access is open. Checks
+    /// continue, less and less often, because the later date may belong to a payment that is
     /// reported late.
     private func nextCheckBeforeLaterEnd(
         of period: Period, end: Instant, after asked: Instant
@@ -215,9 +216,9 @@ extension Timeline {
         return last + max(least, min(last - end, Self.collectingPauseMax))
     }
 
-    /// When to check if the App Store reports nothing. Waits as long as the silence has lasted so
-    /// far; at most an hour in the first eight hours, and then an eighth of the time passed.
-    /// Returns nil when the App Store no longer collects: then only the sweep remains.
+    /// When to check if the App Store reports nothing. Waits as long as there has been no report so
+    /// far, but at most an hour in the first eight hours. After that, waits an eighth of the time
+    /// passed. Returns nil when the App Store no longer collects: then only the sweep remains.
     private func nextCheckInSilence(
         since start: Instant, of period: Period, after asked: Instant
     ) -> Instant? {

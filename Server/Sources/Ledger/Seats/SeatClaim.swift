@@ -1,5 +1,5 @@
-// Who has the seats of a group whose members the app invites. The claims alone give access: these
-// members get no transaction from the App Store.
+// The members who have seats of a group whose members the app invites. The claims alone give
+// access: these members get no transaction from the App Store.
 //
 // Claims are ranked by the moment they began. The first claims get the seats that exist besides the
 // purchaser's own seat, and the other claims wait. Nothing is written when seats become fewer, so
@@ -51,7 +51,7 @@ package struct SeatClaim: Hashable, Sendable {
         /// The standing of an open claim.
         ///
         /// - Parameters:
-        ///   - rank: how many open claims of the same purchase come before this one.
+        /// - rank: how many open claims of the same purchase come before this claim.
         ///   - capacity: the number of seats for members.
         package init(rank: Int, capacity: Int) {
             self = rank < capacity ? .held : .waiting
@@ -70,7 +70,7 @@ package struct SeatClaim: Hashable, Sendable {
         self.report = report ?? SeatReport(since: claimedAt)
     }
 
-    /// Whether the claim gets a seat before another one.
+    /// Whether the claim gets a seat before another claim.
     package func precedes(_ other: Self) -> Bool { (claimedAt, id) < (other.claimedAt, other.id) }
 }
 
@@ -80,7 +80,7 @@ package struct SeatClaimID: TextIdentifier {
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// Who has the seats of one purchase at one moment.
+/// The members who have the seats of one purchase at one moment.
 package struct SeatRoster: Hashable, Sendable {
     /// The number of seats for members: one less than the number that was bought, because the
     /// purchaser has one seat.

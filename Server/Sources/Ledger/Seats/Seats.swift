@@ -87,8 +87,8 @@ extension Timeline {
         }
     }
 
-    /// How many seats of the period in force were refunded, including those of payments that were
-    /// refunded as a whole.
+    /// How many seats of the period in force were refunded, including the seats of payments that
+    /// were refunded as a whole.
     package func refundedSeats(at now: Instant) -> Int {
         guard let period = period(at: now) else { return 0 }
         return periods.reduce(0) { sum, other in

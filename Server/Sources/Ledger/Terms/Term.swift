@@ -64,9 +64,9 @@ package struct TermRules: Hashable, Sendable {
 
     /// What happens to a term that is bought while another one of its chain runs.
     package enum Overlap: String, Hashable, Sendable, CaseIterable {
-        /// The new term begins at the end of the running one, as a separate term.
+        /// The new term begins at the end of the running term, as a separate term.
         case stack
-        /// The new term extends the running one, and the customer sees one term.
+        /// The new term extends the running term, and the customer sees one term.
         case extend
         /// The app is advised to refuse the purchase. If the purchase is made nevertheless, it is
         /// stacked, so that no paid time is lost.
@@ -95,10 +95,10 @@ extension TermRules {
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the previous term. The ends of consecutive terms are counted from the start of the
-    /// first one. So if the first term began on the last day of a month, each term ends on the last
-    /// day of a month. But no term is shorter than it would be alone. A revoked term ends at its
-    /// revocation, and the following terms begin earlier. A term revoked before it began does not
-    /// count.
+    /// first term. So if the first term began on the last day of a month, each term ends on the
+    /// last day of a month. But no term is shorter than it would be alone. A revoked term ends at
+    /// its revocation, and the following terms begin earlier. A term revoked before it began does
+    /// not count.
     package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {
@@ -170,8 +170,8 @@ private struct Chain {
     private var length = Term.Length(months: 0, days: 0)
     private var end: Instant?
 
-    /// The maximum time by which a term may be too short because the clocks change: the end of a
-    /// term has the same local time as the start of its run.
+    /// The maximum time by which a term may be too short because of clock changes. Such a
+    /// difference arises because the end of a term has the same local time as the start of its run.
     private static let leapMax = Duration.hours(12)
 
     init(name: String) { self.name = name }

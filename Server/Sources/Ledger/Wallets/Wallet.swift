@@ -100,7 +100,7 @@ package struct Wallet: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var at: Instant
         package var cause: Cause
-        /// By how much the entry changes the balance; negative for a deduction.
+        /// The amount by which the entry changes the balance; negative for a deduction.
         package var amount: Int64
         /// The amount before the refund rules apply. These rules may deduct less than was refunded.
         var whole: Int64

@@ -30,7 +30,7 @@ package struct WalletChange: Hashable, Sendable {
         self.key = key
     }
 
-    /// By how much the balance changed; negative for a deduction.
+    /// The amount by which the balance changed; negative for a deduction.
     package var amount: Int64 { after - before }
 }
 
@@ -40,7 +40,7 @@ extension Wallet {
         package var kind: Change.Kind
         package var at: Instant
         package var cause: Cause
-        /// By how much the balance changes: negative for a deduction, never 0.
+        /// The amount by which the balance changes: negative for a deduction, never 0.
         package var amount: Int64
     }
 

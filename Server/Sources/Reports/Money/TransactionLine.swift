@@ -78,7 +78,7 @@ package struct TransactionLine: Hashable, Sendable {
 
 extension Payment {
     /// The tiers whose sum is the amount: the tiers of all seats, or of the seats that are left
-    /// after the cheapest ones were refunded. Nil for any other amount.
+    /// after the cheapest seats were refunded. Nil for any other amount.
     fileprivate func tiers(of amount: Int64) -> [Seats.Tier]? {
         guard let seats, !seats.tiers.isEmpty else { return nil }
         return [seats.tiers, seats.tiersLeft].first { $0.isWorth(amount) }
@@ -86,7 +86,7 @@ extension Payment {
 }
 
 extension Seats {
-    /// The tiers without the cheapest seats, as many as were refunded.
+    /// The tiers without the refunded seats. The cheapest seats count as refunded.
     fileprivate var tiersLeft: [Tier] {
         var rest = refunded
         return tiers.compactMap { tier in

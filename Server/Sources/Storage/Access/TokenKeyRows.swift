@@ -8,7 +8,7 @@ package struct StoredTokenKey: Hashable, Sendable {
     /// The P-256 private key as a raw scalar. The key is as confidential as the database itself.
     package var privateKey: [UInt8]
     package var createdAt: Instant
-    /// When another key replaced this one for signing. Nil for the key that signs now, and for a
+    /// When another key replaced this key for signing. Nil for the key that signs now, and for a
     /// prepared key.
     package var retiredAt: Instant?
     /// Whether the key is published already, but signs only after the next rotation.

@@ -159,8 +159,8 @@ package struct AccountTokenRows: RowGroup {
 }
 
 extension CustomerID {
-    /// The length of a UUID as text. Only the length is checked, because to look up a text that is
-    /// not a token is harmless.
+    /// The length of a UUID as text. Only the length is checked, because it is harmless to look up
+    /// a text that is not a token.
     private static let tokenBytes = 36
     private static let tokenHyphens: Set = [8, 13, 18, 23]
 

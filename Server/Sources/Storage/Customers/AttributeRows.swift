@@ -73,7 +73,7 @@ package struct AttributeRows: RowGroup {
             })
     }
 
-    /// Gives the attributes of a customer to another one, by
+    /// Gives the attributes of a customer to another customer, by
     /// ``CustomerAttribute/merged(_:with:keepsOwn:)``.
     package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID, keepsOwn: Bool

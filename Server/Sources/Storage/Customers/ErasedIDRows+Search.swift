@@ -13,8 +13,8 @@ package struct StoredID: Hashable, Sendable {
     }
 
     package var id: CustomerID
-    /// Since when the id is stored. Nil for a token, because a document that contains the token may
-    /// arrive again at any time.
+    /// The time since which the id is stored. Nil for a token, because a document that contains the
+    /// token may arrive again at any time.
     package var since: Instant?
 }
 

@@ -172,8 +172,8 @@ extension ShownRows {
             })
     }
 
-    /// Writes the entries of a wallet that differ from the stored ones. Only the last entries can
-    /// differ.
+    /// Writes the entries of a wallet that differ from the stored entries. Only the last entries
+    /// can differ.
     package func show(
         _ entries: [Wallet.Entry], in currency: CurrencyID, of customer: CustomerID, in app: AppID,
         _ environment: Environment

@@ -190,9 +190,9 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Manual retries
 
-    /// Retries those forwards of a document to these addresses that were given up. Their attempts
-    /// are counted from the beginning again. Accepted and waiting forwards are unchanged. Returns
-    /// how many forwards are retried.
+    /// Retries the forwards of a document to these addresses that were given up. Their attempts are
+    /// counted from the beginning again. Accepted and waiting forwards are unchanged. Returns how
+    /// many forwards are retried.
     @discardableResult
     package func retry(
         of document: [UInt8], in app: AppID, to targets: [String], at now: Instant

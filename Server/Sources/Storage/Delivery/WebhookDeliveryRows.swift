@@ -277,10 +277,10 @@ package struct WebhookDeliveryRows: RowGroup {
 
     // MARK: - Replays
 
-    /// Adds deliveries, or restarts existing ones at their first attempt. A delivery that is being
-    /// posted may be posted once more. An existing delivery stays in its stream. This is true even
-    /// if the purchase was linked to a customer since then, and new deliveries of its events belong
-    /// to that customer's stream.
+    /// Adds deliveries, or restarts existing deliveries at their first attempt. A delivery that is
+    /// being posted may be posted once more. An existing delivery stays in its stream. This is true
+    /// even if the purchase was linked to a customer since then, and new deliveries of its events
+    /// belong to that customer's stream.
     package func replay(
         _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {

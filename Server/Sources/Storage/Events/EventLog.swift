@@ -104,7 +104,7 @@ package struct EventLog: RowGroup {
     }
 
     /// The events of a purchase from the time when it had no owner, before the given event and in
-    /// order. If there are many, returns only the first one and the latest ones.
+    /// order. If there are many, returns only the first event and the latest events.
     package func unowned(
         of purchase: PurchaseID, in app: AppID, before sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {

@@ -3,7 +3,7 @@ import Reports
 
 /// A report file of the App Store, with its content as it was imported.
 package struct AppleReport: Hashable, Sendable {
-    /// The report's type, in the App Store's word, such as `SALES`.
+    /// The report's type, by the App Store's name, such as `SALES`.
     package var kind: String
     /// The days that the report's rows are about, counted from 1970-01-01.
     package var days: ClosedRange<Int64>
@@ -32,7 +32,7 @@ package struct AppleReport: Hashable, Sendable {
 
 /// The description of an imported file in a list.
 package struct AppleReportFile: Hashable, Sendable {
-    /// The report's type, in the App Store's word, such as `SALES`.
+    /// The report's type, by the App Store's name, such as `SALES`.
     package var kind: String
     /// The days that the file's rows are about, counted from 1970-01-01.
     package var days: ClosedRange<Int64>
@@ -198,7 +198,7 @@ package struct AppleReportRows: RowGroup {
 
     /// The transactions that were replaced by another product, by purchase. The times of refunds
     /// and purchases do not show whether a transaction was replaced: a customer may upgrade twice
-    /// at once, or buy something else at the time of a refund.
+    /// in one moment, or buy something else at the time of a refund.
     private func replacedTransactions(
         of purchases: Set<String>, in app: AppID
     ) throws(StorageFailure) -> [String: Set<TransactionID>] {

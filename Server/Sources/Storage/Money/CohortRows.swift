@@ -232,7 +232,7 @@ extension CohortRows {
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = SumRows.condition(filter)
-        // A free period may begin at the moment at which a paid one ends.
+        // A free period may begin at the moment at which a paid period ends.
         let later = """
             SELECT 1 FROM money_movements AS later WHERE later.app = ends.app
             AND later.environment = ends.environment AND later.purchase = ends.purchase

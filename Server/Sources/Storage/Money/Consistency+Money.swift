@@ -105,8 +105,8 @@ extension Consistency {
 }
 
 extension CohortSum {
-    /// The numbers of each day and currency, without those that are all zero. One day can have
-    /// several sums.
+    /// The numbers of each day and currency. Days and currencies whose numbers are all zero are
+    /// left out. One day can have several sums.
     static func numbers(_ sums: [CohortSum]) -> [CohortSum: [Int64]] {
         sums.reduce(into: [:]) { found, sum in
             var key = sum

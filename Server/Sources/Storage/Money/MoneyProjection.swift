@@ -56,8 +56,8 @@ package struct MoneyProjection: Sendable {
         return payment.refund != nil || known.map { fact.attestedAt < $0 } ?? true
     }
 
-    /// Whether a refund may have been reversed, so that all statements about payments are needed:
-    /// if a payment is or was refunded, or if a document or movements show a refund.
+    /// Whether a refund may have been reversed, so that all statements about payments are needed.
+    /// True if a payment is or was refunded, or if a document or a movement shows a refund.
     ///
     /// - Parameter stored: the stored movements.
     func mayHaveReversal(_ stored: [StoredMovement]) -> Bool {

@@ -52,7 +52,7 @@ package struct SourcePosition: Hashable, Sendable {
 }
 
 extension SourcePosition {
-    /// Whether this position comes before another one, in the database's order: byte by byte.
+    /// Whether this position comes before another position, in the database's order: byte by byte.
     fileprivate func isBefore(_ other: Self) -> Bool {
         guard (day, at) == (other.day, other.at) else { return (day, at) < (other.day, other.at) }
         let names = zip(
@@ -240,7 +240,7 @@ package struct ReportSourceRows: RowGroup {
             + "ORDER BY max(own.at_ms) DESC, own.product LIMIT 1"
     }
 
-    /// The purchase that comes a number of purchases after another one. Nil if fewer purchases
+    /// The purchase that is a number of places after the given purchase. Nil if fewer purchases
     /// follow.
     private func purchase(
         _ count: Int, after start: String, _ filter: MovementFilter

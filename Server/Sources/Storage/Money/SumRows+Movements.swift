@@ -63,7 +63,7 @@ extension SumRows {
         return try movementSums(filter, in: next..<next + 1, keepsDays: false)
     }
 
-    /// Sums like those of ``movementSums(_:in:keepsDays:)``, but computed from the movements
+    /// The same sums as ``movementSums(_:in:keepsDays:)``, but computed from the movements
     /// themselves.
     ///
     /// - Parameters:

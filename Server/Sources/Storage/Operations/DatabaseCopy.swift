@@ -205,7 +205,7 @@ struct CopiedTable: Hashable, Sendable {
             ]),
     ]
 
-    /// Selects the first app, or the next one.
+    /// Selects the first app, or the next app.
     func selectApp(isFirst: Bool) -> String {
         "SELECT app FROM \(name) \(isFirst ? "" : "WHERE app > $1 ")ORDER BY app LIMIT 1"
     }

@@ -3,9 +3,8 @@ import Synchronization
 
 /// Tracks whether the database accepts writes.
 ///
-/// After a failed write it is doubtful whether the database accepts writes, whatever the reason.
-/// Only a successful probe removes the doubt, because other writes may be smaller than the write
-/// that failed.
+/// After any failed write, it is doubtful whether the database accepts writes. Only a successful
+/// probe removes the doubt, because other writes may be smaller than the write that failed.
 final class WriteHealth: Sendable {
     private typealias Outcome = Result<Void, any Error>
 
@@ -69,7 +68,7 @@ final class WriteHealth: Sendable {
 }
 
 extension Database {
-    /// Checks that the database accepts writes: if a write has failed, tries another one.
+    /// Checks that the database accepts writes: if a write has failed, tries another write.
     ///
     /// - Throws: the reason why the database does not accept writes.
     package func checkWrites(at now: Instant) async throws {

@@ -184,8 +184,8 @@ package struct LinkRows: RowGroup {
 // A transaction that records documents on a snapshot does not read the columns that are changed
 // here, so the purchase's row in `purchases` stays as it is: see `SnapshotConnection`.
 extension LinkRows {
-    /// Remembers the document that a device of a purchase's owner presents, if it is newer than
-    /// earlier ones. Idempotent.
+    /// Remembers the document that a device of a purchase's owner presents, if it is newer than the
+    /// earlier documents. Idempotent.
     package func remember(
         documentSignedAt signedAt: Instant, isNew: Bool, of purchase: PurchaseID,
         ownedBy link: Link, in app: AppID

@@ -15,7 +15,7 @@ package struct PresentedDocument: Hashable, Sendable {
         self.isConfirming = isConfirming
     }
 
-    /// Returns the document to remember after another one was presented. Returns nil if the
+    /// Returns the document to remember after another document was presented. Returns nil if the
     /// remembered document stays the same.
     ///
     /// - Parameters:

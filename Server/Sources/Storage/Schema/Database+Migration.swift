@@ -64,7 +64,7 @@ extension Database {
         return !tables.isEmpty && !tables.contains("schema_versions")
     }
 
-    /// The version that is recorded while the database is being filled from another one.
+    /// The version that is recorded while the database is being filled from another database.
     static let unfinishedCopyVersion: Int64 = -1
 
     private static func requireNoUnfinishedCopy(

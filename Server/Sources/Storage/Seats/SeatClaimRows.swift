@@ -62,7 +62,7 @@ package struct SeatClaimRows: RowGroup {
     ///
     /// - Parameters:
     ///   - begin: claims from before this time are over, although their rows are open.
-    ///   - other: counts only claims that get a seat before this one; nil counts all.
+    /// - other: counts only claims that get a seat before this claim; nil counts all claims.
     package func count(
         on purchase: PurchaseID, since begin: Instant?, before other: SeatClaim? = nil,
         in app: AppID
@@ -182,7 +182,8 @@ extension SeatClaimRows {
             claims.map { [.text(app.rawValue), .text($0.claim.id.rawValue)] })
     }
 
-    /// Gives the claims of a customer to another one, or to the pseudonym of an erased customer.
+    /// Gives the claims of a customer to another customer, or to the pseudonym of an erased
+    /// customer.
     package func move(
         of other: CustomerID, to customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {

@@ -86,7 +86,7 @@ package struct SeatGroupRows: RowGroup {
     }
 
     /// The number of claims that wait to be reported plus the number of groups that are due to be
-    /// compared, and the time when the oldest of all these began to wait.
+    /// compared, and the time since which the oldest of them waits.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {
@@ -151,8 +151,8 @@ package struct SeatGroupRows: RowGroup {
         return true
     }
 
-    /// Reports the claims that differ from the App Store's list of a group, except those that the
-    /// list lacks.
+    /// Reports the claims that differ from the App Store's list of a group. Claims that the list
+    /// lacks are not reported.
     ///
     /// - Parameter available: the number of free seats, as the App Store counts them.
     package func report(

@@ -21,7 +21,7 @@ package struct SeatUnclaim: Hashable, Sendable {
 }
 
 /// The ids in notifications about ended claims. The ids stay stored, because the App Store's answer
-/// that tells the id of a claim may have been lost, or may arrive later than the notification.
+/// with the id of a claim may have been lost, or may arrive after the notification.
 package struct SeatUnclaimRows: RowGroup {
     package let tx: DatabaseSession
 

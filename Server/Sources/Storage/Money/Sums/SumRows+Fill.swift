@@ -139,9 +139,9 @@ extension SumRows {
     }
 
     /// The condition for the purchases of one environment between two places. Nil if no part of the
-    /// environment is between the places. If environment and purchase were compared as one row,
-    /// PostgreSQL would consider the index by kind as good as the key, and read every movement of
-    /// the app.
+    /// environment is between the places. Environment and purchase are compared separately. If they
+    /// were compared as one row, PostgreSQL might use the index by kind instead of the key, and
+    /// read every movement of the app.
     private static func part(
         of app: AppID, in environment: Environment, after first: PurchasePlace,
         through last: PurchasePlace?
