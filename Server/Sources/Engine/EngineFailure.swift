@@ -76,8 +76,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unavailableInSandbox(SandboxLimit)
     /// The idempotency key was used before for a different request.
     case idempotencyKeyReused
-    /// The notification is recorded, but these addresses did not accept it, and the response to the
-    /// App Store depends on them.
+    /// The notification is recorded, but these addresses did not accept it. The response to the App
+    /// Store depends on these addresses.
     case notForwarded([String])
     case unknownReport(String, known: [String])
     /// The query of a report breaks a rule. Contains a sentence about the rule.
@@ -104,11 +104,11 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case outdatedCursor(goOnFrom: LogPosition?)
     /// Too many writers are waiting for the database, so the request is rejected.
     case busy
-    /// Devices have submitted so many new documents of a purchase that no more are accepted for a
-    /// while.
+    /// Devices have submitted too many new documents of a purchase. No further documents are
+    /// accepted for a while.
     case documentBudgetExhausted(PurchaseID, wait: Duration)
-    /// Requests with an app key have added so many ids and changes of ownership that they may add
-    /// no more for a while.
+    /// Requests with an app key have added too many ids and changes of ownership. They may add no
+    /// more for a while.
     case growthBudgetExhausted(wait: Duration)
     /// The list of erasures cannot be written, so nobody was erased. The text is for operators.
     case erasureNotListed(String)

@@ -1,4 +1,4 @@
-/// What a document attests about one purchase, as of the moment its signer wrote it.
+/// A statement of a document about one purchase, as of the moment when the document was signed.
 ///
 /// A fact is a snapshot. If two facts are about the same thing, the fact that was attested later
 /// wins, whichever arrived first.
@@ -29,8 +29,8 @@ package struct Fact: Hashable, Sendable {
 package enum Grade: String, Hashable, Sendable, CaseIterable {
     /// A document that is signed and dated for this statement alone and has all fields.
     case signed
-    /// A receipt, or a legacy response or notification. Such a document is dated as a whole or not
-    /// at all, and lacks prices and other fields.
+    /// A receipt, or a legacy response or notification. Such a document has one date for all its
+    /// statements, or no date. It lacks prices and other fields.
     case legacy
 }
 
@@ -110,8 +110,8 @@ package enum ProductKind: String, Hashable, Sendable, CaseIterable {
     case nonRenewing
     case nonConsumable
     case consumable
-    /// A kind of product that Perennial does not know yet. A purchase of it is recorded, and gives
-    /// access during its period if it has an end.
+    /// A kind of product that Perennial does not know yet. A purchase of such a product is
+    /// recorded. If it has an end, it gives access during its period.
     case unknown
 }
 

@@ -3,8 +3,8 @@ import Ledger
 
 /// The settings for an app that still contains RevenueCat's SDK.
 package struct RevenueCatSettings: Hashable, Sendable {
-    /// The public keys of the app at RevenueCat, which are in its code. Each has exactly the rights
-    /// of an app key.
+    /// The app's public keys at RevenueCat. The code of the app contains these keys. Each has
+    /// exactly the rights of an app key.
     package var keys: Set<String>
     /// RevenueCat's package of a product, such as `$rc_monthly`.
     package var packages: [ProductID: String]

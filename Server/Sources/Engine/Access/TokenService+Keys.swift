@@ -62,9 +62,9 @@ extension TokenService {
         return links
     }
 
-    /// Rotates the key of an app: the service signs with the prepared key from now on or, if there
-    /// is none, with a new key. Other servers may use the old key for another minute. Returns the
-    /// new key's id.
+    /// Rotates the key of an app: from now on, the service signs with the prepared key. If there is
+    /// no prepared key, it signs with a new key. Other servers may use the old key for another
+    /// minute. Returns the new key's id.
     package func rotateKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try context.app(appID)
         let now = context.now()
@@ -87,7 +87,7 @@ extension TokenService {
     /// the key's id. Idempotent: a key that is prepared already stays the next one.
     package func prepareKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try context.app(appID)
-        // No key can introduce the first key, so the first key cannot be the prepared one.
+        // No key can introduce the first key, so the first key cannot be a prepared key.
         _ = try await signingKey(of: appID)
         var fresh = StoredTokenKey.fresh(of: appID, at: context.now())
         fresh.isPrepared = true

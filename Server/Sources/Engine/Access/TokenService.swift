@@ -20,7 +20,8 @@ package struct TokenRules: Hashable, Sendable {
     package static let offlineDaysDefault = 30
     package static let offlineDaysMax = 365
     /// The suffix that is appended to the issuer and the app's name in sandbox tokens, so that a
-    /// verifier that forgets to check the environment rejects them. No app's name contains a slash.
+    /// verifier rejects them even if it does not check the environment. No app's name contains a
+    /// slash.
     package static let sandboxSuffix = "/sandbox"
 
     package init(
@@ -43,7 +44,8 @@ package struct TokenRules: Hashable, Sendable {
 final class TokenMint: Sendable {
     /// The maximum number of tokens in the cache. A full cache is cleared.
     static let tokensMax = 10_000
-    /// The maximum time in seconds until this process uses a key that another server created.
+    /// The maximum time, in seconds, after which this process notices and uses a new key of another
+    /// server.
     static let keyLifeSeconds = 60
 
     struct SigningKey: Sendable {

@@ -100,9 +100,9 @@ struct OperatorDecisions {
         try tx.signIns.deleteFailures(of: attempt.ofName)
     }
 
-    /// Removes the attempts with this name from this address from the counts, after a successful
-    /// attempt. The other attempts from the address and with the name stay counted, because
-    /// otherwise someone with an account could try other accounts without limit.
+    /// After a successful attempt, no longer counts the attempts that combine this name and this
+    /// address. Other attempts from the address, and other attempts with the name, stay counted.
+    /// Otherwise someone with an account could try other accounts without limit.
     func forgive(_ attempt: SignInAttempt) throws {
         try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
         let others =

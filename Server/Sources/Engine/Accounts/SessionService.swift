@@ -49,9 +49,10 @@ package struct SessionService: Sendable {
 
     /// Begins a session if the password is the operator's.
     ///
-    /// An attempt with a name that has no account takes as long, and gets the same answer. Attempts
-    /// are counted in the database, so that neither a restart nor another server resets the count.
-    /// An attempt for which no thread is free is not counted.
+    /// An attempt with a name that has no account takes as long as any other attempt, and gets the
+    /// same answer as a wrong password. Attempts are counted in the database, so that neither a
+    /// restart nor another server resets the count. An attempt for which no thread is free is not
+    /// counted.
     ///
     /// - Throws: ``EngineFailure/busy`` if too many passwords are being checked.
     package func signIn(

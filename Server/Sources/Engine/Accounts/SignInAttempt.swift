@@ -67,7 +67,7 @@ extension SessionService {
     /// attempt is allowed, up to this number.
     static let triesOfName = 100
     static let pauseOfName = Duration.seconds(10)
-    /// How long every further attempt is refused after the last allowed one.
+    /// The time after the last allowed attempt during which further attempts are refused.
     static let shutFor = Duration.seconds(60)
     /// Failures are forgotten after this time without another failure.
     static let failuresLast = Duration.seconds(900)
@@ -78,7 +78,7 @@ extension SessionService {
     static let placesOfOperatorMax = 50
 
     /// Counts an attempt before the password is checked, so that concurrent attempts count like
-    /// consecutive ones. A success resets the count.
+    /// consecutive attempts. A success resets the count.
     func count(_ attempt: SignInAttempt) async throws(EngineFailure) -> SignInAttempt.Count {
         let now = context.now()
         let count = try await context.transaction { tx -> SignInAttempt.Count in

@@ -55,7 +55,7 @@ package struct AttributeService: Sendable {
     ///
     /// The caller must have checked that the author may write about the customer.
     ///
-    /// - Parameter isWhole: whether one change that breaks a rule refuses all of them.
+    /// - Parameter isWhole: whether all changes are refused if one of them breaks a rule.
     /// - Throws: `invalidAttribute` if `isWhole` and a change breaks a rule; `limitExceeded` if
     ///   there are too many changes; `growthBudgetExhausted` if an app may add no more data.
     package func change(
@@ -111,8 +111,8 @@ struct AttributeDecisions {
         return try tx.attributes.all(of: known.customer, in: app)
     }
 
-    /// How much a change of attributes counts towards the growth limit of an app: one for each
-    /// multiple of 4 KB that the total size of the customer's attributes passes. So many small
+    /// How much a change of attributes counts towards the growth limit of an app: one for each time
+    /// that the total size of the customer's attributes passes a multiple of 4 KB. So many small
     /// changes count as much as one large change.
     static func growth(from known: [CustomerAttribute], to all: [CustomerAttribute]) -> Int {
         max(0, bytes(of: all) / bytesPerGrowth - bytes(of: known) / bytesPerGrowth)

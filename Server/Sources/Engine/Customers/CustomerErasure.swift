@@ -53,8 +53,8 @@ struct CustomerErasure {
         }
         let hashes = try hashesToErase(person, hashes, in: app)
         // Numbers all events, including the events of this transaction. No document is recorded
-        // meanwhile. Any other transaction that adds an event about this person has read a row that
-        // is deleted here, so one of the two transactions runs again.
+        // meanwhile. Another transaction may add an event about this person at the same time. It
+        // must have read a row that is deleted here, so one of the two transactions runs again.
         try tx.pendingEvents.numberAll(of: app)
         try tx.webhooks.revokeCursorLeases(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)
@@ -122,9 +122,9 @@ struct CustomerErasure {
         return own
     }
 
-    /// The account tokens under which reminders may be recorded while purchases have no owner,
-    /// except tokens that are the id of another customer. The customer's ids must have been deleted
-    /// before.
+    /// The customer's ids that are account tokens: reminders may be recorded under a token while a
+    /// purchase has no owner. Leaves out tokens that are the id of another customer. The customer's
+    /// ids must have been deleted before.
     private func tokens(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -148,7 +148,8 @@ struct CustomerErasure {
         for customer in names.keys.sorted() {
             mentioning.formUnion(try replaceIDs(names, inEventsOf: customer, in: app))
         }
-        // The events of a customer who was merged into another remain under the earlier id.
+        // If a customer was merged into another customer, the earlier events remain under the
+        // earlier id.
         for customer in mentioning.sorted() {
             mentioning.formUnion(try tx.customers.find(known: customer, in: app)?.ids ?? [])
         }

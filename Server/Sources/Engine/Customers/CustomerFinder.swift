@@ -10,8 +10,8 @@ struct CustomerFinder {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The customer to be erased. An id that is not stored also identifies a customer, because
-    /// purchases may have it as their account token, now or later.
+    /// The customer to be erased. An id that is not stored also identifies a customer, because it
+    /// may be the account token of a purchase, now or later.
     func customerToErase(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try tx.customers.find(known: id, in: app) { return known }
         if try !tx.customers.separatedFrom([id], in: app).isEmpty {

@@ -8,8 +8,9 @@ extension CustomerService {
     /// The remaining ids are reserved for the app's server, and for the id that is set as account
     /// token.
     package static let idsByAppMax = 50
-    /// The maximum number of ids with which a customer still takes over the unused account tokens
-    /// of an anonymous customer. The remaining ids are reserved for the app's server.
+    /// If a customer has at most this number of ids, a merge with an anonymous customer also adds
+    /// the anonymous customer's unused account tokens. The remaining ids are reserved for the app's
+    /// server.
     static let idsWithUnusedTokensMax = 75
 }
 

@@ -188,8 +188,9 @@ extension CustomerErasure {
         return .done((.nothing, position))
     }
 
-    /// The position of the first event after everything that was committed before this transaction.
-    /// A log that has an event at this position also contains this transaction.
+    /// The position of the next event in the log. All earlier events are of transactions that were
+    /// committed before this one. A log that has an event at this position also contains this
+    /// transaction.
     fileprivate func position(
         in app: AppID, isListed: Bool
     ) throws(StorageFailure) -> LogPosition? {

@@ -79,7 +79,7 @@ private struct LostErasures {
         return outcome
     }
 
-    /// The erasures that the app's event log, and so the database, does not contain.
+    /// The erasures that are not in the database, according to the app's event log.
     private func missing(
         among erasures: [ListedErasure], of app: AppID
     ) async throws(EngineFailure) -> [ListedErasure] {

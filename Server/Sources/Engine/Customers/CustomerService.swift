@@ -34,7 +34,8 @@ package struct CustomerState: Hashable, Sendable {
     package var clock = WallClock.utc
 
     /// The aliases that an app may see. Anonymous ids and ids that the server made are left out:
-    /// anyone who has such an id can act as its customer, and the id may belong to another device.
+    /// anyone who knows such an id can act as its customer, and the id may belong to another
+    /// device.
     package var aliasesForApps: [CustomerID] {
         aliases.filter { !($0.isAnonymous || accountTokens.contains($0)) }
     }
@@ -108,8 +109,8 @@ package struct CustomerService: Sendable {
     /// merge cannot be undone, and an app could add an id in advance that another person will use
     /// later.
     ///
-    /// - Parameter proofs: the identity proofs of an app's request: one for each of the two
-    ///   customers that needs a proof; nil for a server's request.
+    /// - Parameter proofs: the identity proofs of an app's request, one for each customer who needs
+    ///   a proof; nil for a server's request.
     /// - Parameter unlessSignedIn: whether the request is refused with `aliasJoinsTwoPeople` if the
     ///   other id belongs to a person.
     /// - Parameter unlessErased: whether the request is refused with `aliasJoinsTwoPeople` if the
@@ -128,7 +129,7 @@ package struct CustomerService: Sendable {
         let wait = isByApp ? context.growth.wait(of: app, at: now) : nil
         let (state, added) = try await context.decide { tx -> Decision<(CustomerState, Int)> in
             // The proofs are checked inside the transaction, because an anonymous id needs a proof
-            // after it was added to a person.
+            // once it was added to a person.
             if let proofs,
                 let failure = try IdentityDecisions(tx).defect(
                     in: proofs, ofBoth: [id, other], in: app, at: now)

@@ -2,9 +2,10 @@ import Ledger
 import Storage
 import Synchronization
 
-/// Limits what requests with an app key may add to the database without a new document: new ids,
-/// account tokens and consents of new customers, attributes, and changes of ownership by known
-/// documents. An app key is public in practice, so without a limit anyone could fill the disk.
+/// Limits the growth of the database by requests with an app key that contain no new document. The
+/// limit applies to new ids, to account tokens and consents of new customers, to attributes, and to
+/// changes of ownership by known documents. An app key is public in practice, so without a limit
+/// anyone could fill the disk.
 ///
 /// This limit never refuses a request with a new document, because documents have their own budget.
 /// Otherwise a flood of requests could prevent a customer's device from posting a purchase.
@@ -40,6 +41,7 @@ final class GrowthMeter: Sendable {
 }
 
 extension AppSettings {
-    /// How many items requests with an app key may add within an hour without a new document.
+    /// The default number of items that requests with an app key may add within an hour, if they
+    /// contain no new document.
     package static let growthPerHourDefault = 10_000
 }

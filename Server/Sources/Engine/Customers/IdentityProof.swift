@@ -4,11 +4,12 @@ import Foundation
 import Ledger
 import Storage
 
-/// How a request from an app proves which customer it is for: by a value that only the app's own
-/// server can create.
+/// The form of the proof of which customer a request from an app is for. The proof is a value that
+/// only the app's own server can create.
 package enum IdentityProof: Hashable, Sendable {
-    /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and the HMAC-SHA256, in
-    /// hexadecimal, of the customer's id, a line break and these seconds, with a secret.
+    /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and an HMAC-SHA256 in
+    /// hexadecimal, with the secret. The message of the HMAC is the customer's id, a line break,
+    /// and the expiry.
     ///
     /// If `endless` is true, the HMAC-SHA256 of the id alone is also accepted. The HMAC of an id
     /// never expires.
@@ -33,7 +34,7 @@ package enum IdentityProof: Hashable, Sendable {
 
     /// The maximum length of a proof, in bytes.
     package static let bytesMax = 4096
-    /// How far the clock of a JWT's issuer may be ahead of ours.
+    /// The maximum time by which the clock of a JWT's issuer may be ahead of this server's clock.
     package static let clockSkewMax = Duration.seconds(60)
 
     package enum Defect: String, Hashable, Sendable {
@@ -170,7 +171,7 @@ extension CustomerService {
     /// each of them.
     package static let proofsMax = 2
 
-    /// Whether requests from an app must prove which customer they speak for.
+    /// Whether requests from an app must prove which customer they are for.
     package func requiresProof(_ app: AppID) -> Bool { context.apps[app]?.proof != nil }
 
     /// Whether an id and all other ids of its customer are anonymous. Anyone who knows such an id

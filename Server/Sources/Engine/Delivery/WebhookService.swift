@@ -289,8 +289,8 @@ package struct WebhookService: Sendable {
     /// Delivers events again, with the same `webhook-id`. Reads at most ``WebhookReplay/eventsMax``
     /// events. Idempotent, except that each call restarts the attempts.
     ///
-    /// - Returns: how many deliveries are made again, and the position where to continue; nil if no
-    ///   event is left.
+    /// - Returns: the number of deliveries that are made again, and the position at which to
+    ///   continue. The position is nil if no event is left.
     /// - Throws: ``EngineFailure``: `unknownCursor` if the log does not contain the chosen event.
     package func replay(
         _ replay: WebhookReplay, to id: WebhookID, of appID: AppID

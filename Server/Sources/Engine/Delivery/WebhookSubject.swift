@@ -58,7 +58,8 @@ package struct EventContext: Sendable {
     /// If the purchase moved, its former owner. If the purchase was linked, the account token under
     /// which earlier events were delivered, provided that the token is one of the customer's ids.
     package var former: People?
-    /// Whether earlier events of a purchase that was linked were delivered under another customer.
+    /// Whether the purchase was linked, and its earlier events were delivered under another
+    /// customer.
     package var isToldOfAnother = false
     /// The other purchases that the former owner (``loser``) still has after the purchase moved.
     package var remaining: [PurchaseState] = []

@@ -18,7 +18,8 @@ package struct WebhookVerdict: Hashable, Sendable {
     private static let jitterShare = 0.2
     /// The longest `Retry-After` that is obeyed. A longer value is cut to this value.
     package static let retryAfterMax = Duration.hours(24)
-    /// The maximum time for which `Retry-After` of 429 and 503 can delay the whole webhook.
+    /// The maximum time for which the `Retry-After` of a status 429 or 503 can delay the whole
+    /// webhook.
     package static let holdMax = Duration.hours(1)
 
     package var outcome: Outcome

@@ -124,8 +124,8 @@ package struct EventService: Sendable {
     /// element can stand for many commits. The stream is for one reader only.
     package var unnumbered: AsyncStream<Void> { context.db.unnumbered }
 
-    /// Returns a stream that yields after this server has committed events of an app, until its
-    /// continuation is finished. Commits of other servers yield nothing.
+    /// Returns a stream that yields after this server has committed events of an app. The stream
+    /// ends when its continuation is finished. Commits of other servers yield nothing.
     package func logSignals(
         of app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {

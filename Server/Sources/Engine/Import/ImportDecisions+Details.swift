@@ -95,7 +95,7 @@ extension ImportDecisions {
 
     /// Adds an imported grant that is not known and has not ended.
     ///
-    /// - Parameter ids: all ids of the row; the first one is the customer's, and must exist.
+    /// - Parameter ids: all ids of the row. The first id is the customer's, and must exist.
     func record(
         _ grant: ImportedGrant, of ids: [CustomerID], in app: AppSettings,
         _ environment: Environment, at now: Instant

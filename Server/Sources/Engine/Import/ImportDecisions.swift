@@ -11,10 +11,10 @@ struct ImportDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The other id of a row if it may become an alias of the imported customer. If somebody has
-    /// signed in on a device since the export, the device's id stays with that person: the file is
-    /// older, and a merge of two people cannot be undone. The id of an erased person never becomes
-    /// an alias, not even if the person came back.
+    /// The other id of a row, if this id may become an alias of the imported customer. Nil
+    /// otherwise. If somebody has signed in on a device since the export, the device's id stays
+    /// with that person: the file is older, and a merge of two people cannot be undone. The id of
+    /// an erased person never becomes an alias, not even if the person came back.
     func alias(_ other: CustomerID?, in app: AppID) throws -> CustomerID? {
         if let other, try tx.erasedIDs.contains(other.hash, in: app) { return nil }
         guard let other, other.isOfRevenueCatDevice,
@@ -91,8 +91,9 @@ struct ImportDecisions {
         return nil
     }
 
-    /// The first unchecked purchase with fewer failed checks than the given number, or else the
-    /// first unchecked one. Returns nil if the App Store has reported the past of all purchases.
+    /// The first unchecked purchase with fewer failed checks than the given number. If there is
+    /// none, the first unchecked purchase. Returns nil if the App Store has reported the past of
+    /// all purchases.
     func firstUnchecked(
         among purchases: [PurchaseID], in app: AppID, refusedBelow refusals: Int
     ) throws -> UncheckedPurchase? {

@@ -7,9 +7,8 @@ import Storage
 /// requests missing data from the App Store. If the App Store does not respond, the service gives
 /// no response that might deny access to a paying customer.
 extension LegacyService {
-    /// The number of "does not exist" responses about a purchase after which a request no longer
-    /// waits for the App Store. The App Store seldom gives that response about an existing
-    /// purchase.
+    /// After this number of "does not exist" responses about a purchase, a request no longer waits
+    /// for the App Store. The App Store seldom gives that response about an existing purchase.
     private static let refusalsMax = 3
     /// The maximum number of checks in a request, for purchases whose period has just ended.
     private static let unconfirmedMax = 3
@@ -25,8 +24,8 @@ extension LegacyService {
     /// App Store has not reported whether a purchase was renewed at the end of its period, so that
     /// access is held open.
     ///
-    /// - Parameter isWhole: whether to include everything that the account has, or only what the
-    ///   receipt shows.
+    /// - Parameter isWhole: whether to include all purchases of the account, or only the purchases
+    ///   in the receipt.
     func account(
         of attestation: VerifiedDocument, in app: AppSettings, isWhole: Bool
     ) async throws(EngineFailure) -> VerifyReceiptComposer? {
@@ -43,7 +42,7 @@ extension LegacyService {
         guard reconciliation.canQueryAppStore(app.id), !held.isEmpty else {
             return account.holding(held)
         }
-        // Purchases that the receipt shows come first.
+        // The purchases in the receipt come first.
         let unconfirmed = held.keys.sorted { own.contains($0) && !own.contains($1) }
         try await reconciliation.reconcileAndWait(
             aboutUnconfirmed: Array(unconfirmed.prefix(Self.unconfirmedMax)), in: app.id)
@@ -111,7 +110,7 @@ extension LegacyService {
     }
 
     /// What is known about purchases. If the whole account is requested, the result also contains
-    /// what is known about the purchases in Apple's response.
+    /// the data about the purchases in Apple's response.
     private func known(
         of purchases: [PurchaseID], in app: AppID, isWhole: Bool
     ) async throws(EngineFailure) -> VerifyReceiptComposer {

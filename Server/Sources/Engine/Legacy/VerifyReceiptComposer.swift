@@ -152,8 +152,9 @@ struct VerifyReceiptComposer: Sendable {
 }
 
 extension VerifyReceiptComposer {
-    /// Completes a response in the style of iOS 6: the subscription's latest transaction, under one
-    /// key while the subscription is active, and under another key after that.
+    /// Completes a response in the style of iOS 6. Such a response contains the subscription's
+    /// latest transaction. The transaction has one key while the subscription is active, and
+    /// another key after that.
     func complete(
         _ answer: inout VerifyReceiptTransactionResponse,
         from receipt: Verified<TransactionReceipt>, text: String, at now: AppStoreDate
@@ -196,8 +197,8 @@ extension Timeline {
         periods.last { !$0.isVoid && $0.payment.until != nil }
     }
 
-    /// When another product replaced a period before the period's end. Nil if no product did. The
-    /// start of the newer period shows this.
+    /// When another product replaced a period before the period's end. Nil if no product did. This
+    /// moment is the start of the newer period.
     fileprivate func replacement(of period: Period) -> Instant? {
         guard period.isReplaced, let end = period.end else { return nil }
         let next = periods.first { $0.from == end && !$0.isVoid && $0.product != period.product }
@@ -320,9 +321,9 @@ extension Offer {
 }
 
 extension Renewal {
-    /// The end of the grace period after a period. Nil if there is no grace period, or if it ended
-    /// no later than the period, because it then belongs to an earlier failure. Also nil if renewal
-    /// is off and no payment is being retried.
+    /// The end of the grace period after a period. Nil if there is no grace period. Also nil if the
+    /// grace period ended before the period or at its end, because it then belongs to an earlier
+    /// failure. Also nil if renewal is off and no payment is being retried.
     fileprivate func grace(after period: Timeline.Period) -> Instant? {
         guard isRetrying || willRenew, let graceUntil, let end = period.payment.until else {
             return nil

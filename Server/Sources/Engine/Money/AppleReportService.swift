@@ -56,8 +56,8 @@ package struct AppleReportService: Sendable {
     package static let appleFilesMax = 400
 
     /// Reads one of the App Store's report files and stores it byte for byte. Nothing is stored if
-    /// any of it cannot be read. Idempotent. If several files are about the same days and the same
-    /// region, the file that was imported last counts.
+    /// any part of the file cannot be read. Idempotent. If several files are about the same days
+    /// and the same region, the file that was imported last counts.
     ///
     /// - Parameters:
     ///   - content: the text of the file, decompressed.
@@ -193,8 +193,8 @@ package struct AppleReportService: Sendable {
     /// The number of purchases that are read at once in the search for shifts.
     private static let shiftPurchasesMax = 500
 
-    /// The sales that the App Store counts at another moment than we do, according to documents
-    /// from a moment on.
+    /// The sales that the App Store counts at another moment than we do. Considers only documents
+    /// from the given moment on.
     func transactionShifts(
         of app: AppID, since: Instant
     ) async throws -> [TransactionShift] {

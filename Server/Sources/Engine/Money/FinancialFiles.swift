@@ -7,7 +7,7 @@ struct FinancialFiles {
     /// The files that are used, in the order in which they were imported.
     private(set) var counting: [AppleReport] = []
 
-    /// - Parameter reports: the stored reports, the last imported one at the end.
+    /// - Parameter reports: the stored reports, in the order of their imports.
     init(_ reports: [AppleReport]) {
         // A report of "no sales" is used only if there is no file.
         let newestFirst =

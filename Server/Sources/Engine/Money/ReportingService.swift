@@ -231,7 +231,7 @@ package struct ReportingService: Sendable {
 
     /// Derives rows about money, for some purchases at a time, if the rows are missing or were
     /// derived by other rules. Returns how many purchases were examined; 0 if nothing is left.
-    /// Idempotent, and safe for several servers at once. If a server is killed, the next one
+    /// Idempotent, and safe for several servers at once. If a server is killed, another server
     /// continues.
     package func fillMoney() async throws(EngineFailure) -> Int {
         var count = 0

@@ -33,8 +33,8 @@ package struct MaintenanceService: Sendable {
     private static let arrivalMax = Duration.seconds(600)
 
     /// The maximum number of attempts of the transaction that finishes a rebuild. Each attempt
-    /// waits for locks as long as a write may wait. Another operation, such as VACUUM, may lock a
-    /// table for longer.
+    /// waits for locks. Its maximum wait is the same as that of a write. Another operation, such as
+    /// VACUUM, may lock a table for longer.
     package static let endingAttemptsMax = 10
     /// The pauses between these attempts, in which the writers that waited behind an attempt can
     /// proceed.
@@ -45,8 +45,8 @@ package struct MaintenanceService: Sendable {
     /// Every document is verified again, as of the time it was received, because a fact always
     /// needs a verified document. The current rows stay in use until all new rows exist. Then one
     /// transaction replaces the current rows. Documents that arrive meanwhile are included. If new
-    /// documents keep arriving, the facts of the last documents are copied as they were first
-    /// derived.
+    /// documents keep arriving, the existing facts of the last documents are copied and not derived
+    /// again.
     ///
     /// - Parameter withoutUnusable: whether to continue even if documents that are in use can no
     ///   longer be verified, for example under another configuration. The facts of such documents

@@ -33,7 +33,8 @@ package struct AppMeasurements: Hashable, Sendable {
     /// The number of committed events without numbers; at most ``MeasurementRows/countMax``.
     package var unnumberedEvents = 0
     package var oldestUnnumberedAge = Duration.zero
-    /// How long the oldest change that time alone causes has been due.
+    /// The time for which the oldest due change has been due, among the changes that time alone
+    /// causes.
     package var oldestTransitionAge = Duration.zero
     /// The number of changes that are not in the sums about money; at most
     /// ``MeasurementRows/countMax``.

@@ -8,7 +8,8 @@ struct OwnershipDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Everything that determines the result of a claim by a device that presents a purchase.
+    /// All values that determine the result of a claim, which a device makes when it presents a
+    /// purchase.
     ///
     /// - Parameters:
     ///   - timeline: the purchase's timeline, including the documents that the device presents.
@@ -204,8 +205,8 @@ struct OwnershipDecisions {
                 documentSignedAt: signedAt, isNew: isNew, of: purchase, sharedWith: claimant,
                 in: app)
         }
-        // A person who needs no evidence for a purchase keeps it, whatever documents the device
-        // presents.
+        // If a person owns a purchase without the need for evidence, the documents of devices do
+        // not matter.
         guard owner.isAnonymous || owner.isProvisional,
             let link = try tx.links.find(of: purchase, in: app)
         else { return }

@@ -24,8 +24,8 @@ package struct NotificationLog: Sendable {
 /// Notifications that were signed since a moment.
 package struct RecentNotifications: Sendable {
     package var heads: [DocumentHead]
-    /// Whether the list contains all notifications since the moment. False if there were so many
-    /// that only the latest were read.
+    /// Whether the list contains all notifications since the moment. False if there were too many,
+    /// so that only the latest were read.
     package var isWhole: Bool
 }
 

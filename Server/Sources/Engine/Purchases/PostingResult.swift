@@ -33,7 +33,7 @@ package struct PostingResult: Hashable, Sendable {
     package struct Outcome: Hashable, Sendable {
         package var place: DocumentPlace
         /// The transaction that the document is about. Nil if the document was not verified, or is
-        /// not about exactly one.
+        /// not about exactly one transaction.
         package var transaction: TransactionID?
         package var result: Result
 

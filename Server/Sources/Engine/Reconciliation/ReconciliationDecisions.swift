@@ -50,8 +50,8 @@ struct ReconciliationDecisions {
         of app: AppID, in environment: Ledger.Environment, at now: Instant
     ) throws(StorageFailure) {
         let standing = try tx.appStore.health(of: app, in: environment)
-        // If a request that was sent together with a failed one also fails, its failure adds no
-        // information.
+        // If several requests were sent together and one has failed, the failures of the others add
+        // no information.
         guard standing.pausedUntil <= now else { return }
         try tx.appStore.failed(
             app, in: environment,

@@ -6,7 +6,7 @@ import Storage
 
 extension ReconciliationService {
     /// The maximum number of documents that are searched for a receipt of a purchase, newest first.
-    /// The first one nearly always contains a receipt.
+    /// The first document nearly always contains a receipt.
     private static let receiptDocumentsMax = 5
 
     /// Checks a purchase by its newest known receipt, for an app without an API key. The response

@@ -28,8 +28,8 @@ package struct ReconciliationService: Sendable {
 
     /// The minimum time between two urgent checks of one purchase.
     static let urgentCheckInterval = Duration.seconds(60)
-    /// How many times, and at what interval, the result of another server's check is polled: for
-    /// five seconds in total.
+    /// The maximum number of polls for the result of another server's check. With the interval
+    /// below, the polls take five seconds in total.
     private static let pollsMax = 50
     private static let pollInterval = Duration.milliseconds(100)
 
@@ -46,7 +46,7 @@ package struct ReconciliationService: Sendable {
         return wished + leases.count
     }
 
-    /// Leases checks so that every app gets its share, however many checks are due for other apps.
+    /// Leases checks so that every app gets its share, even if many checks are due for other apps.
     /// The unused share of an app goes to the apps with more due checks.
     private func leaseChecks(limit: Int) async throws(EngineFailure) -> [CheckLease] {
         let apps = roundRobin.rotated(queryableApps)

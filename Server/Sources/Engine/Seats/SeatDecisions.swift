@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import Storage
 
-/// Decides who may take a seat of a purchase, and who has one.
+/// Decides who may take a seat of a purchase, and who has a seat.
 struct SeatDecisions {
     let tx: DatabaseSession
 

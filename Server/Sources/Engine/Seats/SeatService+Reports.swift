@@ -71,7 +71,7 @@ extension SeatService {
                 case .unclaim: break
                 case .wait, .nothing:
                     var state = claim.report.state
-                    // A claim that only the timeline ends can be opened again by a late document.
+                    // If only the timeline ends a claim, a late document can open the claim again.
                     let isOver = claim.end != nil
                     if step == .wait {
                         state = .off

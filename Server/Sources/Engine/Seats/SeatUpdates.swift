@@ -70,8 +70,8 @@ struct SeatUpdates {
             }, of: purchase, in: app, by: cause, at: now)
     }
 
-    /// Moves the claims of a merged customer to the remaining one. If both have an open claim on
-    /// one purchase, the older claim stays. No claim stays on a purchase that the customer owns.
+    /// Moves the claims of a merged customer to the remaining customer. If both have an open claim
+    /// on one purchase, the older claim stays. No claim stays on a purchase that the customer owns.
     /// The links must have been moved before.
     func mergeClaims(
         of other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant

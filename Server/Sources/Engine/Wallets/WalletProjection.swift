@@ -118,8 +118,9 @@ struct WalletProjection {
         }
     }
 
-    /// Applies a new purchase that only adds entries to wallets, without computing the wallets
-    /// again. Returns nil and changes nothing if the purchase may also affect other entries.
+    /// Applies a new purchase without computing the wallets again. This is possible if the purchase
+    /// only adds entries to wallets. Returns nil and changes nothing if the purchase may also
+    /// affect other entries.
     private mutating func applyNew(
         _ later: Timeline, _ currencies: [CurrencyID], _ telling: EventContext
     ) -> [EventEntry]? {

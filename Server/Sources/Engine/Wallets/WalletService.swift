@@ -38,7 +38,8 @@ package struct WalletService: Sendable {
     /// with a key. An app can never credit.
     ///
     /// The balance is computed from purchases and bookings, within the transaction that records the
-    /// booking. So of two concurrent bookings, the later one includes the earlier one.
+    /// booking. So if two bookings are concurrent, the balance of the later booking includes the
+    /// earlier booking.
     package func book(
         _ order: NewBooking, of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> StoredBooking {

@@ -4,7 +4,7 @@ import Storage
 // A purchase without a link counts in the wallets of the customer whom its account token names. An
 // app can set another account later (Apple: "Set App Account Token"), and units that were already
 // spent must not be credited a second time. So a spent purchase is linked to the customer who spent
-// it; an unspent purchase goes to the account that the documents now name. So documents alone lead
+// it. An unspent purchase goes to the account that the documents now name. So documents alone lead
 // to the same result in any order. The order matters only if there is a debit between two
 // documents.
 //
@@ -13,8 +13,8 @@ import Storage
 // about documents is still needed: spent purchases can be without a link if a later purchase paid a
 // debt, or if two wallets were merged.
 extension WalletUpdates {
-    /// The customer whom a purchase named until now, if it now names another customer or none.
-    /// Returns nil if the purchase credits nothing or named no known customer.
+    /// The customer whom a purchase named until now, if the purchase now names another customer or
+    /// no customer. Returns nil if the purchase credits nothing or named no known customer.
     ///
     /// - Parameter before: the stored purchase. The purchase must have no link.
     func formerBeneficiary(

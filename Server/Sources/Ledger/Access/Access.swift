@@ -90,8 +90,8 @@ extension Timeline {
     }
 
     /// The period that began last. If the period has several payments, returns the payment that
-    /// gave access for longest. If several payments lasted equally long, prefers one that was not
-    /// refunded.
+    /// gave access for longest. If several payments lasted equally long, prefers a payment that was
+    /// not refunded.
     private func lastBegun(by now: Instant) -> Period? {
         let main =
             last { $0.from <= now && !$0.isAddition && !$0.isOvertaken }
@@ -137,14 +137,14 @@ extension Timeline {
         return access
     }
 
-    /// The latest renewal info that applies to this period's end. Renewal info signed before the
-    /// period began applies only if it contains the period's end, as it does for periods charged
-    /// ahead.
+    /// The latest renewal info that applies to this period's end. If renewal info was signed before
+    /// the period began, it applies only if it contains the period's end. This is the case for
+    /// periods that were charged ahead.
     ///
-    /// Renewal info that reports a failed payment is usually about the payment for this period: a
-    /// period whose payment was collected in a grace period begins where the previous period ended.
-    /// The renewal info is about the end of this period if it was signed near that end, or if its
-    /// grace period lasts beyond it.
+    /// Renewal info that reports a failed payment is usually about the payment for this period: if
+    /// a payment was collected in a grace period, its period begins where the previous period
+    /// ended. The renewal info is about the end of this period if it was signed near that end, or
+    /// if its grace period lasts beyond it.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
@@ -282,10 +282,10 @@ extension Timeline {
 }
 
 extension Renewal {
-    /// Whether the App Store charged, or tried to charge, at the due date although the period that
-    /// ended then was refunded. A grace period that was over at the due date belongs to an earlier
-    /// failure. Once renewal is off, a grace period has no meaning even if renewal info still
-    /// contains it.
+    /// Whether the App Store charged, or tried to charge, at the due date, although the period that
+    /// ended at that date was refunded. A grace period that was over at the due date belongs to an
+    /// earlier failure. Once renewal is off, a grace period has no meaning even if renewal info
+    /// still contains it.
     fileprivate func wasCollectionAttempted(
         at due: Instant, after refund: Revocation, told: Instant
     ) -> Bool {
@@ -322,8 +322,8 @@ extension Timeline.Period {
         from <= now && (openUntil.map { now < $0 } ?? true)
     }
 
-    /// Whether a higher product has replaced this one, and the App Store has not named that product
-    /// yet.
+    /// Whether a higher product has replaced the product of this period, and the App Store has not
+    /// named the higher product yet.
     package var isUpgradedToUnknown: Bool { payment.isReplacedByUpgrade && !isReplaced }
 
     /// How long the App Store tries to collect the payment that is due at this period's end.
@@ -342,9 +342,9 @@ extension Payment {
 }
 
 extension Payment {
-    /// Whether the payment gives access by itself. Subscriptions give access during their periods,
-    /// and so do unknown kinds that have an end; non-consumables give access for ever. Consumables
-    /// credit wallets. The length of non-renewing terms is set by the app, not by the App Store. So
+    /// Whether the payment gives access by itself. Subscriptions, and unknown kinds with an end,
+    /// give access during their periods. Non-consumables give access for ever. Consumables credit
+    /// wallets. The length of non-renewing terms is set by the app, not by the App Store. So
     /// neither consumables nor non-renewing terms give access by themselves.
     var opensByItself: Bool {
         switch kind {

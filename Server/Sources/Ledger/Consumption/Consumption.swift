@@ -100,8 +100,8 @@ package struct ConsumptionRules: Hashable, Sendable {
 
 // MARK: - Numbers
 
-/// A payment whose refund is requested, as its timeline describes it, and every transaction number
-/// under which it was reported.
+/// A payment whose refund is requested. Contains the payment from its timeline, and every
+/// transaction number under which it was reported.
 package struct InquiredPayment: Hashable, Sendable {
     package var payment: Payment
     /// All numbers of the payment, without duplicates. First comes the number that the inquiry
@@ -195,7 +195,7 @@ extension Wallet {
 }
 
 extension TermRules {
-    /// How much of the time that a transaction bought has passed, in thousandths of a percent.
+    /// The share of the bought time of a transaction that has passed, in thousandths of a percent.
     /// Returns nil if the transaction bought no time.
     package func usedShare(
         of transaction: TransactionID, among timelines: [Timeline], at now: Instant

@@ -55,8 +55,8 @@ package struct Reading: Hashable, Sendable {
         case earlier
         /// The customer may not read the publication, but could read it with the entitlement.
         case lapsed
-        /// The customer may not read the publication, and had the entitlement only before or after
-        /// its publication, or never.
+        /// The customer may not read the publication, and did not have the entitlement when it was
+        /// published.
         case notHeldAtPublication
         case onlySold
     }
@@ -239,8 +239,8 @@ extension Timeline {
         guard let access = access(through: products, at: now, rules: rules), access.isOpen,
             let period = period(at: now)
         else { return nil }
-        // A refunded period, or one of another product before a change, does not count.
-        // Then the range begins at the end of that period.
+        // A refunded period does not count, and neither does a period of another product before a
+        // change. Then the range begins at the end of that period.
         let counts = products.contains(period.product) && !period.payment.isFullyRefunded
         let from = counts ? period.from : period.payment.until ?? now
         return min(from, now)..<(now + .milliseconds(1))

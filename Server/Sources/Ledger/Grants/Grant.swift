@@ -22,7 +22,8 @@ package struct Grant: Hashable, Sendable {
         self.withdrawnAt = withdrawnAt
     }
 
-    /// When the grant ends or ended, by itself or because it was withdrawn. Nil if it has no end.
+    /// When the grant ends or has ended: by itself, or because it was withdrawn. Nil if it has no
+    /// end.
     package var end: Instant? {
         guard let withdrawnAt else { return until }
         return until.map { min($0, withdrawnAt) } ?? withdrawnAt

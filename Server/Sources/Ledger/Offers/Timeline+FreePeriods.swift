@@ -33,8 +33,8 @@ extension Timeline {
         return index.map { $0 + 1 }
     }
 
-    /// Whether a period is the first one after a free period, and is not free itself. A gap before
-    /// it, a change of product, and the moment of its collection do not matter.
+    /// Whether a period is the first period after a free period, and is not free itself. A gap
+    /// before it, a change of product, and the moment of its collection do not matter.
     package func convertsFreePeriod(_ period: Period) -> Bool {
         let charged = chargedPeriods
         guard !period.payment.isFree, let index = charged.firstIndex(where: { $0.id == period.id }),

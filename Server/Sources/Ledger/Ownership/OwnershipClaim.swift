@@ -12,14 +12,14 @@
 ///
 /// Anyone may have a copy of a document, but only a device of the store account gets a newer
 /// document. So the newer document wins between a person and an anonymous customer. A person who
-/// took a purchase with a document has it provisionally, until they present a document that was
-/// signed afterwards. Until then, the first customer who presents such a document gets the
-/// purchase.
+/// took a purchase with a document has the purchase provisionally, until the person presents a
+/// document that was signed afterwards. Until then, the first customer who presents such a document
+/// gets the purchase.
 package struct OwnershipClaim: Hashable, Sendable {
     /// The owner. Nil if there is none.
     package var owner: Owner?
-    /// The customer whom the purchase itself names, or its account token if that is not the id of a
-    /// known customer. Nil if the purchase names no customer.
+    /// The customer whom the purchase's account token names. If the token is not the id of a known
+    /// customer, the token itself. Nil if the purchase names no customer.
     package var named: CustomerID?
     /// The customer who claims the purchase. Nil if the posted id is unknown and is not the id that
     /// the purchase names.
@@ -70,9 +70,9 @@ package struct OwnershipClaim: Hashable, Sendable {
             self.isBlocked = isBlocked
         }
 
-        /// Whether someone with a copy of a document could have got the purchase in the same way as
-        /// the owner. This is true if the owner is a person whose only evidence is a document that
-        /// was signed before the purchase became the owner's.
+        /// Whether someone who only has a copy of a document could have got the purchase in the way
+        /// in which the owner got it. This is true if the owner is a person whose only evidence is
+        /// a document that was signed before the purchase became the owner's.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
         /// If a document is younger than this age, it was signed after the purchase became the
@@ -164,7 +164,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         case usedUp = "used_up"
         /// The maximum number of customers already share the purchase.
         case sharedWithMost = "shared_with_most"
-        /// The presented document was signed too long ago, or before one that others have shown.
+        /// The presented document was signed too long ago, or before a document that others have
+        /// presented.
         case documentTooOld = "document_too_old"
         /// The app has found the purchase by itself. The purchase may move if the customer restores
         /// it.
@@ -181,14 +182,14 @@ package struct OwnershipClaim: Hashable, Sendable {
         }
         if owner.customer == claimant { return .alreadyTheirs }
         let keepsShare = isShared && policy == .share
-        // A customer who shares the purchase may take it from an owner who may only have a copy of
-        // its document.
+        // If the owner may only have a copy of the purchase's document, a customer who shares the
+        // purchase may take it over.
         if keepsShare && !(owner.isProvisional && intent != .sync) { return .alreadyTheirs }
         let verdict = verdict(against: owner, isNamed: isNamed, policy, rules)
         switch verdict {
         case .share, .shareInstead, .refuse:
-            // A share in an anonymous customer's purchase is also kept by a customer who has signed
-            // in since.
+            // If a customer has a share in an anonymous customer's purchase, and has signed in
+            // since, the customer keeps the share.
             return keepsShare || isShared && owner.isAnonymous ? .alreadyTheirs : verdict
         case .alreadyTheirs, .link, .move: return verdict
         }

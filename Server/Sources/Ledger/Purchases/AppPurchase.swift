@@ -36,9 +36,9 @@ extension PurchaseID {
     }
 }
 
-/// The earliest version at which a store account had the app on each platform, as documents prove
-/// it. Later documents do not invalidate a proof: if an account gets the app on another platform or
-/// device, it gets another first version there.
+/// For each platform, the earliest version at which a store account had the app, according to
+/// documents. Later documents do not invalidate a proof: if an account gets the app on another
+/// platform or device, it gets another first version there.
 package struct AppProofs: Hashable, Sendable {
     /// The proof for all platforms other than the Mac.
     package private(set) var onDevices: Timeline.Attested<AppPurchase>?
@@ -69,8 +69,9 @@ package struct AppProofs: Hashable, Sendable {
 }
 
 extension Timeline.Attested<AppPurchase> {
-    /// Whether this purchase proves an earlier version than the other, or the same version by an
-    /// earlier date. The last rules only make the result independent of the order of arrival.
+    /// Whether this purchase proves an earlier version than the other purchase, or proves the same
+    /// version with an earlier date. The last rules only make the result independent of the order
+    /// of arrival.
     fileprivate func provesMore(than other: Self) -> Bool {
         let (mine, others) = (value.parsedVersion, other.value.parsedVersion)
         if mine != others {

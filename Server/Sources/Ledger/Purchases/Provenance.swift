@@ -2,8 +2,8 @@
 
 extension Timeline {
     /// Which grade of document a value comes from. If there are statements of both grades, the
-    /// latest of each is stored beside the value, so that the value never depends on the order of
-    /// arrival.
+    /// latest statement of each grade is stored beside the value. So the value never depends on the
+    /// order of arrival.
     package indirect enum Sources<Value: Hashable & Sendable>: Hashable, Sendable {
         case signed
         case legacy
@@ -150,7 +150,8 @@ extension Payment: Mergeable {
         guard legacy.at > signed.at else { return signed }
         var payment = signed.value
         payment.isUpgraded = payment.isUpgraded || legacy.value.isUpgraded
-        // An end is only ever extended, never shortened. Legacy documents truncate it to seconds.
+        // An end is only ever extended, never shortened. Legacy documents truncate the end to
+        // seconds.
         if let told = legacy.value.until, let known = payment.until, told >= known + .seconds(1) {
             payment.until = told
         }
@@ -213,8 +214,8 @@ extension Payment: Mergeable {
         return plain.canonicalOrder
     }
 
-    /// The rank of the offer among statements: an offer with a name says more than an offer without
-    /// a name, which says more than no offer.
+    /// The rank of the offer among statements: an offer with a name ranks above an offer without a
+    /// name, and any offer ranks above no offer.
     private var offerRank: [String] {
         let rank = offer.map { $0.id == nil ? "1" : "2" } ?? "0"
         return [rank, offer?.kind.rawValue ?? "", offer?.id ?? "", terms.rawValue]
