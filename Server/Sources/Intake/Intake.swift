@@ -102,7 +102,7 @@ extension Intake {
 
     /// The two purchases of a transaction that names a replaced purchase: the replaced purchase,
     /// and the purchase to which the transaction belongs. Returns nil if the transaction names no
-    /// replaced purchase, or names its own purchase as the replaced one.
+    /// replaced purchase, or names its own purchase as the replaced purchase.
     package static func succession(
         of transaction: TransactionPayload
     ) -> (from: PurchaseID, to: PurchaseID)? {

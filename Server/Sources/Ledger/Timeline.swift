@@ -23,8 +23,8 @@ package struct Timeline: Hashable, Sendable {
     /// Boxed, because few timelines belong to a member.
     private var boxedSeat: Box<MemberSeat>?
 
-    /// The member's seat, if this is another customer's subscription as a member of its group sees
-    /// it: see ``seen(from:)``. Otherwise nil. Not stored.
+    /// The member's seat, if this timeline is a member's view of another customer's subscription:
+    /// see ``seen(from:)``. Otherwise nil. Not stored.
     package internal(set) var seat: MemberSeat? {
         get { boxedSeat?.value }
         set { boxedSeat = newValue.map(Box.init) }
@@ -43,8 +43,8 @@ package struct Timeline: Hashable, Sendable {
 
     /// One stretch of time, described by the payment with the latest attestation.
     package struct Period: Hashable, Sendable {
-        /// Boxed, because a period is copied far more often than it is created and a payment has
-        /// many fields.
+        /// Boxed, because a payment has many fields, and a period is copied far more often than it
+        /// is created.
         private var boxedPayment: Box<Payment>
         package var attestedAt: Instant
         package var sources: Sources<Payment>
@@ -138,7 +138,7 @@ package struct Timeline: Hashable, Sendable {
         renewal.map { Sourced(value: $0, sources: renewalSources) }
     }
 
-    /// The account token of the latest payment that has one.
+    /// The account token of the latest payment that has an account token.
     package var accountToken: String? {
         periods.last { $0.payment.accountToken != nil }?.payment.accountToken
     }
@@ -314,8 +314,8 @@ extension Timeline.Period {
 
 extension Timeline.Attested {
     /// Whether this value replaces the other: the later attestation wins. If both were attested in
-    /// the same millisecond, a fixed order decides, so that the result does not depend on which one
-    /// arrived first.
+    /// the same millisecond, a fixed order decides, so that the result does not depend on the order
+    /// of arrival.
     func supersedes(_ other: Self) -> Bool where Value: CanonicallyOrdered {
         if at != other.at { return at > other.at }
         return value.canonicalOrder.lexicographicallyPrecedes(other.value.canonicalOrder) == false

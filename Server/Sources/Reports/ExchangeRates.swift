@@ -62,8 +62,8 @@ package struct ExchangeRates: Hashable, Sendable {
         return amount < 0 ? -rounded : rounded
     }
 
-    /// - Parameter wanted: the day of the amount. A currency counts as replaced by the euro if it
-    ///   was replaced by this day.
+    /// - Parameter wanted: the day of the amount. A currency that the euro replaced on this day or
+    ///   earlier counts as replaced.
     private func rate(of currency: String, on day: Int64, for wanted: Int64) -> Int64? {
         if currency == base { return Self.unit }
         if let euro = EuroChangeover(currency), euro.day <= wanted {

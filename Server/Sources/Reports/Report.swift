@@ -27,8 +27,8 @@ package struct Report: Sendable {
     }
 
     /// - Parameters:
-    /// - sums: the movements within the periods, and the movements before the periods, which have
-    ///   days before the first period.
+    ///   - sums: the movements within the periods, and the movements before the periods, which have
+    ///     days before the first period.
     ///   - currency: the currency that amounts are converted to; nil to show each currency
     ///     separately.
     ///   - hasMoney: whether currencies are kept separate. If nil, the definition decides.

@@ -263,9 +263,9 @@ package struct RevenueCatClient: Sendable {
     /// The body of a response. Returns nil for status 404.
     ///
     /// - Parameters:
-    /// - customer: the customer whom the request is about. The failure names this customer if
-    ///   RevenueCat refuses the request.
-    /// - attemptsMax: the maximum number of attempts if RevenueCat does not respond.
+    ///   - customer: the customer whom the request is about. The failure names this customer if
+    ///     RevenueCat refuses the request.
+    ///   - attemptsMax: the maximum number of attempts if RevenueCat does not respond.
     private func json(
         _ path: String, about customer: CustomerID? = nil, wasAccepted: Bool = true,
         attemptsMax: Int = attemptsMax

@@ -14,8 +14,8 @@ struct RevenueCatAmount {
     private let dollars: Int64?
 
     /// - Parameters:
-    /// - kind: the type of the webhook. If one event has several webhooks, only one of them
-    ///   contains the money.
+    ///   - kind: the type of the webhook. If one event has several webhooks, only one of them
+    ///     contains the money.
     init(_ event: PerennialContract.Event, of kind: RevenueCatKind, in context: RevenueCatContext) {
         guard event.grant == nil else {
             (currency, amount, dollars) = (nil, nil, nil)

@@ -70,8 +70,8 @@ package enum RevenueCatOfferings {
         }
     }
 
-    /// The member `product_entitlement_mapping`. The SDK uses it to compute access while it cannot
-    /// reach the server.
+    /// The member `product_entitlement_mapping`. The SDK uses this mapping to compute access while
+    /// it cannot reach the server.
     package static func mapping(
         of entitlements: [EntitlementID: Set<ProductID>]
     ) -> RevenueCatValue {

@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// A failure of one writer, or of one document, does not affect the others: if a writer or document
 /// throws, the group is rolled back and run again, with each writer or document in a separate
-/// savepoint. In the end, only the rows of the failed ones are missing.
+/// savepoint. In the end, only the rows of the failed writers and documents are missing.
 ///
 /// If another transaction interfered, the group is run again. After repeated interference, it is
 /// run in parts, so that only writers that conflict with others are repeated.
@@ -28,8 +28,8 @@ final class GroupCommit: Sendable {
     static let groupMax = 256
     /// The maximum number of waiting documents and closures. Further writers fail with `busy`.
     static let waitingMax = 4096
-    /// The maximum number of runs of a group. After so many failed runs, the parts of the group are
-    /// run one after the other.
+    /// The maximum number of runs of a group. After this many failed runs, the parts of the group
+    /// are run one after the other.
     static let groupRunsMax = 3
     /// The number of parts into which a group is divided after these runs.
     static let partsMax = 4

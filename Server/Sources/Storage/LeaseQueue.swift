@@ -15,9 +15,9 @@ import Ledger
 /// 2. Declare the queue as a static constant, like ``forwards``, and add its plan to `PlanTests`.
 /// 3. In the rows' file, insert rows in the transaction that causes the work, with
 ///    `lease_until_ms` 0, and wrap the functions below so that callers see values, not columns.
-/// 4. In Engine, write a function that leases a batch, does it, records each outcome, and returns
-///    the size of the batch. The function decides when failed work is due again, and when it is
-///    given up.
+/// 4. In Engine, write a function that leases a batch, does the work, records each outcome, and
+///    returns the size of the batch. The function decides when failed work is due again, and when
+///    it is given up.
 /// 5. In Program, run that function by a `Worker`.
 ///
 /// A batch is limited by its scope and its size. The scope may be one address, and the size may be

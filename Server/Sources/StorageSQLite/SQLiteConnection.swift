@@ -48,7 +48,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// - Parameters:
     ///   - mayCreate: whether to create the file if the file does not exist.
     ///   - statementSecondsMax: the limit after which a statement is interrupted; nil for no limit.
-    /// - cancellation: interrupts the running statement, and all later statements.
+    ///   - cancellation: interrupts the running statement, and all later statements.
     init(
         path: String, settings: [String], mayCreate: Bool = true,
         statementSecondsMax: Double? = nil, cancellation: Cancellation? = nil

@@ -49,7 +49,7 @@ final class Sabotage: Sendable {
         altered(body, at: now)
     }
 
-    /// Alters every signed document within a value, wherever it is.
+    /// Alters every signed document within a value, at any depth.
     private func altered(_ json: JSON, at now: Int64) -> JSON {
         switch json {
         case .object(let members):

@@ -109,7 +109,7 @@ final class ServerProcess: Sendable {
 
     func turnOff() { state.withLock { $0.isOn = false } }
 
-    /// Takes a step. Throws if the process crashes at it, or is not running.
+    /// Takes a step. Throws if the process crashes at this step, or is not running.
     func step(_ step: Step) async throws {
         if step != .afterCommit { await interleave() }
         let lives = state.withLock { state in

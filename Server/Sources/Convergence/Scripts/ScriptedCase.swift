@@ -16,7 +16,7 @@ struct ScriptedCase: Sendable {
         case rescindConsent
     }
 
-    /// A step, and the hours since the previous one.
+    /// A step, and the hours since the previous step.
     struct Stage: Sendable {
         let hours: Int
         let step: Step

@@ -111,7 +111,7 @@ extension Trial {
         return answer
     }
 
-    /// The number of late responses so far. The caller compares it with the number after a
+    /// The number of late responses so far. The caller compares this number with the number after a
     /// response. Returns nil if no response can be late.
     func lateResponseCount() async -> Int? {
         guard isStormy, plan.has(.slowResponses) else { return nil }

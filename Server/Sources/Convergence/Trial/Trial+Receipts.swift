@@ -155,10 +155,10 @@ extension Trial {
 
     // MARK: - Ground truth
 
-    /// Records differences, and excuses them until the purchase was checked. In a world that only
-    /// uses receipts, answers cannot be correct at every moment: version 1 notifications do not
-    /// report everything, and lost notifications cannot be requested. But an answer must be correct
-    /// once the purchase was checked.
+    /// Records the differences between answers and the ground truth, and excuses each until its
+    /// purchase was checked. In a world that only uses receipts, answers cannot be correct at every
+    /// moment: version 1 notifications do not report everything, and lost notifications cannot be
+    /// requested. But an answer must be correct once the purchase was checked.
     func excuseUnchecked(_ books: [TruePurchase], _ state: CustomerState) async throws {
         guard plan.clientEra == .legacy else { return }
         let present = Instant(milliseconds: now)

@@ -230,7 +230,8 @@ extension Trial {
         schedule.add(.winBack(account: account), at: now + pause)
     }
 
-    /// Posts a copy. If the server crashes, the caller reads afterwards whether it was recorded.
+    /// Posts a copy. If the server crashes, the caller must read afterwards whether the copy was
+    /// recorded.
     private func post(
         _ copy: CopiedDocument, as thief: CustomerID, _ intent: OwnershipClaim.Intent?,
         to server: Server

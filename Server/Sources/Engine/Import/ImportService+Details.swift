@@ -6,10 +6,10 @@ extension ImportService {
     /// not record the purchase itself. Stored values that are newer stay. Idempotent.
     ///
     /// - Parameters:
-    /// - id: the row's customer. Nil if the row names no customer.
+    ///   - id: the row's customer. Nil if the row names no customer.
     ///   - other: another id of the customer.
     ///   - purchase: the row's purchase, which must be recorded before. Nil for a grant.
-    /// - isTrial: whether to only check the values, and record nothing.
+    ///   - isTrial: whether to only check the values, and record nothing.
     /// - Returns: `unusable` if an attribute breaks a rule; the other attributes are recorded.
     package func record(
         _ details: ImportedDetails, of id: CustomerID?, also other: CustomerID? = nil,

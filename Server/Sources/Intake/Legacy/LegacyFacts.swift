@@ -315,8 +315,8 @@ extension V1Notification {
         return rows
     }
 
-    /// The renewal info of each subscription. Before notifications contained lists, it was at the
-    /// top level.
+    /// The renewal info of each subscription. Older notifications contain no list: their renewal
+    /// info is at the top level.
     fileprivate var renewals: [VerifyReceiptRenewal] {
         var listed = unifiedReceipt?.renewals ?? []
         let shown = latest ?? latestExpired

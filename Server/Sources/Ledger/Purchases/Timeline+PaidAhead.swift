@@ -6,10 +6,10 @@ extension Timeline {
     /// product before the renewal began.
     ///
     /// A renewal begins when the previous period ends. If that moment lies within a period of
-    /// another product, or of that product's renewal, then the renewal was charged before the other
-    /// product was bought. The App Store marks such a renewal as upgraded, but does not send a
-    /// notification about that. When this becomes known, the other product's period may have ended
-    /// already.
+    /// another product, or within a renewal of that other product, then the renewal was charged
+    /// before the other product was bought. The App Store marks such a renewal as upgraded, but
+    /// does not send a notification about that. When this becomes known, the other product's period
+    /// may have ended already.
     func isVoid(_ renewal: Payment, after last: Int) -> Bool {
         let end = periods[last].payment.until
         let isWithin = end.map { renewal.from < $0 } ?? false

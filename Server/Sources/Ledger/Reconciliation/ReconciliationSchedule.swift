@@ -78,7 +78,7 @@ extension CheckHistory {
 /// - at once, for a purchase never checked: its history is not known;
 /// - before a period's end, if nothing is known of its renewal;
 /// - after a period's end, until the App Store reports the outcome;
-/// - during grace and retry, less and less often, and at the end of either;
+/// - during grace and retry, less and less often, and at the end of grace or retry;
 /// - after an upgrade to a product not named yet;
 /// - after information that does not say when it was true.
 ///
@@ -255,7 +255,7 @@ extension Timeline {
         guard let heard = sourcedRenewal?.receivedAt, let renewal, renewal.at < heard else {
             return nil
         }
-        // Checks a moment later, so that the service of the App Store that responds has also
+        // Checks a moment later. By then, the App Store's service that answers the check has also
         // received the information.
         let question = heard + (periods.last?.notificationWait ?? Self.notificationWaitMax)
         return asked < question ? question : nil

@@ -38,9 +38,9 @@ extension Timeline.Period {
         max(from, other.from) - min(from, other.from) <= Self.samePaymentMax
     }
 
-    /// Whether these seats were bought within the period of the others. Older documents do not say
-    /// that seats were added, but a payment that begins later with the same line item can only be
-    /// for added seats.
+    /// Whether these seats were bought within the period of the other seats. Older documents do not
+    /// say that seats were added, but a payment that begins later with the same line item can only
+    /// be for added seats.
     func adds(to other: Self) -> Bool {
         let isPart = payment.isPart || payment.hasLine(of: other.payment)
         guard isPart, product == other.product, let until = other.payment.until else {
@@ -58,7 +58,7 @@ extension Timeline.Period {
         let difference = max(until, end) - min(until, end)
         guard difference > Self.samePaymentMax else { return false }
         if until > end, other.attestedAt + Self.describedTogetherMax >= attestedAt { return true }
-        // In the sandbox an extension is shortened as much as the periods are.
+        // In the sandbox, extensions are shortened by the same factor as periods.
         return end - other.from >= Self.realTimeMin && !Self.canBeExtension(difference)
     }
 
@@ -66,8 +66,8 @@ extension Timeline.Period {
     /// three days.
     private static let realTimeMin = Duration.days(2)
 
-    /// Whether a length can result from extensions: one day or more, of which a change of clocks
-    /// may add or remove an hour.
+    /// Whether a length can result from extensions: one or more whole days. A change of clocks may
+    /// add or remove an hour.
     private static func canBeExtension(_ length: Duration) -> Bool {
         let (day, hour) = (Duration.days(1), Duration.hours(1))
         guard length >= day - hour - samePaymentMax else { return false }

@@ -51,7 +51,7 @@ package struct SeatClaim: Hashable, Sendable {
         /// The standing of an open claim.
         ///
         /// - Parameters:
-        /// - rank: how many open claims of the same purchase come before this claim.
+        ///   - rank: how many open claims of the same purchase come before this claim.
         ///   - capacity: the number of seats for members.
         package init(rank: Int, capacity: Int) {
             self = rank < capacity ? .held : .waiting
@@ -146,12 +146,12 @@ extension Timeline {
         return begin
     }
 
-    /// How long after the end of a subscription a purchase continues its group: the App Store's
-    /// longest grace period.
+    /// The maximum time after the end of a subscription within which another purchase continues its
+    /// group. This is the App Store's longest grace period.
     package static let groupKeptMax = Duration.days(28)
 
     /// Who invites the members of the group that this purchase pays for, according to the latest
-    /// payment that says so. Nil if it is not a purchase of seats.
+    /// payment that names the inviter. Nil if this is not a purchase of seats.
     package func seatHost(at now: Instant) -> Seats.Invitations? {
         let begun = periods.filter { $0.from <= now + Self.clockSkewMax && !$0.isVoid }
         guard let payment = begun.last(where: { $0.payment.seats != nil })?.payment,

@@ -22,7 +22,7 @@ extension StoreSeats {
     package static let knownFor = Duration.days(3)
 
     /// How many seats are kept for claims that are not ours: no new member can take these seats,
-    /// but no member loses one.
+    /// but no member loses a seat.
     package func takenByOthers(at now: Instant) -> Int {
         now < askedAt + Self.knownFor ? foreign : 0
     }
@@ -54,8 +54,8 @@ package struct StoreSeatComparison: Hashable, Sendable {
     /// - Parameters:
     ///   - listed: the ids that the App Store lists.
     ///   - claims: the claims that the list can contain. These are the purchase's claims that are
-    ///   open or may be known to the App Store, the claims that the App Store has ended in the
-    ///   period in force, and all claims whose ids are listed.
+    ///     open or may be known to the App Store, the claims that the App Store has ended in the
+    ///     period in force, and all claims whose ids are listed.
     ///   - timeline: the timeline of the purchase.
     ///   - askedAt: when the request was sent.
     package init(

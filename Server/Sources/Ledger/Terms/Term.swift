@@ -37,7 +37,7 @@ package struct Term: Hashable, Sendable {
 /// The app's rules for its terms.
 package struct TermRules: Hashable, Sendable {
     package var products: [ProductID: Product]
-    /// The clock by whose days and months terms are counted.
+    /// The clock that determines days and months when terms are counted.
     package var clock: WallClock
     package var overlap: Overlap
 
@@ -62,7 +62,7 @@ package struct TermRules: Hashable, Sendable {
         }
     }
 
-    /// What happens to a term that is bought while another one of its chain runs.
+    /// What happens if a term is bought while another term of its chain runs.
     package enum Overlap: String, Hashable, Sendable, CaseIterable {
         /// The new term begins at the end of the running term, as a separate term.
         case stack
@@ -185,8 +185,8 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, length) = (from, .init(months: 0, days: 0)) }
         length = length + more
         var paid = clock.moment(months: length.months, days: length.days, after: anchor ?? from)
-        // The days and months of a long run, added up, may end earlier than this term alone would.
-        // Then the run is counted anew from this term.
+        // If the days and months of a long run are added up, the end may be earlier than the end of
+        // this term alone. Then the run is counted anew from this term.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid + Self.leapMax { (paid, anchor, length) = (alone, from, more) }
         var term = Term(

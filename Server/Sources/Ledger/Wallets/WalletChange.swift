@@ -44,9 +44,10 @@ extension Wallet {
         package var amount: Int64
     }
 
-    /// All differences between this statement and a later one: new entries, entries whose amount
-    /// differs, and entries that no longer exist. Their amounts add up to the difference of the
-    /// balances. Credits come before deductions, so that no balance in between is lower than both.
+    /// All differences between this statement and a later statement: new entries, entries whose
+    /// amount differs, and entries that no longer exist. Their amounts add up to the difference of
+    /// the balances. Credits come before deductions, so that no balance in between is lower than
+    /// both the first and the last balance.
     ///
     /// New facts about one purchase may change the amount that the refund of another purchase
     /// deducts. That is a separate step. A refund counts as reversed only if its purchase still

@@ -25,9 +25,9 @@ extension PurchaseBooks {
     }
 }
 
-/// How long a customer had paid for a subscription, without a long gap, when a period began (Apple:
-/// "Days of paid service"). Counted in whole days: a day on which clocks change counts as one day.
-/// A later refund does not change this time.
+/// The length of a customer's paid service at the start of a period, counted since the last long
+/// gap (Apple: "Days of paid service"). Counted in whole days: a day on which clocks change counts
+/// as one day. A later refund does not change this time.
 private struct PaidTime {
     private(set) var length = Duration.zero
 

@@ -68,8 +68,8 @@ package struct TransactionLine: Hashable, Sendable {
         refunded = gross - left
         refundedTax = charged.tax - rest.tax
         refundedCommission = charged.commission - rest.commission
-        // If a renewal was charged ahead and never began, its refund is dated at the latest when it
-        // would have begun.
+        // If a renewal was charged ahead and never began, its refund gets the date of the renewal's
+        // planned start, or a later date if the App Store names one.
         refundedAt =
             refunded == 0
             ? nil : payment.revocation.map { max($0.at, payment.from) } ?? payment.from

@@ -187,7 +187,7 @@ package struct SalesReconciliation: Sendable {
         return Self.isOtherShare(own, other) ? .commission : .tax
     }
 
-    /// Whether two proceeds of the same price differ as 70 % and 85 % do, except for rounding.
+    /// Whether two proceeds of the same price have the ratio 70 to 85, except for rounding.
     private static func isOtherShare(_ one: Int64, _ other: Int64) -> Bool {
         let (low, high) = (min(abs(one), abs(other)), max(abs(one), abs(other)))
         let standard = Percentage.whole - MoneyRules.standardRate

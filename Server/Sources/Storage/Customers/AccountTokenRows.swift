@@ -21,8 +21,8 @@ package struct AccountTokenRows: RowGroup {
     }
 
     /// The customer that an account token identifies. Returns nil if the token is not a known id.
-    /// If two customers have the token as an id, one in upper and one in lower case, returns the
-    /// customer who had it first.
+    /// If one customer has the token as an id in upper case, and another customer has it in lower
+    /// case, returns the customer who had it first.
     func match(by token: String, in app: AppID) throws(StorageFailure) -> TokenMatch? {
         guard identifyCustomers(in: app) else { return nil }
         return try connection.firstRow(
@@ -44,8 +44,8 @@ package struct AccountTokenRows: RowGroup {
 
     /// The timelines of purchases that have no owner and whose account token is one of these ids. A
     /// purchase whose account token is a customer's id belongs to that customer without being
-    /// linked, unless the token belonged to an erased customer, or another customer has the same
-    /// token.
+    /// linked. There are two exceptions: the token belonged to an erased customer, or another
+    /// customer has the same token.
     package func timelines(
         _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {

@@ -90,8 +90,8 @@ package struct CustomerRows: RowGroup {
             hasGrants: first.grants > 0, hasSeats: first.seats > 0)
     }
 
-    /// Customers with an id that begins with a text, ignoring the case of ASCII letters, in the
-    /// order of these ids.
+    /// The customers who have an id that begins with a text, in the order of these ids. Ignores the
+    /// case of ASCII letters.
     package func all(
         beginningWith prefix: String, in app: AppID, limit: Int
     ) throws(StorageFailure) -> [StoredCustomer] {

@@ -95,9 +95,9 @@ extension ErasedIDRows {
             codes.map { [.text(app.rawValue), .bytes($0), .integer(erasedAt.milliseconds)] })
     }
 
-    /// The app's key for the HMACs of ids in this table and in the list outside of the database.
-    /// The key is created when it is first needed. A server needs it at its start, so every backup
-    /// contains the key.
+    /// The app's key for the HMACs of ids, both in this table and in the list outside of the
+    /// database. The key is created when it is first needed. A server needs it at its start, so
+    /// every backup contains the key.
     @discardableResult
     package func key(of app: AppID, at now: Instant) throws(StorageFailure) -> [UInt8] {
         if let known = try tx.secrets.find(Self.erasureKeyName, of: app) { return known }

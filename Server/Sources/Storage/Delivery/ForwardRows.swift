@@ -212,8 +212,8 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Results
 
-    /// Records the result of an attempt. A success is recorded even if the lease was lost; a
-    /// failure only by the lease holder.
+    /// Records the result of an attempt. A success is recorded even if the lease was lost. A
+    /// failure is recorded only if the caller still has the lease.
     ///
     /// - Parameter next: the time of the next attempt; nil if no attempt will follow.
     package func complete(

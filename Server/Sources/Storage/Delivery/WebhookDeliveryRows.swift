@@ -21,8 +21,9 @@ package struct NewDelivery: Hashable, Sendable {
 }
 
 extension EventEntry {
-    /// The stream in which deliveries keep their order: the stream of the event's customer; of the
-    /// account token, while the purchase has no owner; or else of the purchase.
+    /// The stream in which deliveries keep their order: the stream of the event's customer. While
+    /// the purchase has no owner, this is the stream of its account token or, if there is no token,
+    /// of the purchase itself.
     package var stream: String {
         customer?.rawValue ?? accountToken ?? purchase?.description ?? ""
     }

@@ -27,8 +27,9 @@ package struct StoredDocument: Hashable, Sendable {
         case notificationV1 = "notification_v1"
         /// A response of verifyReceipt to one of our requests.
         case receiptResponse = "receipt_answer"
-        /// Evidence that a subscription is in its grace period, from a response of the App Store
-        /// Server API whose signed part does not contain the end of that period.
+        /// Evidence that a subscription is in its grace period. The evidence comes from a response
+        /// of the App Store Server API whose signed part does not contain the end of the grace
+        /// period.
         case graceResponse = "grace_answer"
     }
 
@@ -205,8 +206,8 @@ package struct DocumentRows: RowGroup {
     ) throws(StorageFailure) -> [StoredDocument] {
         var segments: [[UInt8]: [UInt8]] = [:]
         return try connection.rows(
-            // The app is compared separately, because PostgreSQL underestimates how much a row
-            // comparison of all three columns narrows the search.
+            // The app is compared separately, because PostgreSQL would overestimate the number of
+            // rows that a comparison of all three columns at once selects.
             Self.selectDocuments + "WHERE app = $1 AND (signed_at_ms, id) > ($2, $3) "
                 + "ORDER BY signed_at_ms, id LIMIT $4",
             [

@@ -8,15 +8,15 @@ import Synchronization
 //
 // Recording on a snapshot is safe under three conditions:
 //   1. A transaction on a snapshot changes the row of each purchase that its documents are about.
-//    Any other transaction that changes rows of a purchase also changes the purchase's own row,
-//    unless it changes only columns that a transaction on a snapshot does not read. So if two
-//    transactions about one purchase overlap, the second one runs again, and then reads everything
-//    that the first one has written.
-// 2. The rows that a transaction on a snapshot reads belong to its purchases, or never change while
-//    it runs. `SnapshotConnection` refuses all other tables; then the documents are recorded by a
-//    serializable transaction.
-// 3. A transaction that erases a customer locks out all transactions on a snapshot, because a row
-//    of `erasures` belongs to no purchase.
+//      Any other transaction that changes rows of a purchase also changes the purchase's own row,
+//      unless it changes only columns that a transaction on a snapshot does not read. So if two
+//      transactions about one purchase overlap, the second transaction runs again, and then reads
+//      everything that the first one has written.
+//   2. The rows that a transaction on a snapshot reads belong to its purchases, or never change
+//      while it runs. `SnapshotConnection` refuses all other tables; then the documents are
+//      recorded by a serializable transaction.
+//   3. A transaction that erases a customer locks out all transactions on a snapshot, because a row
+//      of `erasures` belongs to no purchase.
 
 extension Dialect {
     /// Statements that prevent an erasure of a customer from running at the same time.

@@ -30,7 +30,7 @@ package final class ChangeSignals: Sendable {
     package struct Lane: Hashable, Sendable {
         fileprivate var number: UInt64
 
-        /// The lane of a session outside of any lane, for tests of rows.
+        /// The lane of sessions that have no lane of their own. Used by tests of rows.
         static let none = Lane(number: 0)
     }
 
@@ -55,8 +55,8 @@ package final class ChangeSignals: Sendable {
         return signals(about: Set(topics))
     }
 
-    /// Returns a stream that yields after each commit with events of an app, until its continuation
-    /// is finished. One element can stand for several commits.
+    /// Returns a stream that yields after each commit with events of an app. The stream ends when
+    /// its continuation is finished. One element can stand for several commits.
     package func signals(
         ofLogOf app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {

@@ -46,7 +46,8 @@ extension EventLog {
     /// The value of the column `app` in a row that stands for every app that had no log when an
     /// epoch began.
     private static let otherApps = ""
-    /// How far a restore moves the start of the next backfill back, so that it is due at once.
+    /// A restore moves the start of the next backfill back by this time, so that the backfill is
+    /// due at once.
     private static let backfillOverlap = Duration.hours(1)
 
     /// The epochs of an app's log.

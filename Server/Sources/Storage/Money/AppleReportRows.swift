@@ -47,7 +47,7 @@ package struct AppleReportFile: Hashable, Sendable {
 package struct AppleReportInsertion: Hashable, Sendable {
     /// Whether the same content was stored before.
     package fileprivate(set) var isKnown = false
-    /// Stored files with other content, the last imported one at the end. If the same content was
+    /// Stored files with other content, in the order of their imports. If the same content was
     /// stored before, only files that were imported after that content.
     package fileprivate(set) var later: [AppleReportFile] = []
 }
@@ -56,8 +56,8 @@ package struct AppleReportInsertion: Hashable, Sendable {
 package struct AppleReportRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Inserts a report as the last imported one of its kind and days. If the same content is
-    /// stored already, it gets the name and the time of this import.
+    /// Inserts a report, which then counts as the last imported report of its kind and days. If the
+    /// same content is stored already, it gets the name and the time of this import.
     package func insert(
         _ report: AppleReport, in app: AppID
     ) throws(StorageFailure) -> AppleReportInsertion {
@@ -113,7 +113,7 @@ package struct AppleReportRows: RowGroup {
         "kind, first_day, last_day, name, rows_count, imported_at_ms, "
         + "CASE WHEN length(content) > 0 THEN 1 ELSE 0 END"
 
-    /// The reports of a kind that are about any of the days, the last imported one at the end.
+    /// The reports of a kind that are about any of the days, in the order of their imports.
     package func all(
         _ kind: String, of app: AppID, in days: ClosedRange<Int64>
     ) throws(StorageFailure) -> [AppleReport] {
@@ -133,7 +133,7 @@ package struct AppleReportRows: RowGroup {
         }
     }
 
-    /// The files that are about any of the days, without their content, the last imported one
+    /// The files that are about any of the days, without their content, the last imported file
     /// first.
     package func files(
         of app: AppID, in days: ClosedRange<Int64>, limit: Int
@@ -161,7 +161,7 @@ package struct AppleReportRows: RowGroup {
         } ?? nil
     }
 
-    /// The stored files that are about a day or later days, without their content.
+    /// The stored files that are about the given day or later days, without their content.
     package func files(
         of app: AppID, since day: Int64
     ) throws(StorageFailure) -> [AppleReportFile] {
@@ -232,8 +232,9 @@ extension AppleReportFile {
 }
 
 extension AppleReportRows {
-    /// The shifts of the next purchases in production, according to documents from a moment on.
-    /// Also returns the purchase after which the list continues; nil at the end of the list.
+    /// The shifts of the next purchases in production. Considers only documents from the given
+    /// moment on. Also returns the purchase after which the list continues; nil at the end of the
+    /// list.
     package func transactionShifts(
         of app: AppID, since: Instant, after last: String, limit: Int
     ) throws(StorageFailure) -> (shifts: [TransactionShift], last: String?) {

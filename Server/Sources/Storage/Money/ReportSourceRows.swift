@@ -98,8 +98,8 @@ package struct ReportSourceRows: RowGroup {
         " GROUP BY document ORDER BY 2 DESC, 1 LIMIT \(ReportSource.documentsMax)"
 
     /// Adds the documents of the transaction and, if the movement follows from a report about the
-    /// renewal, the documents of that report. To a source that is a purchase, adds all documents of
-    /// the purchase.
+    /// renewal, the documents of that report. If a source is a purchase, adds all documents of the
+    /// purchase.
     private func withDocuments(
         _ sources: [ReportSource], of app: AppID
     ) throws(StorageFailure) -> [ReportSource] {

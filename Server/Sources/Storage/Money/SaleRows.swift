@@ -6,7 +6,7 @@ package struct SoldTransaction: Hashable, Sendable {
     package var purchase: PurchaseID
     /// The number of the period in the purchase, from 1. Nil for a period that never began.
     package var number: Int?
-    /// Whether the period is the first paid one after a free period.
+    /// Whether the period is the first paid period after a free period.
     package var isConversion = false
     package var transaction: TransactionID
     package var segment: Segment

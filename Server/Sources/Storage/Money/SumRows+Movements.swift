@@ -7,7 +7,8 @@ package struct MovementFilter: Hashable, Sendable {
     package var environment: Environment
     /// Selects only movements of this currency. Nil selects all currencies.
     package var currency: String?
-    /// Selects only movements of this part of ``division``. Has no effect if either of them is nil.
+    /// Selects only movements of this part of ``division``. Has no effect if the part or the
+    /// division is nil.
     package var part: String?
     package var division: Division?
     /// Selects the movements as they were known at this moment. Nil means as known now.

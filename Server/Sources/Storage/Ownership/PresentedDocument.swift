@@ -20,9 +20,9 @@ package struct PresentedDocument: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - isNew: whether no customer has presented the other document before.
-    /// - since: when the purchase became the customer's. This time is by the server's clock, but
-    ///   the time of a signature is by the App Store's clock. So a confirming document must have
-    ///   been signed both after this time and after the remembered document.
+    ///   - since: when the purchase became the customer's. This time is by the server's clock, but
+    ///     the time of a signature is by the App Store's clock. So a confirming document must have
+    ///     been signed both after this time and after the remembered document.
     func after(
         showingOneSignedAt signedAt: Instant, isNew: Bool, since: Instant
     ) -> PresentedDocument? {

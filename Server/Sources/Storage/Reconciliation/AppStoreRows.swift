@@ -30,7 +30,7 @@ package struct AppStoreLease: Hashable, Sendable {
     package var task: AppStoreTask
     package var app: AppID
     package var environment: Environment
-    /// The time up to which the task was done before; nil means never.
+    /// The time up to which the task was done before this lease. Nil if the task was never done.
     package var from: Instant?
     package var worker: CheckWorker
 }
@@ -91,8 +91,8 @@ package struct AppStoreRows: RowGroup {
             by: lease.worker.holder, lease.task.progress(to: moment))
     }
 
-    /// Makes the next walk begin from the start, if the last walk has passed the given moment, and
-    /// if the app has purchases. A running walk loses its lease.
+    /// Makes the next walk begin from the start. Does nothing if the last walk has not passed the
+    /// given moment, or if the app has no purchases. A running walk loses its lease.
     package func walkAnew(of app: AppID, from moment: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE app_stores SET walked_to_ms = NULL, walk_lease_until_ms = NULL, "

@@ -91,7 +91,7 @@ package struct CheckRows: RowGroup {
         try tx.queues.backlog(of: .checks, in: AppStoreRows.key(app, environment)).oldest
     }
 
-    /// The purchases whose checks are due first, in that order.
+    /// The purchases whose checks are due first, ordered by the due times of the checks.
     package func next(
         of app: AppID, in environment: Environment, limit: Int
     ) throws(StorageFailure) -> [CheckState] {

@@ -18,7 +18,7 @@ extension Database {
                     + "applied_at_ms \(connection.dialect.integer) NOT NULL)", [])
         }
         // The steps need a separate transaction, because the lock must be its first statement. A
-        // second server waits here, and then sees the steps that the first one has applied.
+        // second server waits here, and then sees the steps that the first server has applied.
         try await driver.write { connection in
             let dialect = connection.dialect
             for statement in dialect.withoutLockTimeout + dialect.lockTables(["schema_versions"]) {

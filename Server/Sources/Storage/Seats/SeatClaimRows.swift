@@ -13,7 +13,8 @@ package struct StoredSeatClaim: Hashable, Sendable {
 
 // Code that changes a claim emits an event about the purchase, or touches it, so that its row in
 // `purchases` changes, too. So if two transactions about the seats of one purchase overlap, even on
-// two servers, the second one runs again, and then sees what the first one has written.
+// two servers, the second transaction runs again, and then sees the changes that the first one has
+// written.
 
 /// Claims of customers on seats of a purchase.
 package struct SeatClaimRows: RowGroup {
@@ -62,7 +63,7 @@ package struct SeatClaimRows: RowGroup {
     ///
     /// - Parameters:
     ///   - begin: claims from before this time are over, although their rows are open.
-    /// - other: counts only claims that get a seat before this claim; nil counts all claims.
+    ///   - other: counts only claims that get a seat before this claim; nil counts all claims.
     package func count(
         on purchase: PurchaseID, since begin: Instant?, before other: SeatClaim? = nil,
         in app: AppID
