@@ -48,7 +48,7 @@ package struct Plan: Hashable, Sendable {
         scriptedRow = row
         accounts -= 1
         guard let calling = ScriptedCase.of(row) else { return }
-        // Device quirks are quirks of StoreKit 2. Receipts show none of them.
+        // Device quirks are quirks of StoreKit 2. Receipts do not show these quirks.
         if calling.families.contains(.deviceQuirks) { clientEra = .modern }
         families.formUnion(calling.families)
         days = max(days, calling.days)

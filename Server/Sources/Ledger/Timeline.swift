@@ -53,8 +53,8 @@ package struct Timeline: Hashable, Sendable {
         package var end: Instant?
         /// Whether the next period began before the end of the paid time of this period.
         package var isReplaced: Bool
-        /// Whether these are seats that were added within the period of another payment. Both end
-        /// at the same time, and neither ends the other.
+        /// Whether these are seats that were added within the period of another payment. Such an
+        /// addition does not end the period of the other payment. Both end at the same time.
         package var isAddition = false
         /// Whether the period was paid ahead and replaced by an upgrade before it began. Such a
         /// period never counts.

@@ -28,7 +28,8 @@ package struct RehearsalComparison: Hashable, Sendable {
     }
 
     /// The documents that RevenueCat has not counted: without these documents, our opinion would
-    /// equal RevenueCat's. Nil if no examined set of documents explains RevenueCat's opinion.
+    /// equal RevenueCat's opinion. Nil if no examined set of documents explains RevenueCat's
+    /// opinion.
     package var missingThere: [RehearsalDocument]? {
         evidence.alternatives.first { isTheirs($0.opinion) }?.missing
     }

@@ -2,8 +2,8 @@ import Ledger
 
 /// The numbers that a report counts for subscriptions that began in the same period.
 package enum Cohort: String, Hashable, Sendable, CaseIterable {
-    /// Subscriptions whose trial began. The numbers are: all of them, the ones that were paid
-    /// later, and the ones that are still free.
+    /// Subscriptions whose trial began. The numbers are: all these subscriptions, the subscriptions
+    /// that were paid later, and the subscriptions that are still free.
     case trials
     /// Subscriptions that were paid for the first time: how many made the first payment, the
     /// second, …
@@ -11,9 +11,9 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     /// Like ``payments``, but by currency: the number of subscriptions that were first paid in the
     /// currency, and all their revenue in this currency.
     case revenue
-    /// The number of subscriptions of ``payments``. Then two numbers for each of ``daysLater``: the
-    /// subscriptions that began at least that many days ago, and how many of them were active after
-    /// that many days.
+    /// The number of subscriptions of ``payments``. Then there are two numbers for each of
+    /// ``daysLater``. The first counts the subscriptions that began at least that many days ago.
+    /// The second counts those of them that were active after that many days.
     case days
     /// Like ``trials``, but a payment after a gap also counts.
     case trialsPaidEver

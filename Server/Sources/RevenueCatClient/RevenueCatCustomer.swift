@@ -19,11 +19,12 @@ package struct RevenueCatCatalogue: Hashable, Sendable {
 /// RevenueCat's data about a customer.
 package struct RevenueCatCustomer: Hashable, Sendable {
     package var id: CustomerID
-    /// All ids of the customer. Empty if they were not requested.
+    /// All ids of the customer. Empty if the ids were not requested.
     package var aliases: [CustomerID] = []
     /// The open entitlements. The value is nil if the entitlement never ends.
     package var active: [EntitlementID: Instant?] = [:]
-    /// The subscriptions and purchases. Empty if they were not requested.
+    /// The subscriptions and purchases. Empty if the subscriptions and purchases were not
+    /// requested.
     package var holdings: [RevenueCatHolding] = []
 
     package init(id: CustomerID) { self.id = id }
@@ -50,8 +51,8 @@ package struct RevenueCatCustomer: Hashable, Sendable {
         return source.opinion(isOpen: true, until: end, in: environment)
     }
 
-    /// The subscription or purchase that gives an open entitlement: the holding that ends at the
-    /// same time as the entitlement, or else the holding that ends last.
+    /// The subscription or purchase that gives an open entitlement. This is the holding that ends
+    /// at the same time as the entitlement. If there is none, it is the holding that ends last.
     package func source(of entitlement: EntitlementID, until end: Instant?) -> RevenueCatHolding? {
         let giving = holdings.filter { $0.givesAccess && $0.entitlements.contains(entitlement) }
         return giving.first { $0.until == end }

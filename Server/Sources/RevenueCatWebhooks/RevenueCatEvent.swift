@@ -167,8 +167,8 @@ extension RevenueCatContext {
         return timeline.number(of: period)
     }
 
-    /// Whether the event's transaction is the first one after a free transaction, whatever the
-    /// event's type.
+    /// Whether the event's transaction is the first transaction after a free transaction. The
+    /// event's type does not matter.
     func convertsFreePeriod(_ event: PerennialContract.Event) -> Bool {
         guard let timeline, let period = period(of: event) else { return false }
         return timeline.convertsFreePeriod(period)

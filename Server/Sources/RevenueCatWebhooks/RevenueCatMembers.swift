@@ -45,8 +45,8 @@ struct RevenueCatMembers {
     }
 
     /// For RevenueCat every purchase has a customer. So a purchase without an owner gets an
-    /// anonymous id. An event that is about no purchase, such as a test, gets an id that stands for
-    /// nothing, so it may be guessed.
+    /// anonymous id. An event that is about no purchase, such as a test, also gets an id. This id
+    /// identifies no customer, so it does no harm if the id is guessed.
     private var nobody: String {
         if let id = context.anonymousID { return id }
         let digits = StableUUID.text(of: [context.app, event.id]).filter { $0 != "-" }

@@ -20,8 +20,8 @@ import Synchronization
 /// run in parts, so that only writers that conflict with others are repeated.
 ///
 /// If the database is unavailable, because it is locked or unreachable, all waiting writers fail
-/// together with the first. After that, one writer at a time tries, and writers that arrive in the
-/// meantime fail at once, until a write succeeds. So no writer waits for another writer's timeout.
+/// together with the first. From then on until a write succeeds, one writer at a time tries, and
+/// other writers fail at once. So no writer waits for another writer's timeout.
 final class GroupCommit: Sendable {
     /// The maximum number of documents and closures in one transaction. The documents of one writer
     /// are never split.

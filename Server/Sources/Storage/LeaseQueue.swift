@@ -30,7 +30,8 @@ struct LeaseQueue: Sendable {
     /// Columns whose values are equal for all work of a batch. These columns and `due` are the
     /// first columns of an index.
     var scope: [String] = []
-    /// The columns that a lease returns. The columns of the key follow them.
+    /// The columns that a lease returns. A lease also returns the columns of the key, after these
+    /// columns.
     var columns = ""
     var due = "due_at_ms"
     /// The column with the time when work began to wait. The index of due work contains this

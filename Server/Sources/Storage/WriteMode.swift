@@ -2,9 +2,9 @@
 /// writer, all modes are the same.
 package struct WriteMode: Hashable, Sendable {
     package enum Isolation: Hashable, Sendable {
-        /// Serializable: the transaction runs as if alone. The transaction fails if the engine
-        /// cannot exclude that another transaction interfered, even if both only used the same page
-        /// of an index.
+        /// Serializable: the transaction runs as if alone. The transaction fails if another
+        /// transaction may have interfered. It may also fail if both transactions only used the
+        /// same page of an index.
         case serializable
         /// Snapshot: all statements see the rows as they were at the first statement. The
         /// transaction fails only if another transaction has changed a row that this transaction

@@ -180,9 +180,9 @@ private final class Worker {
                 server.recordResponse()
                 return value
             } catch {
-                // The failure that the database reported decides what follows, not the error that
-                // the closure threw because of that failure. Without a session there was no
-                // transaction, so the error comes from the attempt to connect.
+                // Uses the failure that the database reported, not the error that the closure threw
+                // because of that failure. If there is no session, no transaction has begun, so the
+                // error comes from the attempt to connect.
                 let wasConnected = session != nil
                 let failure = wasConnected ? session?.failure : error as? StorageFailure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }

@@ -54,7 +54,7 @@ package final class SQLiteDriver: DatabaseDriver {
     /// - Parameter statementSecondsMax: the limit of a reader's statement; shorter in tests.
     /// - Parameter companion: an object, such as a lock, that is kept until the database is closed.
     /// - Throws: ``StorageFailure`` if the file cannot be opened or written, or if it belongs to
-    ///   another program; then it is not changed.
+    ///   another program. In the last case, the file is not changed.
     package init(
         path: String, busyMilliseconds: Int = busyMilliseconds,
         statementSecondsMax: Double = statementSecondsMax,

@@ -1,9 +1,9 @@
 import Storage
 import Synchronization
 
-/// A database as seen by a server that may crash at any moment: before a transaction, or after its
-/// commit but before the server knows of the commit. The clock of the database's machine is the
-/// trial's clock.
+/// A database as seen by a server that may crash at any moment. The server may crash before a
+/// transaction, or after the commit but before it knows of the commit. The clock of the database's
+/// machine is the trial's clock.
 struct UnsteadyDatabase: DatabaseDriver {
     let database: any DatabaseDriver
     let power: ServerProcess

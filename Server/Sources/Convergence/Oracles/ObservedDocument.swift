@@ -14,7 +14,8 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
     var signedAt: Int64?
     var transaction: TransactionPayload?
     var renewal: RenewalPayload?
-    /// Whether it is an older document, which has no signing time for each of its statements.
+    /// Whether this is an older document. Such a document has no separate signing time for each of
+    /// its statements.
     var isLegacy = false
 
     /// Creates a part of an older document, which has no separate signed text.
@@ -43,7 +44,7 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
         renewal = notification.data?.signedRenewalInfo.flatMap { Self.content(of: $0) }
     }
 
-    /// The payload of a JWS. Returns nil if it cannot be read.
+    /// The payload of a JWS. Returns nil if the payload cannot be read.
     private static func content<Payload: WireObject>(of text: String) -> Payload? {
         CompactJWS(text)?.payload.flatMap { try? Payload(parsing: $0) }
     }

@@ -84,7 +84,7 @@ extension TokenService {
     package func rememberNoKeys() { mint.rememberNoKeys() }
 
     /// Publishes the next key, with which the service signs only after the next rotation. Returns
-    /// the key's id. Idempotent: a key that is prepared already stays the next one.
+    /// the key's id. Idempotent: if a key is prepared already, it stays the next key.
     package func prepareKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try context.app(appID)
         // No key can introduce the first key, so the first key cannot be a prepared key.
@@ -118,8 +118,8 @@ extension TokenService {
         } catch { throw .storage("Signing a statement failed: \(error)") }
     }
 
-    /// The claims of a statement. Returns nil unless the text is a statement that a present or
-    /// retired key of the app has signed, and that was not changed.
+    /// The claims of a statement. Returns nil if the text is not a statement, if no present or
+    /// retired key of the app has signed it, or if it was changed.
     package func verifiedStatement(
         _ text: String, type: String, of appID: AppID
     ) async throws(EngineFailure) -> JSON? {
@@ -212,7 +212,7 @@ extension StoredTokenKey {
     }
 
     /// A copy of this key that was created after `former`, whatever the clock says, because the
-    /// chain is ordered by creation times. If `former` is nil, the key itself.
+    /// chain is ordered by creation times. Returns the key itself if `former` is nil.
     fileprivate func following(_ former: StoredTokenKey?) -> StoredTokenKey {
         guard let former else { return self }
         var key = self

@@ -27,9 +27,9 @@ struct OperatorDecisions {
         }
     }
 
-    /// Deletes the links by which someone who had the operator's session could regain access: links
-    /// that set the operator's password, and links that the operator has made. Returns the number
-    /// of deleted links.
+    /// Deletes the links that set the operator's password, and the links that the operator has
+    /// made. Otherwise, someone who had the operator's session could use such a link to regain
+    /// access. Returns the number of deleted links.
     @discardableResult
     func deleteLinks(thatReturn name: String) throws -> Int {
         try tx.operatorLinks.delete(.reset, for: name) + tx.operatorLinks.delete(by: name)

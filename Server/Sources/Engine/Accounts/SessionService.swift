@@ -7,8 +7,8 @@ package struct SignInPlace: Hashable, Sendable {
     static let agentCharactersMax = 200
 
     package var address: String
-    /// The network, which is counted as if it were one address: one household usually has a whole
-    /// IPv6 network.
+    /// The network of the address. A network counts like one address, because one household usually
+    /// has a whole IPv6 network.
     package var network: String
     /// The name that the browser gives itself (its `User-Agent`).
     package var agent: String
@@ -47,7 +47,7 @@ package struct SessionService: Sendable {
 
     // MARK: - Sessions
 
-    /// Begins a session if the password is the operator's.
+    /// Begins a session if the password is the password of the operator.
     ///
     /// An attempt with a name that has no account takes as long as any other attempt, and gets the
     /// same answer as a wrong password. Attempts are counted in the database, so that neither a

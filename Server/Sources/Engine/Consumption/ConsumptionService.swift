@@ -163,7 +163,7 @@ package struct ConsumptionService: Sendable {
             case .rateLimited(let until):
                 return retry(stored, "\(error)", at: max(now, Instant(until)))
             case .unavailable where Task.isCancelled:
-                // If this server is stopping, the failure is not the App Store's.
+                // If this server is stopping, the App Store did not cause the failure.
                 let trouble = stored.lastError ?? "The server was stopped."
                 return .later(now, trouble, isAttempt: false)
             case .unknownID, .unauthorized, .unavailable, .unreadable:

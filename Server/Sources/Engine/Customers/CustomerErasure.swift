@@ -16,9 +16,9 @@ struct CustomerErasure {
     /// other groups. Documents signed by Apple, and Apple's requests for consumption information,
     /// stay.
     ///
-    /// In existing events the customer's ids are replaced by meaningless pseudonyms. The customer's
-    /// own events also lose the ids of other customers, because a later erasure of such a customer
-    /// would not find the ids there.
+    /// In existing events the customer's ids are replaced by meaningless pseudonyms. The ids of
+    /// other customers are also removed from the customer's own events. The reason is that a later
+    /// erasure of such a customer would not find the ids there.
     ///
     /// - Parameters:
     ///   - names: for each id of the customer, the pseudonym that replaces it in existing events.

@@ -185,8 +185,8 @@ private struct LostErasures {
         return found
     }
 
-    /// Records the erased ids, also ids that the database does not contain: a document that arrives
-    /// again may contain such an id as its account token.
+    /// Records the erased ids. Also records ids that the database does not contain, because a
+    /// document that arrives again may contain such an id as its account token.
     private func record(
         _ tombstones: [[UInt8]: Instant], of app: AppID
     ) async throws(EngineFailure) {

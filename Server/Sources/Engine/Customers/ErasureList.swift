@@ -9,7 +9,7 @@ import Storage
 /// appended after the transaction was committed. The list contains no ids, only their HMACs under a
 /// key that is in the database.
 package struct ErasureList: Sendable {
-    /// Appends lines. When the function returns, they are on the disk.
+    /// Appends lines. When the function returns, the lines are on the disk.
     let append: @Sendable ([ErasureLine]) async throws -> Void
 
     package init(append: @escaping @Sendable ([ErasureLine]) async throws -> Void) {

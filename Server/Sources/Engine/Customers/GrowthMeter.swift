@@ -8,8 +8,8 @@ import Synchronization
 /// anyone could fill the disk.
 ///
 /// This limit never refuses a request with a new document, because documents have their own budget.
-/// Otherwise a flood of requests could prevent a customer's device from posting a purchase.
-/// Requests about known customers are not refused either, unless they add much to attributes.
+/// Otherwise a flood of requests could prevent a customer's device from posting a purchase. A
+/// request about a known customer is refused only if it adds much to attributes.
 ///
 /// An app may use up its budget at once. The budget refills evenly within an hour. Each server
 /// counts separately, because requests would wait for each other if all of them updated one row.

@@ -155,9 +155,9 @@ extension StoredWebhook {
         formerUntil.map { $0 > now } == true ? formerSecrets : []
     }
 
-    /// The former secrets that also sign after a rotation, and the time at which they stop. The
-    /// receiver may have the secret from before the rotation. If that secret was a mistake, or if a
-    /// rotation was done twice, the receiver may still have the oldest secret.
+    /// The former secrets that continue to sign after a rotation, and the time until which they
+    /// sign. The receiver may have the secret from before the rotation. If that secret was a
+    /// mistake, or if a rotation was done twice, the receiver may still have the oldest secret.
     func formers(
         afterRotationAt now: Instant, overlap: Duration
     ) -> (secrets: [String], until: Instant) {

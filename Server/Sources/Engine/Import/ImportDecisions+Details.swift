@@ -3,7 +3,7 @@ import Storage
 
 /// The new data that an import must write about a customer and a sale.
 struct ImportedNews {
-    /// All attributes of the customer afterwards. Nil if they stay as they are.
+    /// All attributes of the customer afterwards. Nil if the attributes stay as they are.
     var attributes: [CustomerAttribute]?
     /// The time at which the customer was first seen, if it is earlier than the stored time. Nil if
     /// the stored time stays.
@@ -22,8 +22,8 @@ extension ImportDecisions {
     /// later wins, whichever value arrives first.
     ///
     /// - Parameters:
-    ///   - ids: all ids of the row; the first id is the customer's. If there is no id, only the
-    ///     sale is used.
+    ///   - ids: all ids of the row; the first id identifies the customer. If there is no id, only
+    ///     the sale is used.
     ///   - purchase: the row's purchase. Nil for a grant.
     func news(
         in details: ImportedDetails, about ids: [CustomerID], _ purchase: PurchaseID?,
@@ -95,7 +95,7 @@ extension ImportDecisions {
 
     /// Adds an imported grant that is not known and has not ended.
     ///
-    /// - Parameter ids: all ids of the row. The first id is the customer's, and must exist.
+    /// - Parameter ids: all ids of the row. The first id identifies the customer, and must exist.
     func record(
         _ grant: ImportedGrant, of ids: [CustomerID], in app: AppSettings,
         _ environment: Environment, at now: Instant

@@ -34,8 +34,8 @@ extension ImportService {
         return .unusable("the attribute \(first.name.prefix(40)) was left out: \(first.why)")
     }
 
-    /// Records a grant of a vendor, and makes the row's ids one customer. Idempotent: a grant that
-    /// was imported before stays as it is, even if it was withdrawn here.
+    /// Records a grant of a vendor, and makes the row's ids one customer. Idempotent: if a grant
+    /// was imported before, it stays as it is, even if it was withdrawn at Perennial.
     ///
     /// - Parameters:
     ///   - other: another id of the customer.

@@ -26,7 +26,7 @@ package struct AppleReportImport: Hashable, Sendable {
     package var isCompared: Bool { kind != SalesReportKind.sales.rawValue || days.count == 1 }
 }
 
-/// Our sales and the App Store's, compared.
+/// A comparison of our sales with the sales that the App Store reports.
 package struct SalesComparison: Sendable {
     package var days: ClosedRange<Int64>
     package var reconciliation: SalesReconciliation
@@ -173,8 +173,8 @@ package struct AppleReportService: Sendable {
             ours: ours.all, apples: apples.all)
     }
 
-    /// The imported files that are about any of the days, without their content, in the order of
-    /// their imports, the last first: at most ``appleFilesMax``.
+    /// The imported files that are about any of the days, without their content. The file that was
+    /// imported last comes first. Returns at most ``appleFilesMax`` files.
     package func files(
         of appID: AppID, in days: ClosedRange<Int64>
     ) async throws(EngineFailure) -> [AppleReportFile] {

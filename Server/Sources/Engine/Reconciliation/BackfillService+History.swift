@@ -34,7 +34,8 @@ extension BackfillService {
 
     /// Reads the App Store's notification history if a walk is due, and records the notifications
     /// that are missing here. Returns the number of missing notifications. Idempotent, and safe for
-    /// several servers at once: one server reads, and the next one continues where it stopped.
+    /// several servers at once: one server reads, and the next server continues where the first one
+    /// stopped.
     @discardableResult
     package func walkHistory() async throws(EngineFailure) -> Int {
         var count = 0
@@ -195,7 +196,7 @@ extension BackfillService {
         context.logger.warning(
             "The App Store's history of notifications could not be read to its end.",
             metadata: ["app": "\(walk.lease.app)", "reason": "\(error)"])
-        // If this server is stopping, the failure is not the App Store's.
+        // If this server is stopping, the App Store did not cause the failure.
         guard !Task.isCancelled else { return }
         let failure = error as? AppStoreFailure
         // A shorter stretch costs less to repeat, and may succeed if single pages fail.

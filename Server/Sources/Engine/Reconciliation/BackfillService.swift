@@ -99,7 +99,7 @@ package struct BackfillService: Sendable {
             // Uses the time of the failure, because the request may have begun long ago.
             let failedAt = self.context.now()
             let failure = error as? AppStoreFailure
-            // If this server is stopping, the failure is not the App Store's.
+            // If this server is stopping, the App Store did not cause the failure.
             let isStopping = Task.isCancelled
             context.logger.warning(
                 "backfilling missed notifications failed",

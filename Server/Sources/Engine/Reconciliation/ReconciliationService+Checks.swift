@@ -97,8 +97,8 @@ extension ReconciliationService {
     /// Only the signed parts of the response are recorded and count. The unsigned status next to
     /// them does not count. The only exception is a grace period whose end the signed part does not
     /// name (see ``GraceResponse``). If no end can be determined, the signed renewal info is
-    /// skipped. In that case, the stored information stays valid for as long as after a missing
-    /// response, and the App Store is queried again just as soon.
+    /// skipped. The effect is then the same as if no response had arrived: the stored information
+    /// stays valid for the same time, and the next query comes equally soon.
     func fetchStatuses(
         of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,
         into findings: inout CheckResult

@@ -141,7 +141,7 @@ extension SeatService {
         if case .rateLimited(let until) = failure {
             (next, isAttempt) = (max(now, Instant(until)), false)
         } else if Task.isCancelled {
-            // If this server is stopping, the failure is not the App Store's.
+            // If this server is stopping, the App Store did not cause the failure.
             (next, isAttempt) = (now, false)
         }
         let (due, counts) = (next, isAttempt)

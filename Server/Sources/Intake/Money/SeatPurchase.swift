@@ -100,7 +100,8 @@ struct SeatPurchase {
             })
     }
 
-    /// The tiers in our form. Returns nil if they are invalid, or do not add up to the quantity.
+    /// The tiers in our form. Returns nil if the tiers are invalid, or do not add up to the
+    /// quantity.
     private static func tiers(_ told: [SeatPriceTier]?, of quantity: Int) -> [Seats.Tier]? {
         guard let told, (1...tiersMax).contains(told.count) else { return nil }
         var tiers: [Seats.Tier] = []

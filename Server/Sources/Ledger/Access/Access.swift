@@ -141,10 +141,10 @@ extension Timeline {
     /// the period began, it applies only if it contains the period's end. This is the case for
     /// periods that were charged ahead.
     ///
-    /// Renewal info that reports a failed payment is usually about the payment for this period: if
-    /// a payment was collected in a grace period, its period begins where the previous period
-    /// ended. The renewal info is about the end of this period if it was signed near that end, or
-    /// if its grace period lasts beyond it.
+    /// Renewal info that reports a failed payment is usually about the payment for this period. The
+    /// reason is that a payment that is collected in a grace period pays for a period that begins
+    /// at the end of the previous period. The renewal info is about the end of this period if it
+    /// was signed near that end, or if its grace period lasts beyond it.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
@@ -282,10 +282,10 @@ extension Timeline {
 }
 
 extension Renewal {
-    /// Whether the App Store charged, or tried to charge, at the due date, although the period that
-    /// ended at that date was refunded. A grace period that was over at the due date belongs to an
-    /// earlier failure. Once renewal is off, a grace period has no meaning even if renewal info
-    /// still contains it.
+    /// Whether the App Store charged, or tried to charge, at the due date. The period that ended at
+    /// that date was refunded. A grace period that was over at the due date belongs to an earlier
+    /// failure. Once renewal is off, a grace period has no meaning even if renewal info still
+    /// contains it.
     fileprivate func wasCollectionAttempted(
         at due: Instant, after refund: Revocation, told: Instant
     ) -> Bool {

@@ -144,10 +144,10 @@ struct TimelineDiff {
         return hasGap && before.renewal?.value.renewsAt != period.from
     }
 
-    /// Whether this is the payment that the App Store tried to collect: the payment after the last
-    /// known period, not an earlier payment that becomes known late. The document about the
-    /// recovery may be the first document with the line item of that last period. Then the period's
-    /// id has changed.
+    /// Whether this is the payment that the App Store tried to collect. That is the payment after
+    /// the last known period, not an earlier payment that becomes known late. The document about
+    /// the recovery may be the first document with the line item of that last period. Then the
+    /// period's id has changed.
     private func wasOutstanding(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {

@@ -13,7 +13,7 @@ extension Payment {
 
     /// Whether an unknown part of the price was refunded. If no share is reported, usually
     /// everything was refunded. But an upgrade refunds the remainder of a period, and only the App
-    /// Store knows how much that is.
+    /// Store knows the amount of the remainder.
     var isRefundShareUnknown: Bool {
         guard let revocation, revocation.kind == .refund, isUpgraded else { return false }
         return revocation.percentage == nil && revocation.at > from

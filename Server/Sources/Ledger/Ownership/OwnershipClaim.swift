@@ -60,7 +60,7 @@ package struct OwnershipClaim: Hashable, Sendable {
         /// How long the owner has had the purchase.
         package var heldFor: Duration = .zero
         /// Whether a device of the owner has presented a confirming document: a document that was
-        /// signed after the purchase became the owner's, and that no other customer had presented
+        /// signed after the owner got the purchase, and that no other customer had presented
         /// before. Also true if the owner needs no such document.
         package var isConfirmed = true
 
@@ -72,11 +72,11 @@ package struct OwnershipClaim: Hashable, Sendable {
 
         /// Whether someone who only has a copy of a document could have got the purchase in the way
         /// in which the owner got it. This is true if the owner is a person whose only evidence is
-        /// a document that was signed before the purchase became the owner's.
+        /// a document that was signed before the owner got the purchase.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
-        /// If a document is younger than this age, it was signed after the purchase became the
-        /// owner's, both by the store's clock and by this server's clock.
+        /// If a document is younger than this age, it was signed after the owner got the purchase,
+        /// both by the store's clock and by this server's clock.
         package var confirmingAge: Duration { min(heldFor, documentAge ?? heldFor) }
     }
 
@@ -133,9 +133,9 @@ package struct OwnershipClaim: Hashable, Sendable {
     package enum Verdict: Hashable, Sendable {
         /// The purchase already belongs to the claimant, or is already shared with them.
         case alreadyTheirs
-        /// The purchase had no owner, and becomes the claimant's.
+        /// The purchase had no owner. The claimant becomes its owner.
         case link(by: Evidence)
-        /// The purchase becomes the claimant's, and its owner loses it.
+        /// The claimant becomes the owner, and the present owner loses the purchase.
         case move(by: Evidence)
         case share
         /// The purchase is shared with the claimant, and the share of another customer ends,
@@ -257,8 +257,9 @@ package struct OwnershipClaim: Hashable, Sendable {
     // MARK: - Which documents are remembered
 
     /// Whether the document must be remembered if the purchase becomes the claimant's by this
-    /// verdict. If false, the purchase belongs to the claimant independently of later documents:
-    /// because the claimant bought it as a person, or because the purchase names the claimant.
+    /// verdict. If false, the purchase belongs to the claimant independently of later documents.
+    /// There are two possible reasons: the claimant bought it as a person, or the purchase names
+    /// the claimant.
     ///
     /// - Parameter isDocumentNew: whether no customer has presented the document before. A customer
     ///   who links a purchase with a document that was presented before, for example after its

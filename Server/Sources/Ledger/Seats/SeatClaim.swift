@@ -2,7 +2,7 @@
 // access: these members get no transaction from the App Store.
 //
 // Claims are ranked by the moment they began. The first claims get the seats that exist besides the
-// purchaser's own seat, and the other claims wait. Nothing is written when seats become fewer, so
+// purchaser's own seat, and the other claims wait. Nothing is written when seats become fewer. So
 // the order in which documents arrive does not matter, and a waiting member gets a seat as soon as
 // a seat is free.
 

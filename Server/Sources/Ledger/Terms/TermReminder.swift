@@ -51,8 +51,8 @@ extension TermRules {
     /// has one reminder for each of the reminder days of its last product.
     ///
     /// Days are counted in local time. A reminder is omitted if it would have been due before the
-    /// last term was bought, because a customer who has just bought a short term knows that it ends
-    /// soon.
+    /// last term was bought. The reason is that a customer who has just bought a short term knows
+    /// its end.
     ///
     /// - Parameter terms: all terms of a customer, the result of ``terms(of:)``.
     package func reminders(of terms: [Term]) -> [TermReminder] {

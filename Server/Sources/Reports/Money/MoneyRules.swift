@@ -4,8 +4,8 @@ import Ledger
 /// Apple's Small Business Program, and on the sales taxes that prices contain. The App Store's
 /// documents contain no information about either.
 package struct MoneyRules: Hashable, Sendable {
-    /// Times in which the seller was a member of the program. A time without an end means that the
-    /// seller still is.
+    /// Times in which the seller was a member of the program. If a time has no end, the seller is
+    /// still a member.
     package var smallBusiness: [Membership]
     /// Sales tax in thousandths of a percent of the price without tax, by storefront.
     package var taxes: [String: Int64]

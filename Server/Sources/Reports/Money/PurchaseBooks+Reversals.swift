@@ -25,9 +25,9 @@ extension PurchaseBooks {
             let inForce = reversals.filter { $0.contains(moment) }
             var known = movements
             if !inForce.isEmpty {
-                // Evidence from after the reversal says nothing about the time before it: a renewal
-                // after the reversal does not mean that the App Store was collecting while the
-                // refund was in force.
+                // Evidence from after the reversal says nothing about the time before the reversal.
+                // For example, a renewal after the reversal does not mean that the App Store was
+                // collecting while the refund was in force.
                 let then = Timeline(
                     of: timeline.purchase,
                     Self.facts(of: timeline, payments, refundedBy: inForce, before: next))

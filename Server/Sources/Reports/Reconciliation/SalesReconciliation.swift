@@ -239,7 +239,7 @@ package struct SalesReconciliation: Sendable {
     }
 
     /// Explains reversed refunds. For the App Store, a reversed refund is a refund and another
-    /// sale. In our figures, neither exists.
+    /// sale. Our figures contain neither this refund nor this sale.
     private mutating func explainReversals() {
         let left = differences.indices.filter { differences[$0].cause == .notHeardOf }
         for refund in left where differences[refund].quantity == .refundedUnits {

@@ -71,11 +71,11 @@ package struct AccountTokenRows: RowGroup {
         return ids.contains(named.id)
     }
 
-    /// Returns events after the given one, in order. These are the events of purchases that had no
-    /// owner when the event happened, and that have one of these ids as their account token. The
-    /// present owner of the purchases does not matter. These events name no customer, but belong to
-    /// the customer with these ids, who may have no other records. A purchase has few such events,
-    /// so all are read.
+    /// Returns events after the given one, in order. An event is included if its purchase had no
+    /// owner when the event happened, and if the purchase has one of these ids as its account
+    /// token. The present owner of the purchases does not matter. These events name no customer,
+    /// but belong to the customer with these ids, who may have no other records. A purchase has few
+    /// such events, so all are read.
     package func events(
         _ ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {

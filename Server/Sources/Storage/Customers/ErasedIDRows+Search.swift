@@ -21,7 +21,7 @@ package struct StoredID: Hashable, Sendable {
 // A search for erased ids knows only their HMACs. So it must read all stored ids and compute their
 // HMACs.
 extension ErasedIDRows {
-    /// The ids of an app that are stored in a place, after the given one, in the order of the ids.
+    /// The ids of an app that are stored in a place, in order. Returns only ids after the given id.
     package func ids(
         in place: StoredID.Place, of app: AppID, after last: String, limit: Int
     ) throws(StorageFailure) -> [StoredID] {

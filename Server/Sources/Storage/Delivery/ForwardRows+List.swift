@@ -88,9 +88,9 @@ extension ForwardRows {
     }
 
     /// Deletes old forwards. Forwards that were accepted or left out are deleted if they are from
-    /// before `over`, and all other forwards if they are from before `all`. Those other forwards
-    /// were given up but could still be retried manually, or they are for an address that is no
-    /// longer configured. Returns the number of deleted forwards.
+    /// before `over`. All other forwards are deleted if they are from before `all`. Those other
+    /// forwards were given up but could still be retried manually, or they are for an address that
+    /// is no longer configured. Returns the number of deleted forwards.
     package func delete(
         of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
     ) throws(StorageFailure) -> Int {

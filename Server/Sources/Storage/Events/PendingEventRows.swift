@@ -252,8 +252,8 @@ extension Database {
     /// Numbers the committed events of an app. Returns how many it numbered. Idempotent, and safe
     /// for several servers at once. Does nothing on SQLite.
     ///
-    /// - Parameter isWaiting: false to leave the events to another transaction that is numbering,
-    ///   although it may not see all of them.
+    /// - Parameter isWaiting: false to return at once if another transaction is numbering events.
+    ///   That transaction may not see all events.
     @discardableResult
     package func numberEvents(of app: AppID, isWaiting: Bool = true) async throws -> Int {
         guard driver.dialect == .postgres else { return 0 }

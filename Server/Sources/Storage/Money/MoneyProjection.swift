@@ -12,7 +12,7 @@ package struct MoneyProjection: Sendable {
 
     /// - Parameters:
     ///   - before: the timeline before the documents.
-    ///   - after: the timeline with them.
+    ///   - after: the timeline with the documents.
     ///   - documents: the documents. Their facts must be stored already.
     package init(
         app: AppID, before: Timeline, after: Timeline, documents: [DocumentWithFacts]

@@ -62,7 +62,7 @@ package struct SaleRows: RowGroup {
         return (transactions, end)
     }
 
-    /// The newest ids of customers.
+    /// The newest id of each customer.
     private func lastIDs(
         of customers: Set<CustomerID>, in app: AppID
     ) throws(StorageFailure) -> [CustomerID: CustomerID] {

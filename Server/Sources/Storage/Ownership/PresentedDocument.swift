@@ -4,8 +4,8 @@ import Ledger
 /// owns or shares the purchase.
 package struct PresentedDocument: Hashable, Sendable {
     package var signedAt: Instant
-    /// Whether one of the presented documents was signed after the purchase became the customer's,
-    /// and had not been presented by another customer before. A person who only has copies of other
+    /// Whether one of the presented documents was signed after the customer got the purchase, and
+    /// was never presented by another customer before. A person who only has copies of other
     /// people's documents cannot present such a document.
     package var isConfirming: Bool
 
@@ -20,9 +20,9 @@ package struct PresentedDocument: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - isNew: whether no customer has presented the other document before.
-    ///   - since: when the purchase became the customer's. This time is by the server's clock, but
-    ///     the time of a signature is by the App Store's clock. So a confirming document must have
-    ///     been signed both after this time and after the remembered document.
+    ///   - since: when the customer got the purchase. This time is by the server's clock, but the
+    ///     time of a signature is by the App Store's clock. So a confirming document must have been
+    ///     signed both after this time and after the remembered document.
     func after(
         showingOneSignedAt signedAt: Instant, isNew: Bool, since: Instant
     ) -> PresentedDocument? {

@@ -7,8 +7,8 @@ package struct TermWatch: Hashable, Sendable {
     package var environment: Environment
 }
 
-/// The rules by which an app's customers are examined, and whether the sweep, which examines all
-/// customers once, is still running.
+/// The rules by which an app's customers are examined, and the state of the sweep. A sweep examines
+/// all customers once.
 package struct ReminderProgress: Hashable, Sendable {
     package var rules: String
     package var isSweeping: Bool
