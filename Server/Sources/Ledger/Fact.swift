@@ -173,7 +173,7 @@ package struct Renewal: Hashable, Sendable {
     /// Whether another commitment follows the current one. Nil without a commitment.
     package var commitmentRenews: Bool?
     /// The customer's answer to a price increase that the App Store announced. Nil if it announced
-    /// none.
+    /// no price increase.
     package var priceRise: PriceRise?
     /// When the legacy document arrived, if it does not say when its content was true. Its content
     /// became true between the moment of attestation and this moment. Nil for any other document.

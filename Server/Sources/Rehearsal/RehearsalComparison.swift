@@ -125,8 +125,8 @@ package struct RehearsalComparison: Hashable, Sendable {
             ? .refundIgnoredThere : .missedThere
     }
 
-    /// Whether an opinion equals RevenueCat's opinion. If both name a transaction, they must name
-    /// the same transaction.
+    /// Whether an opinion equals RevenueCat's opinion. If both opinions name a transaction, they
+    /// must name the same transaction.
     private func isTheirs(_ opinion: RehearsalOpinion) -> Bool {
         // If an opinion does not say whether the purchase renews, it does not explain different
         // statements about the renewal: perhaps this server missed a change.

@@ -109,7 +109,7 @@ package enum ReportValue: Hashable, Sendable {
         }
     }
 
-    /// Whether the number is zero, or a share of nothing.
+    /// Whether the number is zero. For a share, this is the number that is divided by the whole.
     package var isNothing: Bool { number == 0 }
 }
 

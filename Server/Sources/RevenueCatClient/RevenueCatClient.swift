@@ -3,11 +3,11 @@ import Ledger
 
 /// Reads a project at RevenueCat, by its REST API of version 2.
 ///
-/// Only `send` uses the network, and all requests only read. Version 1 of the API is not used,
-/// because there a request for an unknown customer creates the customer. If RevenueCat does not
-/// respond, or asks for a pause, the request is repeated after a pause, up to named limits. The
-/// client sends one request after the other, so it seldom reaches RevenueCat's limit (480 requests
-/// in a minute).
+/// Only `send` uses the network. No request changes anything at RevenueCat. Version 1 of the API is
+/// not used, because there a request for an unknown customer creates the customer. If RevenueCat
+/// does not respond, or asks for a pause, the request is repeated after a pause, up to named
+/// limits. The client sends one request after the other, so it seldom reaches RevenueCat's limit
+/// (480 requests in a minute).
 package struct RevenueCatClient: Sendable {
     /// RevenueCat's own address.
     package static let address = "https://api.revenuecat.com"

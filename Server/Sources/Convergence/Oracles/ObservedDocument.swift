@@ -30,7 +30,7 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
         isLegacy = true
     }
 
-    /// Reads a notification's body. Returns nil if it cannot be read.
+    /// Reads a notification's body. Returns nil if the body cannot be read.
     init?(notification body: [UInt8]) {
         guard let payload = try? NotificationBody(parsing: body).signedPayload,
             let notification: NotificationPayload = Self.content(of: payload)

@@ -28,7 +28,7 @@ package struct RevenueCatSettings: Hashable, Sendable {
 }
 
 extension Context {
-    /// The app that has a public key of RevenueCat. Returns nil if no app has it.
+    /// The app that has a public key of RevenueCat. Returns nil if no app has this key.
     package func app(ofRevenueCatKey key: String) -> AppID? {
         apps.values.first { $0.revenueCat.keys.contains(key) }?.id
     }

@@ -30,7 +30,7 @@ package struct ConsumptionReport: Hashable, Sendable {
 /// The stored data for responses to the App Store's inquiries about a customer's purchases, and
 /// these inquiries.
 package struct ConsumptionState: Hashable, Sendable {
-    /// The customer's consent or refusal. Nil if neither was recorded.
+    /// The customer's consent or refusal. Nil if neither a consent nor a refusal was recorded.
     package var consent: Consent?
     package var uses: [PurchaseUsage]
     /// The App Store's inquiries, in the order in which it made them.

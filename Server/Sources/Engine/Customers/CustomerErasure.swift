@@ -122,9 +122,9 @@ struct CustomerErasure {
         return own
     }
 
-    /// The customer's ids that are account tokens: reminders may be recorded under a token while a
-    /// purchase has no owner. Leaves out tokens that are the id of another customer. The customer's
-    /// ids must have been deleted before.
+    /// The customer's ids that are account tokens. They are needed because reminders may be
+    /// recorded under a token while a purchase has no owner. Leaves out tokens that are the id of
+    /// another customer. The customer's ids must have been deleted before.
     private func tokens(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {

@@ -4,8 +4,8 @@ import Foundation
 import Ledger
 import Storage
 
-/// The form of the proof of which customer a request from an app is for. The proof is a value that
-/// only the app's own server can create.
+/// The form of the proofs that an app requires. A proof shows which customer a request from the app
+/// is for. Only the app's own server can create such a proof.
 package enum IdentityProof: Hashable, Sendable {
     /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and an HMAC-SHA256 in
     /// hexadecimal, with the secret. The message of the HMAC is the customer's id, a line break,
@@ -187,7 +187,7 @@ extension CustomerService {
 
     /// Accepts an app's request if it proves which customer it is for, or if the app requires no
     /// proof. Throws `identityNotProven` otherwise. An anonymous id needs no proof until it is
-    /// merged with an id that needs one. After that, a proof of that other id is needed.
+    /// merged with an id that needs a proof. After the merge, a proof of that other id is needed.
     package func requireProof(
         _ proofs: [String], of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {

@@ -37,8 +37,8 @@ extension ImportDecisions {
             let result = try AttributeDecisions.result(
                 of: details.attributes, to: present, by: .app, isWhole: false, at: now)
             news.refused = result.refused
-            // Somebody has signed in on the device since the export was made. So the export adds
-            // attributes to this person but replaces none, like a log-in.
+            // Somebody has signed in on the device since the export was made. So, as with a log-in,
+            // the export adds attributes to this person but replaces none.
             let isOlderThanLogIn = id.isOfRevenueCatDevice && known?.isAnonymous == false
             let all =
                 isOlderThanLogIn

@@ -67,7 +67,7 @@ extension ImportService {
         return try await join(alias, to: id, app: appID, environment)
     }
 
-    /// Makes another id of a row an id of the row's customer, unless one of the two ids was erased
+    /// Adds another id of a row to the row's customer, unless one of the two ids was erased
     /// meanwhile.
     func join(
         _ alias: CustomerID?, to id: CustomerID, app: AppID, _ environment: Environment

@@ -2,7 +2,8 @@ import AppStoreFormats
 import Ledger
 import Storage
 
-/// The stored financial files that are used. No two of them are about the same days and region.
+/// The stored financial files that are used. No two of these files are about the same days and
+/// region.
 struct FinancialFiles {
     /// The files that are used, in the order in which they were imported.
     private(set) var counting: [AppleReport] = []

@@ -96,9 +96,10 @@ package struct MeasurementService: Sendable {
     /// The measurements of the last ``refresh(isReady:)``. Nil before the first refresh.
     package var last: Measurements? { cache.measurements.withLock { $0 } }
 
-    /// When the newest notification arrived at this server. If none has arrived since this server
-    /// started, when the newest notification arrived at any server of the database. Nil if no
-    /// notification is known: after a start, only the newest documents are searched.
+    /// When the newest notification arrived at this server. If no notification has arrived since
+    /// this server started, returns when the newest notification arrived at any server of the
+    /// database. Nil if no notification is known: after a start, only the newest documents are
+    /// searched.
     package func newestNotification(of app: AppID, in environment: Ledger.Environment) -> Instant? {
         context.newestNotifications.find(app, in: environment)
     }

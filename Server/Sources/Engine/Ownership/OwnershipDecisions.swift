@@ -236,9 +236,9 @@ struct OwnershipDecisions {
     }
 
     /// Returns the customer that a purchase's account token identifies: a known customer, or an
-    /// unknown id. An unknown id is spelled like one of the given ids, or else in lower case.
-    /// Returns nil if the token was an id of an erased customer, or if the app's tokens are not
-    /// customer ids.
+    /// unknown id. If the id is unknown, returns the given id that is the same UUID. If there is no
+    /// such id, returns the token in lower case. Returns nil if the token was an id of an erased
+    /// customer, or if the app's tokens are not customer ids.
     func identified(
         by token: String?, or ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> CustomerID? {

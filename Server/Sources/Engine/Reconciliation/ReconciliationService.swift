@@ -184,7 +184,8 @@ extension ReconciliationService {
         try await context.read { tx in try tx.checks.history(of: purchase, in: app)?.history }
     }
 
-    /// The apps whose App Store can be queried, each in both environments, production first.
+    /// The apps about which the App Store can be queried, each in both environments, production
+    /// first.
     var queryableStores: [(AppID, Ledger.Environment)] {
         queryableApps.flatMap { app in Ledger.Environment.allCases.map { (app, $0) } }
     }
@@ -248,8 +249,8 @@ extension ReconciliationService {
     }
 }
 
-/// The order in which apps are served. Each batch begins with another app, so that all get their
-/// share even if there are more apps than a batch holds.
+/// The order in which apps are served. Each batch begins with another app, so that every app gets
+/// its share even if there are more apps than a batch holds.
 final class RoundRobin: Sendable {
     private let batches = Mutex(0)
 

@@ -49,8 +49,8 @@ extension Timeline {
     /// decides, together with the latest renewal info: revoked, grace, retry, ended, or
     /// unconfirmed.
     ///
-    /// - Parameter products: products that give the same entitlement. A period paid ahead for one
-    ///   of them counts like a renewal of the current product.
+    /// - Parameter products: products that give the same entitlement. A period that was paid ahead
+    ///   for one of these products counts like a renewal of the current product.
     package func access(
         at now: Instant, rules: AccessRules = AccessRules(), through products: Set<ProductID> = []
     ) -> Access? {
@@ -310,8 +310,8 @@ extension Timeline.Period {
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }
 
-    /// Whether this payment gave access for longer than another payment. If both gave access
-    /// equally long, whether only the other payment was refunded.
+    /// Whether this payment gave access for longer than another payment. If both payments gave
+    /// access until the same moment, returns whether only the other payment was refunded.
     fileprivate func outlasted(_ other: Self) -> Bool {
         guard let end = openUntil, let otherEnd = other.openUntil else { return false }
         guard end == otherEnd else { return end > otherEnd }

@@ -83,7 +83,7 @@ extension Timeline.Sourced where Value: Mergeable {
         sources = .both(signed: signed, legacy: legacy)
     }
 
-    /// Combines two values: the latest statement of each grade, merged.
+    /// Combines two values. Takes the latest statement of each grade, and merges these statements.
     func adding(_ other: Self) -> Self {
         switch (parts, other.parts) {
         case ((let one?, nil), (let two?, nil)):

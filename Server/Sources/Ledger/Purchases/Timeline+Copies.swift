@@ -84,8 +84,8 @@ extension [Timeline.Copy] {
     /// How the purchase was revoked. Nil if it was not revoked, or is no longer revoked.
     ///
     /// A refund that names any copy revokes every copy that existed when the refund was made. Two
-    /// things undo it: a later document in which a revoked copy is no longer revoked, and a copy
-    /// that was obtained after the refund.
+    /// things undo the revocation: a later document in which a revoked copy is no longer revoked,
+    /// and a copy that was obtained after the refund.
     fileprivate var revocation: Revocation? {
         let revoked = filter { $0.payment.revocation != nil }
         guard let last = revoked.max(by: { !$0.sourced.value.supersedes($1.sourced.value) }),

@@ -4,9 +4,9 @@ extension MoneyRows {
     /// The maximum number of rows that one step of the search reads.
     private static let lookupRowsMax = 10_000
 
-    /// The transactions among these that are known, whichever customer has their purchases. Reads
-    /// all transactions of the app once, because there is no index by transaction. Call this
-    /// function for a few searches, not for each request.
+    /// The known transactions among the given ones. It does not matter which customer has their
+    /// purchases. Reads all transactions of the app once, because there is no index by transaction.
+    /// Call this function for a few searches, not for each request.
     package func known(
         _ sought: Set<TransactionID>, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> Set<TransactionID> {
