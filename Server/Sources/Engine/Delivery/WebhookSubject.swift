@@ -56,7 +56,7 @@ package struct EventContext: Sendable {
     /// owner, or if the event is about no purchase.
     package var anonymousID: CustomerID?
     /// If the purchase moved, its former owner. If the purchase was linked, the account token under
-    /// which earlier events were delivered, provided that the token is one of the customer's ids.
+    /// which earlier events were delivered. Nil if that token is not one of the customer's ids.
     package var former: People?
     /// Whether the purchase was linked, and its earlier events were delivered under another
     /// customer.

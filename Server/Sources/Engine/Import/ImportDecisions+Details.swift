@@ -149,7 +149,8 @@ extension ImportDecisions {
         if let until = grant.until, until <= now {
             return .unusable("the grant of \(name) ended at \(until), so it gives nothing")
         }
-        // A grant opens its entitlement at once, so this one would open it too early.
+        // A grant opens its entitlement at once, so this grant would open the entitlement too
+        // early.
         guard grant.from <= now else {
             return .unusable(
                 "the grant of \(name) begins at \(grant.from); import the file again with --anew "

@@ -1,6 +1,6 @@
 extension Collection<Term> {
     /// The access that terms give a customer through some products at a moment. Returns nil if the
-    /// customer never had any of them, or if none has begun.
+    /// customer never had any of these terms, or if none of them has begun.
     ///
     /// A term that covers the moment is open, until the end of the terms that follow it without a
     /// gap. Among parallel chains, the chain that lasts longest wins. Among ended terms, the term
