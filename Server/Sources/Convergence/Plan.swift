@@ -9,8 +9,8 @@ package struct Plan: Hashable, Sendable {
     package var accounts: Int
     /// The virtual days during which faults occur.
     package var days: Int
-    /// The number of changes made to subscriptions, in addition to those that customers make by
-    /// themselves.
+    /// The number of changes made to subscriptions, in addition to the changes that customers make
+    /// by themselves.
     package var acts: Int
     /// The lifecycle row that one additional customer covers with a script.
     package var scriptedRow: LifecycleRow?
@@ -48,7 +48,7 @@ package struct Plan: Hashable, Sendable {
         scriptedRow = row
         accounts -= 1
         guard let calling = ScriptedCase.of(row) else { return }
-        // Device quirks are those of StoreKit 2. Receipts show none of them.
+        // Device quirks are quirks of StoreKit 2. Receipts do not show these quirks.
         if calling.families.contains(.deviceQuirks) { clientEra = .modern }
         families.formUnion(calling.families)
         days = max(days, calling.days)

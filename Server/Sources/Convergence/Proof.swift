@@ -86,8 +86,8 @@ package struct Proof: Sendable {
     /// Plays all seeds, smallest first. Stops early after ``violationsMax`` violations.
     ///
     /// - Parameters:
-    /// - stopsAtFirst: whether to stop after the first violation.
-    /// - progress: called after each trial, and periodically.
+    ///   - stopsAtFirst: whether to stop after the first violation.
+    ///   - progress: called after each trial, and periodically.
     /// - Throws: if a trial cannot be set up.
     package func run(
         stopsAtFirst: Bool = false, progress: @escaping @Sendable (Outcome) -> Void = { _ in }

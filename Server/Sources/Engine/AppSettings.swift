@@ -39,8 +39,7 @@ package struct AppSettings: Hashable, Sendable {
     package var shareRules: [Environment: OwnershipClaim.ShareRules]
     /// What the account tokens of the app's purchases identify.
     package var accountTokens: AccountTokens
-    /// How a request from the app proves which customer it speaks for. If nil, the id alone is
-    /// enough.
+    /// How a request from the app proves which customer it is for. If nil, the id alone is enough.
     package var proof: IdentityProof?
     /// The signed tokens that let others check a customer's entitlements without calling this
     /// server. If nil, the server issues no tokens.
@@ -48,23 +47,23 @@ package struct AppSettings: Hashable, Sendable {
     package var offers: OfferCatalogue
     /// The places in the app where products are offered.
     package var offerings = OfferingRules()
-    /// The products that the configuration lists, including those that give nothing.
+    /// The products that the configuration lists, including products that give nothing.
     package var listedProducts: Set<ProductID> = []
     /// The products of the app's `.storekit` file. Nil if none is configured.
     package var soldProducts: Set<ProductID>?
     /// Whether a request with an app key may merge two persons into one customer without proofs.
     package var joinsPeople = false
-    /// How many ids and other items requests with an app key may add to the database within an hour
-    /// without a new document.
+    /// The maximum number of ids and other items that requests with an app key may add to the
+    /// database within an hour, if they contain no new document.
     package var growthPerHour = growthPerHourDefault
     /// The settings of reports about money.
     package var money = MoneySettings()
-    /// The rules for what is sent to the App Store about purchases whose refund is requested.
+    /// The rules for the responses to the App Store about purchases whose refund is requested.
     package var consumption: ConsumptionRules
     /// The environments in which claims on seats are reported to the App Store. Apple supports only
     /// the sandbox.
     package var seatReports: Set<Environment> = seatReportsDefault
-    /// The limit of new documents about one purchase that devices may submit.
+    /// The limit for the number of new documents about one purchase that devices may submit.
     package var documentBudget: DocumentBudget
     /// How the app is served if it contains RevenueCat's SDK.
     package var revenueCat = RevenueCatSettings()

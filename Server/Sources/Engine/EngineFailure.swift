@@ -30,7 +30,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case tooManyIDs(limit: Int)
     /// The search query is longer than any value that can be searched for.
     case queryTooLong(limit: Int)
-    /// An attribute, and the sentence that says which rule its change breaks.
+    /// The change of an attribute breaks a rule. Contains the attribute, and a sentence about the
+    /// rule.
     case invalidAttribute(String, String)
     case belongsToAnotherCustomer(PurchaseID, OwnershipClaim.Refusal)
     case unknownPurchase(PurchaseID)
@@ -75,21 +76,21 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unavailableInSandbox(SandboxLimit)
     /// The idempotency key was used before for a different request.
     case idempotencyKeyReused
-    /// The notification is recorded, but these addresses did not accept it, and the response to the
-    /// App Store depends on them.
+    /// The notification is recorded, but these addresses did not accept it. The response to the App
+    /// Store depends on these addresses.
     case notForwarded([String])
     case unknownReport(String, known: [String])
-    /// The sentence says which rule the query of a report breaks.
+    /// The query of a report breaks a rule. Contains a sentence about the rule.
     case invalidReport(String)
     case unknownWebhook(WebhookID)
     /// The webhook is in the configuration, which only the operator changes.
     case webhookInConfiguration(WebhookID)
     case tooManyWebhooks(limit: Int)
     case unknownDelivery(String)
-    /// The sentence says which rule a webhook's settings break.
+    /// A webhook's settings break a rule. Contains a sentence about the rule.
     case invalidWebhook(String)
     case unknownOperator(String)
-    /// The sentence says which rule of accounts is broken.
+    /// The request breaks a rule of operators' accounts. Contains a sentence about the rule.
     case invalidOperator(String)
     /// An operator is not, or no longer, allowed to manage accounts.
     case notManager(String)
@@ -98,16 +99,16 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case seatRefused(SeatRefusal)
     /// The cursor is past the end of the log.
     case unknownCursor(LogPosition)
-    /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are
-    /// equal. `goOnFrom` is nil if the cursor's log is unknown.
+    /// The cursor is from the log before a restore. The logs before and after the restore are equal
+    /// up to `goOnFrom`. `goOnFrom` is nil if the cursor's log is unknown.
     case outdatedCursor(goOnFrom: LogPosition?)
     /// Too many writers are waiting for the database, so the request is rejected.
     case busy
-    /// Devices have submitted so many new documents of a purchase that no more are accepted for a
-    /// while.
+    /// Devices have submitted too many new documents of a purchase. No further documents are
+    /// accepted for a while.
     case documentBudgetExhausted(PurchaseID, wait: Duration)
-    /// Requests with an app key have added so many ids and changes of ownership that they may add
-    /// no more for a while.
+    /// Requests with an app key have added too many ids and changes of ownership. They may add no
+    /// more for a while.
     case growthBudgetExhausted(wait: Duration)
     /// The list of erasures cannot be written, so nobody was erased. The text is for operators.
     case erasureNotListed(String)

@@ -2,8 +2,8 @@ import Ledger
 import Synchronization
 
 /// The apps for which this process has compared its configuration with the configuration that was
-/// used before. Each app is compared only once, so that two servers with different configurations
-/// do not undo each other's work forever.
+/// used last. Each app is compared only once, so that two servers with different configurations do
+/// not undo each other's work forever.
 final class RuleChecks: Sendable {
     private let begun = Mutex<Set<AppID>>([])
 

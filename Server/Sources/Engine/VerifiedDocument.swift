@@ -29,7 +29,7 @@ struct VerifiedDocument: Sendable {
         return attested
     }
 
-    /// The values, besides its bytes, from which a stored document is made.
+    /// The values from which a stored document is made, in addition to its bytes.
     struct Origin: Sendable {
         var app: AppSettings
         var source: StoredDocument.Source

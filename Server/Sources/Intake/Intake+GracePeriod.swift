@@ -3,12 +3,13 @@ import Ledger
 
 extension Intake {
     /// Occasionally a notification or a response reports a grace period whose end is missing from
-    /// its renewal info. Then two things are certain. The grace period has one of the lengths that
-    /// the App Store offers ("Set up billing grace period"), counted from when payment was due. And
-    /// it was not over when the document was signed. The shortest of these lengths is used. If the
-    /// same information is repeated, the grace period is not extended. Later information may extend
-    /// it, up to the longest of these lengths. In the sandbox, where grace lasts minutes, the
-    /// report that grace is over ends it.
+    /// its renewal info. Then two things are certain. First, the grace period has one of the
+    /// lengths that the App Store offers ("Set up billing grace period"), counted from the time
+    /// when the payment was due. Second, the grace period was not over when the document was
+    /// signed. The shortest of these lengths is used. If the same information is repeated, the
+    /// grace period is not extended. Later information may extend the grace period, up to the
+    /// longest of these lengths. In the sandbox, a grace period lasts only minutes. There, the App
+    /// Store's report of its end ends the grace period.
     static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
     /// The end of the grace period that renewal info reports. `GracePeriod` in Ledger decides what

@@ -4,9 +4,9 @@ import Ledger
 /// Translates Apple's documents into facts. This is the only module that knows both vocabularies.
 ///
 /// Pure. The caller has verified the document first. The other content of a notification (its type,
-/// its status) follows from its transaction and renewal info, and makes no separate fact: a fact
-/// must not depend on which of several notifications happened to arrive. There is one exception,
-/// see ``graceLengths``.
+/// its status) makes no separate fact, because it follows from the transaction and the renewal info
+/// in the notification. Also, a fact must not depend on which of several notifications happened to
+/// arrive. There is one exception: see ``graceLengths``.
 package enum Intake {
     /// The payment that a signed transaction attests.
     ///
@@ -100,9 +100,9 @@ extension Intake {
             attestedAt: instant(signedAt), .appPurchase(copy))
     }
 
-    /// The two purchases of a transaction that names a replaced purchase: the replaced one, and the
-    /// one to which the transaction belongs. Returns nil if the transaction names no replaced
-    /// purchase, or names its own purchase as the replaced one.
+    /// The two purchases of a transaction that names a replaced purchase: the replaced purchase,
+    /// and the purchase to which the transaction belongs. Returns nil if the transaction names no
+    /// replaced purchase, or names its own purchase as the replaced purchase.
     package static func succession(
         of transaction: TransactionPayload
     ) -> (from: PurchaseID, to: PurchaseID)? {
@@ -150,8 +150,7 @@ extension Intake {
         }
     }
 
-    /// The range of years from 1 to 9999. A date beyond them is clamped to the nearest of these
-    /// years.
+    /// The range of years from 1 to 9999. A date outside of this range is clamped to the range.
     private static let dates: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     static func instant(_ date: AppStoreDate) -> Instant {
@@ -160,9 +159,9 @@ extension Intake {
     }
 
     /// Whether a fact contains everything that the App Store has said, including the unsigned
-    /// status beside the signed renewal info. The fact is incomplete if that status is grace and
-    /// the renewal info does not contain the end of grace. Such a fact alone would mean that the
-    /// App Store tries to collect without grace.
+    /// status beside the signed renewal info. The fact is incomplete if the status says that there
+    /// is a grace period, and the renewal info does not contain its end. Such a fact alone would
+    /// mean that the App Store retries the payment without a grace period.
     package static func isComplete(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
         guard status == .gracePeriod, case .renewal(let renewal) = fact.statement else {
             return true
@@ -191,7 +190,7 @@ extension Intake {
     }
 
     /// Whether an offer of any kind makes the period free. If the document does not say how the
-    /// offer is paid, its price decides. A one-time purchase has no period.
+    /// offer is paid, the price decides. A one-time purchase has no period.
     private static func isFree(_ transaction: TransactionPayload) -> Bool {
         guard transaction.expiresDate != nil else { return false }
         switch transaction.offerDiscountType {

@@ -12,7 +12,7 @@ struct PurchaseDates {
     /// - Parameters:
     ///   - original: the date of the original transaction. Nil if the document does not contain it.
     ///   - ends: whether the document names an end.
-    ///   - isOriginal: whether the transaction is the original one itself.
+    ///   - isOriginal: whether the transaction itself is the original transaction.
     init(
         purchased: Instant, original: Instant?, _ kind: ProductKind, ends: Bool, isOriginal: Bool
     ) {

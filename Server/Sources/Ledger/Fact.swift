@@ -1,7 +1,7 @@
-/// What a document attests about one purchase, as of the moment its signer wrote it.
+/// A statement of a document about one purchase, as of the moment when the document was signed.
 ///
-/// A fact is a snapshot. Of two facts about the same thing, the one attested later wins, whichever
-/// arrived first.
+/// A fact is a snapshot. If two facts are about the same thing, the fact that was attested later
+/// wins, whichever arrived first.
 package struct Fact: Hashable, Sendable {
     package var purchase: PurchaseID
     package var attestedAt: Instant
@@ -29,8 +29,8 @@ package struct Fact: Hashable, Sendable {
 package enum Grade: String, Hashable, Sendable, CaseIterable {
     /// A document that is signed and dated for this statement alone and has all fields.
     case signed
-    /// A receipt, or a legacy response or notification. Such a document is dated as a whole or not
-    /// at all, and lacks prices and other fields.
+    /// A receipt, or a legacy response or notification. Such a document has one date for all its
+    /// statements, or no date. It lacks prices and other fields.
     case legacy
 }
 
@@ -53,14 +53,15 @@ package struct Payment: Hashable, Sendable {
     /// The number of units bought at once: more than one only for consumables, and for
     /// subscriptions that were bought with several seats.
     package var quantity: Int
-    /// The price of all units together, without what was refunded of a period that continues.
+    /// The price of all units together, minus the amount that was refunded, if the period continues
+    /// after the refund.
     package var price: Money?
-    /// The seats that the payment is for. Nil unless it is for several seats, or its period has
-    /// several payments for seats.
+    /// The seats that the payment is for. Nil unless the payment is for several seats, or its
+    /// period has several payments for seats.
     package var seats: Seats?
     package var ownership: Ownership
     package var isRenewal: Bool
-    /// Whether a later payment of the same chain, for a higher product, has replaced this one.
+    /// Whether a later payment of the same chain, for a higher product, has replaced this payment.
     package var isUpgraded: Bool
     package var revocation: Revocation?
     /// The account that the app named when the customer bought (Apple: `appAccountToken`), in lower
@@ -109,8 +110,8 @@ package enum ProductKind: String, Hashable, Sendable, CaseIterable {
     case nonRenewing
     case nonConsumable
     case consumable
-    /// A kind of product that Perennial does not know yet. A purchase of it is recorded, and gives
-    /// access during its period if it has an end.
+    /// A kind of product that Perennial does not know yet. A purchase of such a product is
+    /// recorded. If it has an end, it gives access during its period.
     case unknown
 }
 
@@ -172,7 +173,7 @@ package struct Renewal: Hashable, Sendable {
     /// Whether another commitment follows the current one. Nil without a commitment.
     package var commitmentRenews: Bool?
     /// The customer's answer to a price increase that the App Store announced. Nil if it announced
-    /// none.
+    /// no price increase.
     package var priceRise: PriceRise?
     /// When the legacy document arrived, if it does not say when its content was true. Its content
     /// became true between the moment of attestation and this moment. Nil for any other document.

@@ -23,8 +23,8 @@ package struct Timeline: Hashable, Sendable {
     /// Boxed, because few timelines belong to a member.
     private var boxedSeat: Box<MemberSeat>?
 
-    /// The member's seat, if this is another customer's subscription as a member of its group sees
-    /// it: see ``seen(from:)``. Otherwise nil. Not stored.
+    /// The member's seat, if this timeline is a member's view of another customer's subscription:
+    /// see ``seen(from:)``. Otherwise nil. Not stored.
     package internal(set) var seat: MemberSeat? {
         get { boxedSeat?.value }
         set { boxedSeat = newValue.map(Box.init) }
@@ -43,24 +43,24 @@ package struct Timeline: Hashable, Sendable {
 
     /// One stretch of time, described by the payment with the latest attestation.
     package struct Period: Hashable, Sendable {
-        /// Boxed, because a period is copied far more often than it is created and a payment has
-        /// many fields.
+        /// Boxed, because a payment has many fields, and a period is copied far more often than it
+        /// is created.
         private var boxedPayment: Box<Payment>
         package var attestedAt: Instant
         package var sources: Sources<Payment>
         /// The end of the period: its own end, or the start of the period that replaced it. Nil if
         /// it never ends by itself.
         package var end: Instant?
-        /// Whether the next period began before the end for which this one was paid.
+        /// Whether the next period began before the end of the paid time of this period.
         package var isReplaced: Bool
-        /// Whether these are seats that were added within the period of another payment. Both end
-        /// at the same time, and neither ends the other.
+        /// Whether these are seats that were added within the period of another payment. Such an
+        /// addition does not end the period of the other payment. Both end at the same time.
         package var isAddition = false
         /// Whether the period was paid ahead and replaced by an upgrade before it began. Such a
         /// period never counts.
         package var isVoid = false
-        /// Whether the period is a renewal that was charged before the customer bought the period
-        /// that still runs when the renewal begins. Neither of the two ends the other.
+        /// Whether the customer bought another period after this renewal was charged, and that
+        /// period still runs when the renewal begins. Neither of the two periods ends the other.
         package var isOvertaken = false
         /// The copies, if they contain more than the payment. Boxed, because few periods have any.
         private var boxedCopies: Box<[Copy]>?
@@ -138,7 +138,7 @@ package struct Timeline: Hashable, Sendable {
         renewal.map { Sourced(value: $0, sources: renewalSources) }
     }
 
-    /// The account token of the latest payment that has one.
+    /// The account token of the latest payment that has an account token.
     package var accountToken: String? {
         periods.last { $0.payment.accountToken != nil }?.payment.accountToken
     }
@@ -192,7 +192,7 @@ package struct Timeline: Hashable, Sendable {
             : Period(periods[index].sourced.adding(told))
     }
 
-    /// Sorts the periods, and ends each one where the next one replaces it.
+    /// Sorts the periods, and ends each period where the next period replaces it.
     private mutating func closePeriods() {
         periods.sort { $0.precedes($1) }
         var last: Int?
@@ -281,19 +281,19 @@ extension Timeline.Period {
         isTold(by: other.payment, other.id, other.sources.grade) || isSeated(as: other.payment)
     }
 
-    /// Whether this period continues after another one that began within it. The period continues
-    /// if the App Store described it again, as neither upgraded nor revoked, at a time when the App
-    /// Store must have known the other period. This happens when a refund is reversed after the
-    /// customer has bought again.
+    /// Whether this period continues after another period that began within it. The period
+    /// continues if the App Store described it again, as neither upgraded nor revoked, at a time
+    /// when the App Store must have known the other period. This happens when a refund is reversed
+    /// after the customer has bought again.
     fileprivate func outlives(_ next: Self) -> Bool {
         guard let spokenAt = lastDescribedAt(besides: next.product) else { return false }
         return spokenAt > next.from + Timeline.clockSkewMax && payment.revocation == nil
             && !payment.isUpgraded
     }
 
-    /// The latest attestation by a document that would have said that another product replaced this
-    /// one. Most legacy documents cannot say that, but that does not matter if the next period is
-    /// for the same product. Returns nil if there is no such document.
+    /// The latest attestation by a document that would have reported the replacement of this
+    /// product by another product. Most legacy documents cannot report a replacement. That does not
+    /// matter if the next period is for the same product. Returns nil if there is no such document.
     private func lastDescribedAt(besides other: ProductID) -> Instant? {
         switch sources {
         case .signed: attestedAt
@@ -302,8 +302,8 @@ extension Timeline.Period {
         }
     }
 
-    /// Whether this period comes before another one: by start. If two periods start together, the
-    /// upgraded one comes first, then the one with the smaller number.
+    /// Whether this period comes before another period: by start. If two periods start together,
+    /// the upgraded period comes first, and then the period with the smaller transaction number.
     fileprivate func precedes(_ other: Self) -> Bool {
         if from != other.from { return from < other.from }
         if payment.isUpgraded != other.payment.isUpgraded { return payment.isUpgraded }
@@ -314,8 +314,8 @@ extension Timeline.Period {
 
 extension Timeline.Attested {
     /// Whether this value replaces the other: the later attestation wins. If both were attested in
-    /// the same millisecond, a fixed order decides, so that the result does not depend on which one
-    /// arrived first.
+    /// the same millisecond, a fixed order decides, so that the result does not depend on the order
+    /// of arrival.
     func supersedes(_ other: Self) -> Bool where Value: CanonicallyOrdered {
         if at != other.at { return at > other.at }
         return value.canonicalOrder.lexicographicallyPrecedes(other.value.canonicalOrder) == false
@@ -328,8 +328,8 @@ protocol CanonicallyOrdered {
 }
 
 extension Payment: CanonicallyOrdered {
-    /// The fields, with revocation and upgrade first: of two snapshots from the same millisecond,
-    /// the one that reports a refund is the later.
+    /// The fields, with revocation and upgrade first: if two snapshots are from the same
+    /// millisecond, the snapshot that reports a refund counts as the later one.
     var canonicalOrder: [String] {
         [
             revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",

@@ -1,23 +1,26 @@
-/// Why two systems differ about an entitlement of a customer. Every difference has exactly one.
+/// Why two systems differ about an entitlement of a customer. Every difference has exactly one
+/// cause. In the cases below, "here" means Perennial, and "there" means RevenueCat.
 package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
-    /// No cause below fits. Do not switch before each of these is understood.
+    /// No cause below fits. Do not switch before each unexplained difference is understood.
     case unexplained
-    /// The other ids of the customer have the access here. RevenueCat counts this id to the same
-    /// customer, Perennial does not.
+    /// Another id of the customer has the access here. RevenueCat treats both ids as one customer;
+    /// Perennial does not.
     case aliasUnknownHere = "alias_unknown_here"
-    /// The other ids of the customer have the access at RevenueCat. Perennial counts this id to the
-    /// same customer, RevenueCat does not.
+    /// Another id of the customer has the access at RevenueCat. Perennial treats both ids as one
+    /// customer; RevenueCat does not.
     case aliasUnknownThere = "alias_unknown_there"
-    /// Both know the purchase, but in one of the systems it belongs to another customer, or to
+    /// Both systems know the purchase, but in one of them it belongs to another customer, or to
     /// nobody.
     case ownerDiffers = "owner_differs"
-    /// Apple's configuration is the same, but the product gives other entitlements there.
+    /// Both systems know the purchase and its product, but the product gives other entitlements at
+    /// RevenueCat.
     case entitlementMapping = "entitlement_mapping"
-    /// Both name the same transaction, but other products; or the product is not listed here.
+    /// Both systems name the same transaction, but different products. Or Perennial's configuration
+    /// does not list the product.
     case productMapping = "product_mapping"
-    /// RevenueCat counts a grant that Perennial does not have, or that ends later there.
+    /// RevenueCat has a grant that Perennial does not have, or whose end is later at RevenueCat.
     case grantedThere = "granted_there"
-    /// Perennial counts a grant that RevenueCat does not have, or that ends later here.
+    /// Perennial has a grant that RevenueCat does not have, or whose end is later at Perennial.
     case grantedHere = "granted_here"
     /// The access at RevenueCat comes from a store other than Apple's.
     case otherStore = "other_store"
@@ -25,19 +28,21 @@ package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
     case familySharing = "family_sharing"
     /// RevenueCat counts a purchase in the sandbox.
     case sandbox
-    /// The period is over, and neither a renewal nor an end has arrived here. Access stays open
-    /// here for the time of `unconfirmed_hours`.
+    /// The period is over, and Perennial has received neither a renewal nor an end. Perennial keeps
+    /// the access open for the time of `unconfirmed_hours`.
     case unconfirmedHere = "unconfirmed_here"
-    /// A payment fails, and the systems give access for different times meanwhile.
+    /// A payment fails, and until it is collected the two systems give access for different times.
     case billingReading = "billing_reading"
-    /// RevenueCat still gives what Apple has refunded or revoked.
+    /// RevenueCat still gives access for a purchase that Apple has refunded or revoked.
     case refundIgnoredThere = "refund_ignored_there"
-    /// RevenueCat's answer is the one that follows without certain documents, which Apple has
-    /// signed and Perennial has.
+    /// Perennial has certain documents, which Apple has signed. Without these documents,
+    /// Perennial's answer would be the same as RevenueCat's.
     case missedThere = "missed_there"
-    /// As with a missed document, but the document is young, or a second look agreed.
+    /// Like ``missedThere``, but a document arrived only a moment ago, or a second comparison found
+    /// no difference.
     case lateThere = "late_there"
-    /// The two ends are so close to each other, or to now, that the clocks explain it.
+    /// The two ends are very close to each other, or the end is very close to now. A difference
+    /// between clocks explains this.
     case clock
 
     /// One sentence for a report.
@@ -63,7 +68,7 @@ package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What the operator can do before the switch.
+    /// What the operator can do about the difference before the switch.
     package var remedy: String {
         switch self {
         case .unexplained:
@@ -89,7 +94,7 @@ package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What the switch from RevenueCat to Perennial would change for the customer.
+/// The change for the customer that the switch from RevenueCat to Perennial would cause.
 package enum RehearsalEffect: String, Hashable, Sendable, CaseIterable {
     /// Access that RevenueCat gives now would end.
     case loses

@@ -21,25 +21,26 @@ package struct RehearsalComparison: Hashable, Sendable {
         self.now = now
     }
 
-    /// What the switch changes for the customer.
+    /// The effect of the switch on the customer.
     package var effect: RehearsalEffect {
         guard ours.isOpen != theirs.isOpen else { return .none }
         return theirs.isOpen ? .loses : .gains
     }
 
-    /// The documents of ours that RevenueCat does not count, if we would have the same opinion
-    /// without them. Nil if no part of our documents leads to RevenueCat's opinion.
+    /// The documents that RevenueCat has not counted: without these documents, our opinion would
+    /// equal RevenueCat's opinion. Nil if no examined set of documents explains RevenueCat's
+    /// opinion.
     package var missingThere: [RehearsalDocument]? {
         evidence.alternatives.first { isTheirs($0.opinion) }?.missing
     }
 
     /// The cause of a difference.
     ///
-    /// The order matters, from what is certain to what is only likely. First comes what our
-    /// documents are not about at all: other stores, the sandbox, grants, ids, and owners. Then
-    /// comes how the two read the same documents, and then which documents RevenueCat does not
-    /// count. A cause is named only by positive evidence; without any, the difference is
-    /// unexplained.
+    /// The order of the checks matters: certain causes come before causes that are only likely.
+    /// First come causes that are unrelated to our documents: other stores, the sandbox, grants,
+    /// ids, and owners. Then come different readings of the same documents, and then documents that
+    /// RevenueCat does not count. A cause is named only if there is evidence for it. Otherwise the
+    /// difference is unexplained.
     package func cause(of aspect: RehearsalAspect) -> RehearsalCause {
         causeOutsideDocuments(of: aspect) ?? causeOfMapping(of: aspect)
             ?? causeOfReading(of: aspect) ?? causeOfMissingDocuments
@@ -67,8 +68,8 @@ package struct RehearsalComparison: Hashable, Sendable {
         return evidence.isOwnedByAnother ? .ownerDiffers : nil
     }
 
-    /// Whether RevenueCat lacks only a grant of ours. A purchase there that is unknown here is more
-    /// than that.
+    /// Whether the only reason of the difference is a grant that only we have. False if RevenueCat
+    /// has an open purchase that is unknown to us.
     private var isOnlyOurGrant: Bool {
         guard ours.isOpen, ours.basis == .grant else { return false }
         guard theirs.isOpen else { return true }
@@ -97,11 +98,13 @@ package struct RehearsalComparison: Hashable, Sendable {
         if aspect == .access || aspect == .until, isOnlyOfClocks(aspect) { return .clock }
         guard aspect != .product else { return nil }
         if ours.billing == .unconfirmed { return .unconfirmedHere }
-        // Both know that the payment fails.
+        // Both systems know that the payment fails.
         return ours.billing != .settled && theirs.billing != .settled ? .billingReading : nil
     }
 
-    /// Whether two ends are close to each other, or the end of the closed side is close to now.
+    /// Whether a difference between clocks can explain the difference. True if the two ends are
+    /// close to each other. If only one system gives access, true if that access ends at about the
+    /// present time.
     private func isOnlyOfClocks(_ aspect: RehearsalAspect) -> Bool {
         if aspect == .until {
             return ours.until != nil
@@ -122,10 +125,11 @@ package struct RehearsalComparison: Hashable, Sendable {
             ? .refundIgnoredThere : .missedThere
     }
 
-    /// Whether an opinion is RevenueCat's. If both name a transaction, it must be the same one.
+    /// Whether an opinion equals RevenueCat's opinion. If both opinions name a transaction, they
+    /// must name the same transaction.
     private func isTheirs(_ opinion: RehearsalOpinion) -> Bool {
-        // An opinion that does not say whether it renews is no evidence about the renewal: perhaps
-        // it was this server that missed a change.
+        // If an opinion does not say whether the purchase renews, it does not explain different
+        // statements about the renewal: perhaps this server missed a change.
         if opinion.isOpen, let there = theirs.willRenew, let here = ours.willRenew, here != there,
             opinion.willRenew != there
         {

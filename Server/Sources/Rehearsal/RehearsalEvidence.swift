@@ -3,11 +3,11 @@ import Ledger
 /// One document of ours about a purchase.
 package struct RehearsalDocument: Hashable, Sendable {
     package var id: DocumentID
-    /// When Apple attested its content.
+    /// When Apple attested the document's content.
     package var attestedAt: Instant
-    /// When it first arrived here.
+    /// When the document first arrived at Perennial.
     package var receivedAt: Instant
-    /// Whether it attests a refund, or the end of family sharing.
+    /// Whether the document attests a refund, or the end of family sharing.
     package var isRevocation: Bool
 
     package init(id: DocumentID, attestedAt: Instant, receivedAt: Instant, isRevocation: Bool) {
@@ -18,7 +18,7 @@ package struct RehearsalDocument: Hashable, Sendable {
     }
 }
 
-/// What our opinion would be if some of the documents had never arrived.
+/// The opinion that Perennial would have if some of the documents had never arrived.
 package struct RehearsalAlternative: Hashable, Sendable {
     package var opinion: RehearsalOpinion
     /// The documents that this opinion leaves out.
@@ -30,26 +30,32 @@ package struct RehearsalAlternative: Hashable, Sendable {
     }
 }
 
-/// What is known besides the two opinions. It is collected only if they differ.
+/// The evidence besides the two opinions. It is collected only if the opinions differ.
 package struct RehearsalEvidence: Hashable, Sendable {
     /// Our documents about purchases that give or gave the entitlement, the newest first.
     package var documents: [RehearsalDocument]
-    /// Sorted by the number of missing documents, the smallest first.
+    /// Opinions without some of the documents. The first alternative that equals RevenueCat's
+    /// opinion explains the difference.
     package var alternatives: [RehearsalAlternative]
-    /// Another id that RevenueCat counts to the customer, which has the access here.
+    /// Another id that has the access at Perennial. According to RevenueCat, the id belongs to the
+    /// customer.
     package var idWithAccessHere: CustomerID?
-    /// Another id that Perennial counts to the customer, which has the access there.
+    /// Another id that has the access at RevenueCat. According to Perennial, the id belongs to the
+    /// customer.
     package var idWithAccessThere: CustomerID?
-    /// Whether the purchase belongs to another customer, or to nobody, in the system that refuses
-    /// the access.
+    /// Whether the purchase belongs to another customer, or to nobody, in the system that gives no
+    /// access.
     package var isOwnedByAnother: Bool
-    /// Whether the configuration lists their product.
+    /// Whether Perennial's configuration lists the product that RevenueCat names.
     package var isTheirProductListed: Bool
-    /// Whether their purchase belongs to the customer here, is open, and gives other entitlements.
+    /// Whether the purchase that RevenueCat names belongs to the customer at Perennial, is open,
+    /// and gives other entitlements there.
     package var isTheirPurchaseOpenHere: Bool
-    /// Whether their purchase belongs to the customer here, whatever it gives.
+    /// Whether the purchase that RevenueCat names belongs to the customer at Perennial, whichever
+    /// entitlements it gives.
     package var isTheirPurchaseKnownHere: Bool
-    /// Whether our purchase belongs to the customer there, is open, and gives other entitlements.
+    /// Whether the purchase that Perennial names belongs to the customer at RevenueCat, is open,
+    /// and gives other entitlements there.
     package var isOurPurchaseOpenThere: Bool
 
     package init(
@@ -71,11 +77,12 @@ package struct RehearsalEvidence: Hashable, Sendable {
     }
 }
 
-/// The limits by which a difference counts as late, or as one of the clocks.
+/// The limits within which a late document, or a difference between clocks, explains a difference.
 package struct RehearsalRules: Hashable, Sendable {
-    /// How young a document is that RevenueCat may not have yet.
+    /// The time after the arrival of a document within which RevenueCat may not have the document
+    /// yet.
     package var lateness: Duration
-    /// How far two ends may be apart because of the clocks.
+    /// The maximum time between two ends that a difference between clocks explains.
     package var tolerance: Duration
 
     package static let latenessDefault = Duration.seconds(900)

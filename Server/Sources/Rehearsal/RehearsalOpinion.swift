@@ -1,10 +1,10 @@
 import Ledger
 
-/// What one of the two systems says about one entitlement of a customer.
+/// The answer of one of the two systems about one entitlement of a customer.
 package struct RehearsalOpinion: Hashable, Sendable {
-    /// What the access is based on.
+    /// The source of the access.
     package enum Basis: Hashable, Sendable {
-        /// The system names nothing that gives or gave the entitlement.
+        /// The system names no purchase and no grant that gives or gave the entitlement.
         case nothing
         /// A payment to the App Store, in the environment that is rehearsed.
         case payment
@@ -16,7 +16,7 @@ package struct RehearsalOpinion: Hashable, Sendable {
         case otherStore(String)
     }
 
-    /// What the system knows about the payment of the next period.
+    /// The state of the payment for the next period, as far as the system knows it.
     package enum Billing: String, Hashable, Sendable {
         case settled
         case grace
@@ -27,12 +27,12 @@ package struct RehearsalOpinion: Hashable, Sendable {
     }
 
     package var isOpen: Bool
-    /// When open access ends if nothing else happens. Nil if it never ends. Of no meaning if the
-    /// access is not open.
+    /// When open access ends, unless something else happens. Nil if it never ends. Meaningless if
+    /// the access is not open.
     package var until: Instant?
-    /// Nil if the system does not say.
+    /// Whether the purchase will renew. Nil if the system does not say.
     package var willRenew: Bool?
-    /// Nil for a grant, and if the system does not say.
+    /// The product that gives the access. Nil for a grant, and if the system does not say.
     package var product: ProductID?
     /// Whether the access comes from a purchase of a family member. Nil if the system does not say.
     package var isFamilyShared: Bool?
@@ -56,14 +56,14 @@ package struct RehearsalOpinion: Hashable, Sendable {
         self.billing = billing
     }
 
-    /// The opinion of a system that knows nothing of the entitlement.
+    /// The opinion of a system that knows nothing about the entitlement.
     package static let none = Self(isOpen: false, basis: .nothing)
 
-    /// Where this opinion and another one differ. Empty if they agree.
+    /// The aspects in which this opinion and another opinion differ. Empty if the opinions agree.
     ///
-    /// If only one system gives access, that is the whole difference. If neither does, they agree,
-    /// whatever they know about the past. A value that one of the systems does not say is not
-    /// compared.
+    /// If only one system gives access, this is the only difference that is returned. If neither
+    /// system gives access, the opinions agree, whatever the systems know about the past. A value
+    /// is compared only if both systems report it.
     package func differences(from other: Self) -> [RehearsalAspect] {
         guard isOpen == other.isOpen else { return [.access] }
         guard isOpen else { return [] }
@@ -78,13 +78,14 @@ package struct RehearsalOpinion: Hashable, Sendable {
     /// RevenueCat's times may be truncated to seconds.
     private static let secondLength = Duration.seconds(1)
 
-    /// Whether two ends are at most a duration apart. An end and no end are never the same.
+    /// Whether the time between two ends is at most a duration. An end never equals the absence of
+    /// an end.
     static func isSame(_ one: Instant?, _ other: Instant?, within tolerance: Duration) -> Bool {
         guard let one, let other else { return one == other }
         return (one < other ? other - one : one - other) <= tolerance
     }
 
-    /// Whether one end is later than another one. No end is the latest.
+    /// Whether one end is later than another. The absence of an end is later than any end.
     static func isLater(_ one: Instant?, than other: Instant?) -> Bool {
         guard let other else { return false }
         return one.map { $0 > other } ?? true

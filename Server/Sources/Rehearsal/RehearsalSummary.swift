@@ -1,14 +1,15 @@
 import Ledger
 
-/// The counts of a rehearsal. This is what the server signs.
+/// The counts of a rehearsal. The server signs these counts.
 package struct RehearsalSummary: Hashable, Sendable {
-    /// How many customers were compared. Two ids that both systems count to one customer are one.
+    /// The number of compared customers. Two ids are counted once if both systems treat them as one
+    /// customer.
     package var customers = 0
-    /// How many entitlements were open in at least one of the systems.
+    /// The number of entitlements that were open in at least one of the systems.
     package var entitlements = 0
     /// The number of differences by cause. A cause that was not found is absent.
     package var causes: [RehearsalCause: Int] = [:]
-    /// The number of differences by what the switch changes.
+    /// The number of differences by the effect of the switch.
     package var effects: [RehearsalEffect: Int] = [:]
 
     package init() {}
@@ -21,7 +22,8 @@ package struct RehearsalSummary: Hashable, Sendable {
     package var differences: Int { causes.values.reduce(0, +) }
     package var unexplained: Int { causes[.unexplained] ?? 0 }
 
-    /// The line on which a decision to switch is based: `0 unexplained of 10000 customers`.
+    /// The line by which the operator decides whether to switch:
+    /// `0 unexplained of 10000 customers`.
     package var verdict: String {
         "\(unexplained) unexplained of \(customers.counted("customer"))"
     }

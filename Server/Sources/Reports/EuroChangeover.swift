@@ -33,8 +33,8 @@ package struct EuroChangeover: Hashable, Sendable {
         return amount < 0 ? -euros : euros
     }
 
-    /// The value of one euro in a currency, in millionths of the currency's unit. Nil if it depends
-    /// on a table of rates.
+    /// The value of one euro in a currency, in millionths of the currency's unit. Nil if the value
+    /// depends on a table of rates.
     static func rate(of currency: String, on day: Int64) -> Int64? {
         if currency == euro { return unit }
         return all[currency].flatMap { $0.day <= day ? $0.millionths : nil }

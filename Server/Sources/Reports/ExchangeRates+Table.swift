@@ -14,8 +14,9 @@ extension ExchangeRates {
     }
 
     /// Reads the form in which the European Central Bank publishes its reference rates
-    /// (`eurofxref-hist.csv`): a first line `Date,USD,JPY,…`, then a line for each day with units
-    /// of each currency for one euro, in any order. `N/A` and an empty field are no rate.
+    /// (`eurofxref-hist.csv`): a first line `Date,USD,JPY,…`, and then a line for each day. A line
+    /// contains the units of each currency for one euro. The days may be in any order. `N/A` and an
+    /// empty field mean that there is no rate.
     ///
     /// - Parameter base: the currency that the rates are for, if it is not the euro.
     package init(table text: String, base: String = "EUR") throws(Defect) {

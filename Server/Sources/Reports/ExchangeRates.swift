@@ -39,10 +39,10 @@ package struct ExchangeRates: Hashable, Sendable {
         package var rateDay: Int64?
     }
 
-    /// Converts an amount at the rates of a day, or of the last day before it on which both
-    /// currencies have a rate, rounded to the nearest. A currency that had joined the euro by the
-    /// day of the amount always has the rate fixed by law. Returns nil if the currencies have no
-    /// rates within ``daysMax`` days.
+    /// Converts an amount at the rates of a day, or else of the last earlier day on which both
+    /// currencies have a rate. Rounds to the nearest unit. A currency that had joined the euro by
+    /// the day of the amount always has the rate fixed by law. Returns nil if the currencies have
+    /// no rates within ``daysMax`` days.
     package func convert(
         _ amount: Int64, from currency: String, to other: String, on day: Int64
     ) -> Conversion? {
@@ -62,8 +62,8 @@ package struct ExchangeRates: Hashable, Sendable {
         return amount < 0 ? -rounded : rounded
     }
 
-    /// - Parameter wanted: the day of the amount, which decides which currencies have joined the
-    ///   euro.
+    /// - Parameter wanted: the day of the amount. A currency that the euro replaced on this day or
+    ///   earlier counts as replaced.
     private func rate(of currency: String, on day: Int64, for wanted: Int64) -> Int64? {
         if currency == base { return Self.unit }
         if let euro = EuroChangeover(currency), euro.day <= wanted {

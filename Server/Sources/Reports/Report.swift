@@ -27,8 +27,8 @@ package struct Report: Sendable {
     }
 
     /// - Parameters:
-    ///   - sums: the movements before the periods, all dated on days before them, and those within
-    ///     the periods.
+    ///   - sums: the movements within the periods, and the movements before the periods, which have
+    ///     days before the first period.
     ///   - currency: the currency that amounts are converted to; nil to show each currency
     ///     separately.
     ///   - hasMoney: whether currencies are kept separate. If nil, the definition decides.
@@ -46,7 +46,8 @@ package struct Report: Sendable {
         self.init(definition, groups, &fold)
     }
 
-    /// Like the initializer without a limit, but computes nothing for rows beyond the limit.
+    /// Creates a report with a maximum number of rows. Stops the computation when the limit is
+    /// exceeded.
     ///
     /// - Throws: ``TooManyRows``.
     package init(
@@ -174,8 +175,8 @@ struct ReportFold {
         }
     }
 
-    /// The days for which rates are needed, because a part has amounts in force in one currency at
-    /// their end.
+    /// The days for which rates are needed: at the end of such a day, some part has amounts in
+    /// force.
     private func stockDays(of sums: [MovementSum]) -> [Int64] {
         var days: Set<Int64> = []
         for sums in Dictionary(grouping: sums, by: \.part).values {

@@ -2,26 +2,28 @@ import Ledger
 
 /// The numbers that a report counts for subscriptions that began in the same period.
 package enum Cohort: String, Hashable, Sendable, CaseIterable {
-    /// Subscriptions whose trial began: how many, how many were paid later, how many are still
-    /// free.
+    /// Subscriptions whose trial began. The numbers are: all these subscriptions, the subscriptions
+    /// that were paid later, and the subscriptions that are still free.
     case trials
     /// Subscriptions that were paid for the first time: how many made the first payment, the
     /// second, …
     case payments
-    /// Like ``payments``, but by currency: how many subscriptions were first paid in the currency,
-    /// and all their revenue in it.
+    /// Like ``payments``, but by currency: the number of subscriptions that were first paid in the
+    /// currency, and all their revenue in this currency.
     case revenue
-    /// The number of subscriptions of ``payments``; and for each of ``daysLater``, how many began
-    /// at least that long ago, and how many of those were active then.
+    /// The number of subscriptions of ``payments``. Then there are two numbers for each of
+    /// ``daysLater``. The first counts the subscriptions that began at least that many days ago.
+    /// The second counts those of them that were active after that many days.
     case days
     /// Like ``trials``, but a payment after a gap also counts.
     case trialsPaidEver
     /// Like ``payments``, but only payments without an offer count.
     case standardPayments
-    /// Payments instead of subscriptions: how many, the amount charged, the part refunded since,
-    /// tax and commission of the rest, how many were refunded, and how many of these in full.
+    /// Payments instead of subscriptions. The numbers are: payments, the amount charged, the part
+    /// refunded since, the tax and the commission of the rest, refunded payments, and payments
+    /// refunded in full.
     case transactions
-    /// Subscriptions that ended instead of those that began: how many for each of
+    /// Subscriptions that ended, instead of subscriptions that began: a number for each of
     /// ``ReportCatalogue/endings``.
     case endings
     /// Wallet entries: units that were bought, refunded, spent, and added in other ways.

@@ -6,8 +6,8 @@ extension ReportCatalogue {
 
     private typealias Column = ReportDefinition.Column
 
-    /// The reasons why subscriptions ended, in the order of ``CohortSum/numbers``. The last one
-    /// stands for subscriptions that came back: the reason of their end is not stored.
+    /// The reasons why subscriptions ended, in the order of ``CohortSum/numbers``. The last reason
+    /// stands for subscriptions that came back. The reason of their end is not stored.
     package static let endings = [
         "cancelled", "billing", "price_not_agreed", "product_unavailable", "refunded", "other",
         "returned",

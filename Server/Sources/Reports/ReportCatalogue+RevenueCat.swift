@@ -10,8 +10,8 @@ extension ReportCatalogue {
     ]
 
     private typealias Column = ReportDefinition.Column
-    /// All kinds of movements that are neither a first payment nor its refund. Some of them reduce
-    /// churn, and some are churn.
+    /// All kinds of movements that are neither a first payment nor its refund. Some of these kinds
+    /// reduce churn, and the others count as churn.
     private static let churning: Set<Movement.Kind> = [
         .churn, .renewal, .expansion, .contraction, .reactivation, .trialStarted,
     ]

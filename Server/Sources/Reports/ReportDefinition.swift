@@ -1,7 +1,7 @@
 import Ledger
 
-/// What one report shows: its columns, and how each is computed from movements. A definition that
-/// changes gets a new version, because numbers of different versions cannot be compared.
+/// The columns of a report, and how each column is computed from movements. If a definition
+/// changes, it gets a new version, because numbers of different versions cannot be compared.
 package struct ReportDefinition: Sendable {
     package var name: String
     package var version: Int
@@ -35,7 +35,8 @@ package struct ReportDefinition: Sendable {
             }
     }
 
-    /// Whether the report has the column `opening`: what was in force when a period began.
+    /// Whether the report has the column `opening`, which shows the amounts or counts in force at
+    /// the beginning of a period.
     var hasOpening: Bool { columns.contains { $0.name == "opening" } }
 
     package struct Column: Sendable {
@@ -108,7 +109,7 @@ package enum ReportValue: Hashable, Sendable {
         }
     }
 
-    /// Whether the number is zero, or a share of nothing.
+    /// Whether the number is zero. For a share, this is the number that is divided by the whole.
     package var isNothing: Bool { number == 0 }
 }
 

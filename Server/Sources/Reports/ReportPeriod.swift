@@ -34,7 +34,7 @@ package struct ReportPeriod: Hashable, Sendable {
             }
         }
 
-        /// The first day of the period after the one that begins on a day.
+        /// The first day of the next period, given the first day of a period.
         func next(after start: Int64) -> Int64 {
             switch self {
             case .day: start + 1

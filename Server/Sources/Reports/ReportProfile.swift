@@ -26,7 +26,7 @@ extension ReportDefinition {
 }
 
 extension Report {
-    /// The prefix of our columns next to those of a profile.
+    /// The prefix of our columns beside the columns of a profile.
     private static let ours = "perennial_"
 
     /// This report with the columns of Perennial's report added on the right.
@@ -49,7 +49,7 @@ extension Report {
         return result
     }
 
-    /// The key of a row that two reports about the same question share.
+    /// The key by which the rows of two reports about the same question are matched.
     private struct Place: Hashable, Comparable {
         var period: ReportPeriod
         var currency: String?

@@ -30,8 +30,8 @@ extension RevenueCatClient {
 }
 
 extension HTTPClient.Configuration {
-    /// The configuration for requests to RevenueCat. It follows no redirects, because a redirect
-    /// would forward the key.
+    /// The configuration for requests to RevenueCat. The client follows no redirects, because a
+    /// redirect would forward the key.
     package static var revenueCat: Self {
         var configuration = Self(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)

@@ -3,29 +3,31 @@ import Ledger
 
 /// Reads a project at RevenueCat, by its REST API of version 2.
 ///
-/// Only `send` uses the network, and all requests only read. Version 1 is not used: there, a
-/// request for an unknown customer creates the customer. A request that is refused for the moment
-/// is repeated after a pause, up to named limits. Requests follow one another, so the limit of
-/// RevenueCat (480 in a minute) is seldom reached.
+/// Only `send` uses the network. No request changes anything at RevenueCat. Version 1 of the API is
+/// not used, because there a request for an unknown customer creates the customer. If RevenueCat
+/// does not respond, or asks for a pause, the request is repeated after a pause, up to named
+/// limits. The client sends one request after the other, so it seldom reaches RevenueCat's limit
+/// (480 requests in a minute).
 package struct RevenueCatClient: Sendable {
     /// RevenueCat's own address.
     package static let address = "https://api.revenuecat.com"
     /// The time from connecting to the last byte of a response, in seconds.
     package static let timeoutSeconds: Int64 = 30
-    /// How often a request is sent until RevenueCat counts as unavailable.
+    /// The number of failed attempts of a request after which RevenueCat counts as unavailable.
     package static let attemptsMax = 6
-    /// How often a page is requested in one size before the size is halved.
+    /// The number of attempts to get a page of one size, before the size is halved.
     private static let pageAttemptsMax = 2
-    /// How often a request waits because of status 429. Each of these waits is what RevenueCat
-    /// names.
+    /// The maximum number of waits of a request because of status 429. RevenueCat's response names
+    /// the duration of each wait.
     package static let rateLimitsMax = 60
     /// The longest pause in seconds that is accepted from RevenueCat.
     package static let pauseSecondsMax: Int64 = 600
-    /// The pause after status 429 if RevenueCat names none.
+    /// The pause in seconds after status 429, if RevenueCat names none.
     private static let pauseSeconds: Int64 = 10
-    /// The longest pause in seconds after a response with an error, or none.
+    /// The longest pause in seconds after an error status, or after no response.
     private static let errorPauseSecondsMax: Int64 = 30
-    /// The size of a page of a list. It is halved if RevenueCat cannot make such a page in time.
+    /// The size of a page of a list. The size is halved if RevenueCat does not return such a page
+    /// in time.
     package static let pageMax = 100
     package static let pageMin = 5
     /// The maximum number of entries in one list of a customer, and of the project's products.
@@ -93,8 +95,8 @@ package struct RevenueCatClient: Sendable {
         return names
     }
 
-    /// Calls a closure for each page of the list of customers. RevenueCat leaves customers out of
-    /// this list, and repeats some: so ids from other sources must be read, too.
+    /// Calls a closure for each page of the list of customers. RevenueCat's list omits some
+    /// customers, and repeats others. So the caller must also look up ids from other sources.
     package func eachPageOfCustomers(
         _ body: ([CustomerID]) async throws -> Void
     ) async throws {
@@ -110,7 +112,7 @@ package struct RevenueCatClient: Sendable {
             what: "pages of customers", limit: Self.customerPagesMax)
     }
 
-    /// A customer with the open entitlements. Returns nil if RevenueCat does not know the id.
+    /// A customer with their open entitlements. Returns nil if RevenueCat does not know the id.
     package func customer(
         _ id: CustomerID, _ catalogue: RevenueCatCatalogue
     ) async throws -> RevenueCatCustomer? {
@@ -127,7 +129,8 @@ package struct RevenueCatClient: Sendable {
         var customer = RevenueCatCustomer(id: id)
         let numbers = try Self.ids(of: active, "entitlement_id")
         for (entry, number) in zip(active, numbers) {
-            // An entitlement that was made during the rehearsal has no name yet.
+            // If an entitlement was created during the rehearsal, the catalogue does not contain
+            // its name.
             let name = catalogue.entitlements[number] ?? EntitlementID(rawValue: number)
             customer.active.updateValue(entry["expires_at"]?.instant, forKey: name)
         }
@@ -140,7 +143,7 @@ package struct RevenueCatClient: Sendable {
     ) async throws -> RevenueCatCustomer {
         let path = "customers/\(Self.encoded(customer.id.rawValue))"
         var customer = customer
-        // A customer who is deleted meanwhile has nothing.
+        // If the customer was deleted meanwhile, the lists are empty.
         customer.aliases = try await aliases(of: customer.id)
         let subscriptions = try await list("\(path)/subscriptions", of: customer.id) ?? []
         let purchases = try await list("\(path)/purchases", of: customer.id) ?? []
@@ -157,8 +160,8 @@ package struct RevenueCatClient: Sendable {
         return aliases.compactMap { $0["id"]?.string }.map { CustomerID(rawValue: $0) }
     }
 
-    /// The customer who has the subscription or the one-time purchase of a transaction at
-    /// RevenueCat. Returns nil if it knows neither.
+    /// The customer who owns the subscription or the one-time purchase of a transaction at
+    /// RevenueCat. Returns nil if RevenueCat does not know the transaction.
     package func owner(of transaction: TransactionID) async throws -> CustomerID? {
         let id = Self.encoded(transaction.rawValue)
         for path in [
@@ -177,25 +180,26 @@ package struct RevenueCatClient: Sendable {
 
     // MARK: - Lists
 
-    /// The position in a list.
+    /// The position in a list that is read page by page.
     private struct Pages {
         var path: String
         /// The member that identifies an entry.
         var key = "id"
-        /// The customer whose list it is.
+        /// The customer whom the list is about. Nil if the list is about the project.
         var customer: CustomerID?
         var limit = RevenueCatClient.pageMax
         var last: String?
         var isDone = false
 
         var isSmallest: Bool { limit / 2 < RevenueCatClient.pageMin }
-        /// How often a page of this size is requested.
+        /// The maximum number of attempts to get a page of this size.
         var attemptsMax: Int {
             isSmallest ? RevenueCatClient.attemptsMax : RevenueCatClient.pageAttemptsMax
         }
     }
 
-    /// All entries of a list. Returns nil if what it is about is unknown.
+    /// All entries of a list. Returns nil if RevenueCat does not know the customer or project of
+    /// the list.
     private func list(
         _ path: String, key: String = "id", of customer: CustomerID? = nil, wasAccepted: Bool = true
     ) async throws -> [JSON]? {
@@ -212,8 +216,8 @@ package struct RevenueCatClient: Sendable {
         return entries
     }
 
-    /// The next page of a list. A page that RevenueCat cannot make in time is requested again with
-    /// half the size.
+    /// The next page of a list. If RevenueCat does not return a page in time, requests the page
+    /// again with half the size.
     private func next(_ pages: inout Pages, wasAccepted: Bool = true) async throws -> [JSON]? {
         while true {
             do {
@@ -243,7 +247,8 @@ package struct RevenueCatClient: Sendable {
         }
     }
 
-    /// The ids of entries. An entry without an id could not be compared, so it is a failure.
+    /// The ids of entries. Throws if an entry has no id, because such an entry could not be
+    /// compared.
     private static func ids(of entries: [JSON], _ key: String) throws -> [String] {
         try entries.map { entry in
             guard let id = entry[key]?.string, !id.isEmpty else {
@@ -258,8 +263,9 @@ package struct RevenueCatClient: Sendable {
     /// The body of a response. Returns nil for status 404.
     ///
     /// - Parameters:
-    ///   - customer: whom the request is about, to be named if RevenueCat refuses it.
-    ///   - attemptsMax: how often the request is sent if RevenueCat does not respond.
+    ///   - customer: the customer whom the request is about. The failure names this customer if
+    ///     RevenueCat refuses the request.
+    ///   - attemptsMax: the maximum number of attempts if RevenueCat does not respond.
     private func json(
         _ path: String, about customer: CustomerID? = nil, wasAccepted: Bool = true,
         attemptsMax: Int = attemptsMax
@@ -301,7 +307,7 @@ package struct RevenueCatClient: Sendable {
         }
     }
 
-    /// The seconds to wait after status 429.
+    /// The number of seconds to wait after a response with status 429.
     static func pause(_ retryAfter: String?) -> Int64 {
         guard let seconds = retryAfter.flatMap({ Int64($0) }), seconds >= 0 else {
             return pauseSeconds
@@ -320,7 +326,8 @@ package struct RevenueCatClient: Sendable {
         return json
     }
 
-    /// Whether a 404 is RevenueCat's own: a wrong address answers 404, too.
+    /// Whether RevenueCat itself sent a response with status 404. Another server, at a wrong
+    /// address, may also respond 404.
     private static func isOfRevenueCat(_ response: RevenueCatResponse) throws -> Bool {
         try parsed(response)["type"]?.string == "resource_missing"
     }
@@ -329,7 +336,8 @@ package struct RevenueCatClient: Sendable {
         throw RevenueCatClientFailure.unreadable(quoted(response))
     }
 
-    /// The status of a response, with RevenueCat's own message, or else with its first characters.
+    /// The status of a response, followed by RevenueCat's own message. If there is no message, the
+    /// first characters of the body follow.
     private static func quoted(_ response: RevenueCatResponse) -> String {
         let json = try? JSON(parsing: response.body)
         let text =

@@ -1,18 +1,18 @@
 import Ledger
 
-/// Why RevenueCat was not read. None of these says anything about a customer's access.
+/// Why RevenueCat was not read. None of these failures says anything about a customer's access.
 package enum RevenueCatClientFailure: Error, Hashable, Sendable {
-    /// 401. `wasAccepted` says whether an earlier request was accepted with the same key.
+    /// Status 401. `wasAccepted` says whether an earlier request was accepted with the same key.
     case keyRefused(wasAccepted: Bool)
-    /// 403: the key may not read this.
+    /// Status 403: the key may not read the requested data.
     case forbidden(what: String)
-    /// 404 for the project itself.
+    /// Status 404 for the project itself.
     case unknownProject(String)
-    /// No response, or a status of 5xx or 429, after all attempts.
+    /// No attempt succeeded: there was no response, or a status of 408, 423, 429 or 5xx.
     case unavailable(String)
-    /// Any other status of 4xx. `customer` is whom the request was about, if it was about one.
+    /// Any other status of 4xx. `customer` is the customer whom the request was about, if any.
     case refused(customer: CustomerID?, answer: String)
-    /// The response is not what the request expects.
+    /// The response does not have the expected form.
     case unreadable(String)
     case limitExceeded(what: String, limit: Int)
 }

@@ -2,8 +2,8 @@ import AppStoreFormats
 import Ledger
 import Rehearsal
 
-/// The names of a project's entitlements and products: RevenueCat's other answers contain only its
-/// own ids.
+/// The names of a project's entitlements and products. They are needed because RevenueCat's other
+/// answers contain only its own ids.
 package struct RevenueCatCatalogue: Hashable, Sendable {
     /// The entitlements by RevenueCat's id.
     package var entitlements: [String: EntitlementID]
@@ -16,23 +16,24 @@ package struct RevenueCatCatalogue: Hashable, Sendable {
     }
 }
 
-/// A customer, as RevenueCat knows them.
+/// RevenueCat's data about a customer.
 package struct RevenueCatCustomer: Hashable, Sendable {
     package var id: CustomerID
-    /// All ids of the customer. Empty if they were not requested.
+    /// All ids of the customer. Empty if the ids were not requested.
     package var aliases: [CustomerID] = []
     /// The open entitlements. The value is nil if the entitlement never ends.
     package var active: [EntitlementID: Instant?] = [:]
-    /// The subscriptions and purchases. Empty if they were not requested.
+    /// The subscriptions and purchases. Empty if the subscriptions and purchases were not
+    /// requested.
     package var holdings: [RevenueCatHolding] = []
 
     package init(id: CustomerID) { self.id = id }
 
-    /// What RevenueCat says about an entitlement.
+    /// RevenueCat's opinion about an entitlement.
     ///
     /// - Parameter transactions: the transactions of the purchases that give or gave the
-    ///   entitlement here. If RevenueCat does not give it, they say which of its subscriptions is
-    ///   the same purchase.
+    ///   entitlement at Perennial. If RevenueCat does not give the entitlement, these transactions
+    ///   show which of RevenueCat's subscriptions is the same purchase.
     /// - Parameter environment: the environment that is rehearsed.
     package func opinion(
         of entitlement: EntitlementID, in environment: Environment,
@@ -50,8 +51,8 @@ package struct RevenueCatCustomer: Hashable, Sendable {
         return source.opinion(isOpen: true, until: end, in: environment)
     }
 
-    /// What gives an open entitlement: the holding that ends when the entitlement ends, or the
-    /// last one.
+    /// The subscription or purchase that gives an open entitlement. This is the holding that ends
+    /// at the same time as the entitlement. If there is none, it is the holding that ends last.
     package func source(of entitlement: EntitlementID, until end: Instant?) -> RevenueCatHolding? {
         let giving = holdings.filter { $0.givesAccess && $0.entitlements.contains(entitlement) }
         return giving.first { $0.until == end }
@@ -64,8 +65,9 @@ package struct RevenueCatCustomer: Hashable, Sendable {
     private func holding(
         _ transactions: Set<TransactionID>, giving entitlement: EntitlementID
     ) -> RevenueCatHolding? {
-        // A purchase that has changed its product without RevenueCat's knowledge gave other
-        // entitlements before: then RevenueCat knows nothing about this one.
+        // A purchase may have changed its product without RevenueCat's knowledge. Its former
+        // product gave other entitlements. In that case RevenueCat knows nothing about this
+        // entitlement.
         holdings.first { holding in
             holding.entitlements.contains(entitlement)
                 && holding.transaction.map(transactions.contains) ?? false
@@ -73,21 +75,22 @@ package struct RevenueCatCustomer: Hashable, Sendable {
     }
 }
 
-/// A subscription or a purchase of a customer, as RevenueCat knows it.
+/// RevenueCat's data about a subscription or a purchase of a customer.
 package struct RevenueCatHolding: Hashable, Sendable {
     package var transaction: TransactionID?
     package var product: ProductID?
-    /// `app_store`, `promotional`, `play_store`, …
+    /// The store: `app_store`, `promotional`, `play_store`, ……
     package var store: String
     package var isSandbox: Bool
     package var isFamilyShared: Bool?
     package var givesAccess: Bool
-    /// Nil if it does not end, or if RevenueCat does not say.
+    /// When the subscription or purchase ends. Nil if it does not end, or if RevenueCat does not
+    /// say.
     package var until: Instant?
     package var willRenew: Bool?
     package var billing: RehearsalOpinion.Billing
     package var entitlements: Set<EntitlementID>
-    /// The members of RevenueCat's answer on which this is based, as JSON.
+    /// The members of RevenueCat's answer from which this value was made, as JSON.
     package var text: String
 
     private static let appleStores: Set = ["app_store", "mac_app_store"]
@@ -113,7 +116,7 @@ package struct RevenueCatHolding: Hashable, Sendable {
 // MARK: - JSON
 
 extension RevenueCatHolding {
-    /// The members that are evidence. The others, such as money, are not needed in a report.
+    /// The members that a report shows as evidence. Other members, such as money, are left out.
     private static let shownMembers: Set = [
         "id", "product_id", "status", "gives_access", "auto_renewal_status",
         "current_period_ends_at", "ends_at", "environment", "store",
@@ -124,7 +127,7 @@ extension RevenueCatHolding {
         JSON.object((json.members ?? []).filter { shownMembers.contains($0.key) }).text
     }
 
-    /// - Returns: nil if the JSON is no subscription.
+    /// - Returns: nil if the JSON is not a subscription.
     init?(subscription json: JSON, _ catalogue: RevenueCatCatalogue) {
         guard json.members != nil, let store = json["store"]?.string else { return nil }
         self.store = store
@@ -148,7 +151,7 @@ extension RevenueCatHolding {
         text = Self.text(json)
     }
 
-    /// - Returns: nil if the JSON is no purchase.
+    /// - Returns: nil if the JSON is not a purchase.
     init?(purchase json: JSON, _ catalogue: RevenueCatCatalogue) {
         guard json.members != nil, let store = json["store"]?.string else { return nil }
         self.store = store
@@ -164,7 +167,7 @@ extension RevenueCatHolding {
 }
 
 extension JSON {
-    /// Milliseconds since 1970.
+    /// The number as a moment, in milliseconds since 1970.
     var instant: Instant? { integer.map { Instant(milliseconds: $0) } }
 
     /// The id of a transaction, which is a text, or a number in older answers.

@@ -14,7 +14,8 @@ package struct RevenueCatRequest: Hashable, Sendable {
 
 /// RevenueCat's response, not yet parsed.
 package struct RevenueCatResponse: Hashable, Sendable {
-    /// The maximum size of a response in bytes. A page of a hundred subscriptions has 200 000.
+    /// The maximum size of a response in bytes. A page of a hundred subscriptions has about 200,000
+    /// bytes.
     package static let bodyBytesMax = 4_194_304
 
     package var status: Int

@@ -1,7 +1,7 @@
 /// Country codes: the three letters by which the App Store names its storefronts, and the two
 /// letters of ISO 3166-1.
 package enum CountryCodes {
-    /// Returns nil for a country that is not in the table.
+    /// The two-letter code of a country. Returns nil for a country that is not in the table.
     package static func two(_ three: String) -> String? { table[three] }
 
     private static let table: [String: String] = Dictionary(

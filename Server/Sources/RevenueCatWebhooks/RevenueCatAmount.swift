@@ -9,13 +9,13 @@ import PerennialContract
 struct RevenueCatAmount {
     /// Nil for grants, and if Apple has not given a price.
     let currency: String?
-    /// Thousandths of the currency's unit. Nil if it is not known.
+    /// The amount, in thousandths of the currency's unit. Nil if it is not known.
     private let amount: Int64?
     private let dollars: Int64?
 
     /// - Parameters:
-    ///   - kind: the type of the webhook. Of several webhooks of one event, only one contains the
-    ///     money.
+    ///   - kind: the type of the webhook. If one event has several webhooks, only one of them
+    ///     contains the money.
     init(_ event: PerennialContract.Event, of kind: RevenueCatKind, in context: RevenueCatContext) {
         guard event.grant == nil else {
             (currency, amount, dollars) = (nil, nil, nil)
@@ -41,8 +41,8 @@ struct RevenueCatAmount {
         if event.ownership.map({ $0 != .purchased }) ?? false || payment?.costsNothing == true {
             return 0
         }
-        // The event gave no price; a later document may have given one. The amount that a refund
-        // returned stays unknown.
+        // The event contains no price, but a later document may have reported the price. The amount
+        // that a refund returned stays unknown.
         return event.type == .refunded || event.type == .refundReversed
             ? nil : payment?.charge?.milliunits
     }

@@ -3,14 +3,16 @@ import PerennialContract
 
 /// A webhook in RevenueCat's format, with the content of one of our events.
 ///
-/// It has every key that RevenueCat's documentation promises for a type, with null for unknown
-/// values, because typed handlers read all of them. The table is in docs/webhooks-revenuecat.md.
+/// The webhook has every key that RevenueCat's documentation promises for its type, with null for
+/// unknown values. This is necessary because typed handlers read all keys. The table is in
+/// docs/webhooks-revenuecat.md.
 package struct RevenueCatEvent: Encodable, Sendable {
     /// RevenueCat's `api_version`.
     package static let apiVersion = "1.0"
 
     package let kind: RevenueCatKind
-    /// A UUID. It follows from our event's id, so it is the same in each attempt to deliver.
+    /// A UUID that is derived from our event's id. So the UUID is the same in each attempt to
+    /// deliver.
     package let id: String
     /// The members of `event`.
     package let members: [RevenueCatValue.Member]
@@ -26,7 +28,7 @@ package struct RevenueCatEvent: Encodable, Sendable {
 
     /// A test webhook: shaped like a purchase, without a customer or product.
     ///
-    /// - Parameter id: the same in each attempt to deliver.
+    /// - Parameter id: the id of the test, which is the same in each attempt to deliver.
     package static func test(_ id: String, at moment: Timestamp, app: String) -> RevenueCatEvent {
         let event = PerennialContract.Event(
             id: id, sequence: 0, type: EventType(rawValue: "test"), at: moment, knownAt: moment,
@@ -37,9 +39,9 @@ package struct RevenueCatEvent: Encodable, Sendable {
         return RevenueCatEvent(kind: .test, id: uuid, members: rendered.list)
     }
 
-    /// The webhooks for one of our events, in the order in which to send them. Most events have
-    /// one. Some have none, such as an event of a purchase that has no owner. A failed payment has
-    /// up to three.
+    /// The webhooks for one of our events, in the order in which to send them. Most events have one
+    /// webhook. Some events have none, such as an event of a purchase without an owner. A failed
+    /// payment has up to three webhooks.
     package static func events(
         for event: PerennialContract.Event, in context: RevenueCatContext
     ) -> [RevenueCatEvent] {
@@ -70,7 +72,7 @@ package struct RevenueCatContext: Sendable {
         package var first: String
         /// The id that was seen last.
         package var last: String
-        /// All ids, these two included.
+        /// All ids, including ``first`` and ``last``.
         package var all: [String]
 
         package init(first: String, last: String, all: [String]) {
@@ -78,8 +80,8 @@ package struct RevenueCatContext: Sendable {
         }
     }
 
-    /// A purchase that the former owner of another purchase keeps. It is sent as if it had been
-    /// extended to its present end.
+    /// A purchase that the former owner of another purchase keeps. A webhook reports the purchase
+    /// as if it had been extended to its present end.
     package struct Remaining: Sendable {
         var event: PerennialContract.Event
         var context: RevenueCatContext
@@ -93,18 +95,20 @@ package struct RevenueCatContext: Sendable {
     package var app: String
     /// The customer of the event. Nil if the app knows no such customer.
     package var customer: CustomerIDs?
-    /// For a purchase that moved: the former owner. For a purchase that was linked: the account
-    /// token that this receiver got as its customer.
+    /// If the purchase moved, its former owner. If the purchase was linked, the account token that
+    /// this receiver got as its customer before.
     package var formerCustomer: CustomerIDs?
-    /// For a purchase that was linked: whether this receiver got another customer as its owner.
+    /// Whether the purchase was linked, and this receiver was sent another customer as its owner
+    /// before.
     package var isToldOfAnother = false
-    /// For a purchase that moved: the purchases that the former owner still has. A TRANSFER names
-    /// no purchase, so a receiver may have closed them as well.
+    /// If the purchase moved, the other purchases that the former owner still has. A TRANSFER names
+    /// no purchase, so a receiver may have ended the access of these purchases as well.
     package var remaining: [Remaining] = []
     /// The account token of a purchase without an owner, if tokens are ids of customers.
     package var accountToken: String?
-    /// The id that stands for the owner of the event's purchase while it has none. It is always the
-    /// same, and nobody else can guess it. Nil if the event is about no purchase.
+    /// The id that stands for the owner of the event's purchase while the purchase has no owner. A
+    /// purchase always has the same id, and nobody can guess it. Nil if the event is about no
+    /// purchase.
     package var anonymousID: String?
     /// The facts of the event's purchase.
     package var timeline: Timeline?
@@ -135,12 +139,12 @@ package struct RevenueCatContext: Sendable {
 }
 
 extension RevenueCatContext.CustomerIDs {
-    /// The ids of this customer that another customer does not have.
+    /// The ids of this customer, without the ids that another customer also has.
     func subtracting(_ other: Self?) -> [String] { all.filter { other?.all.contains($0) != true } }
 }
 
 extension RevenueCatContext {
-    /// The payment that an event is about. If the event names none, the payment of the latest
+    /// The payment that an event is about. If the event names no payment, the payment of the latest
     /// period that had begun.
     func payment(of event: PerennialContract.Event) -> Payment? { period(of: event)?.payment }
 
@@ -157,13 +161,14 @@ extension RevenueCatContext {
             } ?? timeline.periods.last
     }
 
-    /// The number of the event's period among those of its purchase, from 1.
+    /// The number of the event's period among the periods of its purchase, from 1.
     func renewalNumber(of event: PerennialContract.Event) -> Int? {
         guard let timeline, let period = period(of: event) else { return nil }
         return timeline.number(of: period)
     }
 
-    /// Whether the event's transaction is the first after a free one, whatever the event's type.
+    /// Whether the event's transaction is the first transaction after a free transaction. The
+    /// event's type does not matter.
     func convertsFreePeriod(_ event: PerennialContract.Event) -> Bool {
         guard let timeline, let period = period(of: event) else { return false }
         return timeline.convertsFreePeriod(period)

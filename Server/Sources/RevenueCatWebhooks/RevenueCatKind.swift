@@ -19,7 +19,7 @@ package enum RevenueCatKind: Hashable, Sendable {
     case priceIncreaseConsentApproved
     case test
 
-    /// Whether the webhook is sent in addition to another one, which contains the money.
+    /// Whether the webhook is sent in addition to another webhook, which contains the money.
     var isBesideAnother: Bool {
         switch self {
         case .expiration, .productChange: true
@@ -50,12 +50,13 @@ package enum RevenueCatKind: Hashable, Sendable {
 }
 
 extension RevenueCatKind {
-    /// The webhooks for an event of ours. None if RevenueCat has no type for the event, or if a
-    /// later version added the event's type. None for events of a purchase without an owner,
-    /// because a receiver could give access to nobody.
+    /// The webhooks for an event of ours. Returns no webhook if RevenueCat has no type for the
+    /// event, or if a later version of Perennial added the event's type. Also returns no webhook
+    /// for an event of a purchase without an owner, because the receiver has no customer to give
+    /// access to.
     ///
-    /// Whatever the type of an event, one of its webhooks tells the receiver if access ended or
-    /// opened again.
+    /// If access ended or opened again, one of the webhooks reports this to the receiver, whatever
+    /// the type of the event.
     static func kinds(
         for event: PerennialContract.Event, in context: RevenueCatContext
     ) -> [RevenueCatKind] {
@@ -119,10 +120,10 @@ extension RevenueCatKind {
     }
 
     /// The webhooks about a changed owner. There are none if two customers became one, or if the
-    /// purchase had no owner. For RevenueCat every purchase has a customer, so a purchase that
-    /// loses its owner is transferred to an anonymous customer, and later from that one. If the
-    /// receiver knows a customer who is no longer named, a separate webhook also gives the purchase
-    /// to the new owner.
+    /// purchase had no owner. For RevenueCat every purchase has a customer. So a purchase that
+    /// loses its owner is transferred to an anonymous customer, and later from this anonymous
+    /// customer to a new owner. The receiver may know the purchase under another customer, whom the
+    /// event does not name. Then a separate webhook also gives the purchase to the new owner.
     private static func transfer(
         _ event: PerennialContract.Event, _ kind: Change.Kind, _ context: RevenueCatContext
     ) -> [RevenueCatKind] {
@@ -142,7 +143,8 @@ extension RevenueCatKind {
     }
 
     /// The first event of a subscription becomes INITIAL_PURCHASE, whatever its type. A purchase
-    /// has only one, in whichever order its documents came, and however often sharing begins again.
+    /// has only one INITIAL_PURCHASE, in whichever order its documents arrived, and however often
+    /// sharing begins again.
     private static func beginning(
         _ event: PerennialContract.Event, _ context: RevenueCatContext
     ) -> RevenueCatKind {
@@ -172,8 +174,9 @@ extension RevenueCatKind {
         }
     }
 
-    /// If the payment is unknown, for example because the facts of its purchase are gone, the event
-    /// counts as one of a subscription if it names an end.
+    /// Whether the event is about a subscription. If the payment is unknown, for example because
+    /// the facts of its purchase are gone, the event counts as an event of a subscription if it
+    /// names an end.
     private static func isSubscription(
         _ event: PerennialContract.Event, _ context: RevenueCatContext
     ) -> Bool {
@@ -211,7 +214,8 @@ extension RevenueCatContext {
 }
 
 extension Change.Kind {
-    /// Whether the event can change which access a purchase gives. Events about its owner cannot.
+    /// Whether the event can change which access a purchase gives. Events about the owner of the
+    /// purchase cannot.
     fileprivate var isAboutAccess: Bool {
         switch self {
         case .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .seatClaimed,

@@ -45,8 +45,8 @@ struct RevenueCatMembers {
     }
 
     /// For RevenueCat every purchase has a customer. So a purchase without an owner gets an
-    /// anonymous id. An event that is about no purchase, such as a test, gets an id that stands for
-    /// nothing, so it may be guessed.
+    /// anonymous id. An event that is about no purchase, such as a test, also gets an id. This id
+    /// identifies no customer, so it does no harm if the id is guessed.
     private var nobody: String {
         if let id = context.anonymousID { return id }
         let digits = StableUUID.text(of: [context.app, event.id]).filter { $0 != "-" }
@@ -97,7 +97,7 @@ struct RevenueCatMembers {
 
     private var details: [RevenueCatValue.Member] {
         let payment = context.payment(of: event)
-        // The offer of the payment, not that of the next period, which an event may name.
+        // The offer of the payment. The event itself may name the offer of the next period.
         let offer = payment == nil ? event.offer?.id : payment?.offer?.id
         return [
             .init("offer_code", .text(offer)),
@@ -118,7 +118,7 @@ struct RevenueCatMembers {
         case .billingIssue:
             [.init("grace_period_expiration_at_ms", .milliseconds(graceUntil))]
         case .productChange(let product):
-            // Left out if the product is not known, as RevenueCat does.
+            // The member is left out if the product is not known, as in RevenueCat's webhooks.
             product.map { [.init("new_product_id", .text($0))] } ?? []
         case .initialPurchase, .uncancellation, .nonRenewingPurchase, .subscriptionExtended,
             .transfer, .virtualCurrencyTransaction, .priceIncreaseConsentRequired,
@@ -216,7 +216,7 @@ extension RevenueCatMembers {
         event.grant?.from.milliseconds ?? context.payment(of: event)?.from.milliseconds
     }
 
-    /// Nil if access does not end by itself.
+    /// The end of access, in milliseconds since 1970. Nil if access does not end by itself.
     private var expiresAt: Int64? {
         if let grant = event.grant { return (grant.withdrawnAt ?? grant.until)?.milliseconds }
         let payment = context.payment(of: event)
@@ -231,7 +231,7 @@ extension RevenueCatMembers {
             return event.after?.until?.milliseconds ?? payment?.until?.milliseconds
         default:
             // An event that arrives late and is about an earlier period must not end the present
-            // one.
+            // period.
             let present = event.after?.active == true ? event.after?.until?.milliseconds : nil
             let own = payment?.until?.milliseconds ?? event.after?.until?.milliseconds
             return own.map { max($0, present ?? $0) }

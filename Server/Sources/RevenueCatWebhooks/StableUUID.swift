@@ -5,7 +5,7 @@ package enum StableUUID {
     private static let offset: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
     private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
 
-    /// As RFC 9562 writes it, of version 8.
+    /// The UUID of words, as text in the form of RFC 9562, with version 8.
     package static func text(of words: [String]) -> String {
         var hash = offset
         for word in words {

@@ -1,7 +1,7 @@
 import RevenueCatWebhooks
 
-/// The configuration of the customer center, a view of RevenueCat's SDK. Without texts of ours, the
-/// SDK uses its own in the language of the device.
+/// The configuration of the customer center, a view of RevenueCat's SDK. The configuration contains
+/// no translated texts, so the SDK uses its own texts in the language of the device.
 package enum RevenueCatCustomerCenter {
     /// - Parameter email: the address that customers write to.
     package static func value(email: String) -> RevenueCatValue {

@@ -1,6 +1,6 @@
 import Ledger
 
-/// How long an entitlement is granted, in RevenueCat's words.
+/// The durations of a granted entitlement, by RevenueCat's names.
 package enum RevenueCatDuration: String, Sendable, CaseIterable {
     case daily
     case threeDay = "three_day"
@@ -13,7 +13,7 @@ package enum RevenueCatDuration: String, Sendable, CaseIterable {
     case yearly
     case lifetime
 
-    /// The end of a grant, in the calendar of UTC. Returns nil if it never ends.
+    /// The end of a grant, in the calendar of UTC. Returns nil if the grant never ends.
     package func until(after start: Instant) -> Instant? {
         let (months, days): (Int, Int) =
             switch self {

@@ -12,7 +12,7 @@ package enum RevenueCatError: Int, Sendable, CaseIterable {
     case keyMissing = 7224
     case keyUnknown = 7225
     case badRequest = 7226
-    /// The key is secret, and the call is for the public key in an app.
+    /// The request has a secret key, but requires the public key of an app.
     case keyIsSecret = 7243
     /// The customer is not eligible for the offer.
     case ineligible = 7232
@@ -24,7 +24,8 @@ package enum RevenueCatError: Int, Sendable, CaseIterable {
 
     /// The body of a response.
     ///
-    /// - Parameter attributes: why each attribute is refused, by its name.
+    /// - Parameter attributes: the reason why each refused attribute is refused, by the attribute's
+    ///   name.
     package func value(
         _ message: String, attributes: [(name: String, why: String)] = []
     ) -> RevenueCatValue {

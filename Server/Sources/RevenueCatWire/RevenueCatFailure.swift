@@ -1,6 +1,7 @@
 import RevenueCatWebhooks
 
-/// Why a request of version 2 of RevenueCat's REST API failed, in the word that its clients know.
+/// Why a request of version 2 of RevenueCat's REST API failed. The raw values are the words that
+/// clients of this API know.
 package enum RevenueCatFailure: String, Sendable, CaseIterable {
     case parameter = "parameter_error"
     case authentication = "authentication_error"
@@ -12,8 +13,8 @@ package enum RevenueCatFailure: String, Sendable, CaseIterable {
 
     /// The body of a response.
     ///
-    /// - Parameter name: our name of the problem.
-    /// - Parameter parameter: the parameter that is wrong, if that is known.
+    /// - Parameter name: Perennial's name of the problem.
+    /// - Parameter parameter: the name of the wrong parameter; nil if it is not known.
     package func value(_ message: String, name: String, parameter: String?) -> RevenueCatValue {
         .object([
             .init("object", .string("error")), .init("type", .string(rawValue)),

@@ -4,7 +4,8 @@ import RevenueCatWebhooks
 package struct RevenueCatList: Sendable {
     /// The path of the list, without its query.
     package var path: String
-    /// The part of the query that the next page needs, too, such as `environment=sandbox`.
+    /// The part of the query that the request for the next page must repeat, such as
+    /// `environment=sandbox`.
     package var query: String?
     package var items: [RevenueCatValue]
     /// The id after which the next page begins. Nil on the last page.
@@ -14,9 +15,10 @@ package struct RevenueCatList: Sendable {
         (self.path, self.items, self.next) = (path, items, next)
     }
 
-    /// A page of a list of which all objects are known.
+    /// A page of a list, made from all objects of the list.
     ///
-    /// - Parameter objects: each with the id that a client sends as `starting_after`.
+    /// - Parameter objects: all objects of the list. A client sends the id of an object as
+    ///   `starting_after`.
     /// - Parameter after: the last id of the page before. Nil for the first page.
     /// - Returns: nil if no object has the id `after`.
     package static func page(

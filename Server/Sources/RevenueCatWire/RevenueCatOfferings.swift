@@ -1,15 +1,17 @@
 import Ledger
 import RevenueCatWebhooks
 
-/// What an app sells, and what each product gives, as RevenueCat's SDK reads it.
+/// The products that an app sells and the entitlements that each product gives, in the form that
+/// RevenueCat's SDK reads.
 package enum RevenueCatOfferings {
     /// The member of a placement's metadata that becomes the description of its offering.
     private static let descriptionKey = "description"
 
-    /// `offerings`: one for each placement. The first is the current one.
+    /// The member `offerings`: one offering for each placement. The first offering is the current
+    /// one.
     ///
-    /// - Parameter packages: the package of each product that has one. Another product is a package
-    ///   of its own name.
+    /// - Parameter packages: the name of the package of each product that has a configured package.
+    ///   The package of any other product has the product's name.
     package static func value(
         of placements: [Placement], packages: [ProductID: String]
     ) -> RevenueCatValue {
@@ -68,8 +70,8 @@ package enum RevenueCatOfferings {
         }
     }
 
-    /// `product_entitlement_mapping`, by which the SDK computes access while it does not reach the
-    /// server.
+    /// The member `product_entitlement_mapping`. The SDK uses this mapping to compute access while
+    /// it cannot reach the server.
     package static func mapping(
         of entitlements: [EntitlementID: Set<ProductID>]
     ) -> RevenueCatValue {
@@ -89,7 +91,7 @@ package enum RevenueCatOfferings {
         return .object([.init("product_entitlement_mapping", .object(members))])
     }
 
-    /// `virtual_currencies`: the balance of each currency.
+    /// The member `virtual_currencies`: the balance of each currency.
     package static func currencies(_ balances: [CurrencyID: Int64]) -> RevenueCatValue {
         let members = balances.sorted { $0.key < $1.key }.map { currency, balance in
             RevenueCatValue.Member(

@@ -1,9 +1,9 @@
 import Ledger
 import RevenueCatWebhooks
 
-/// What an app sells, as the objects of version 2 of RevenueCat's REST API. An app is one project
-/// with one app. The ids are the names in the configuration, which has no dates: every `created_at`
-/// is 0.
+/// The products, entitlements and offerings of an app, as objects of version 2 of RevenueCat's REST
+/// API. Each app appears as one project that contains one app. The ids are the names in the
+/// configuration. The configuration has no dates, so every `created_at` is 0.
 package struct RevenueCatProject: Sendable {
     /// The id of the project.
     package let id: String
@@ -11,7 +11,7 @@ package struct RevenueCatProject: Sendable {
     private let entitlements: [EntitlementID: Set<ProductID>]
     private let placements: [Placement]
     private let packages: [ProductID: String]
-    /// The kind of each product of which the configuration says it.
+    /// The kinds of products, for products whose kind is in the configuration.
     private let kinds: [ProductID: ProductKind]
 
     package init(
@@ -53,7 +53,7 @@ package struct RevenueCatProject: Sendable {
 
     // MARK: - Products and entitlements
 
-    /// All products that give something or are offered, ordered by id.
+    /// All products that give an entitlement or are offered, ordered by id.
     package var products: [RevenueCatObject] { productIDs.map(product) }
 
     private var productIDs: [ProductID] {

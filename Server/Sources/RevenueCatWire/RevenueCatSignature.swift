@@ -1,12 +1,12 @@
-/// What the signature of an answer covers. RevenueCat's SDK puts the same bytes together from its
-/// request and from the answer, without anything between the parts. A part that is absent is empty.
+/// The data that the signature of an answer covers. RevenueCat's SDK concatenates the same parts of
+/// its request and of the answer, without separators. A part that is absent is empty.
 package struct RevenueCatSignedAnswer: Hashable, Sendable {
     /// Random bytes that are sent with the signature.
     package var salt: [UInt8]
     /// The key in the request's `Authorization`; empty for calls without a key.
     package var key: String
-    /// The bytes that the SDK has chosen for this request; empty for answers that are the same for
-    /// everybody.
+    /// The random bytes that the SDK has chosen for this request. Empty for answers that are the
+    /// same for all customers.
     package var nonce: [UInt8]
     /// The path as it was sent, with its percent encoding and without a query.
     package var path: String
@@ -43,8 +43,9 @@ package struct RevenueCatSignedAnswer: Hashable, Sendable {
     }
 }
 
-/// The value of `X-Signature`, before Base64: a signature by a key of the server, and the statement
-/// of the root key, which the app knows, that the server's key is good until a day.
+/// The value of `X-Signature`, before Base64. It contains a signature by the server's key, and a
+/// certificate: the root key's signature that the server's key is valid until a day. The app knows
+/// the root key.
 package struct RevenueCatSignature: Hashable, Sendable {
     /// The size of a nonce in a request, in bytes.
     package static let nonceBytes = 12
@@ -53,7 +54,7 @@ package struct RevenueCatSignature: Hashable, Sendable {
 
     /// The server's public key, 32 bytes of Ed25519.
     package var key: [UInt8]
-    /// The last day on which the key is good, counted from 1970-01-01.
+    /// The last day on which the key is valid, as a number of days since 1970-01-01.
     package var lastDay: UInt32
     /// The root key's signature of ``certified(_:until:)``, 64 bytes.
     package var certificate: [UInt8]
@@ -86,8 +87,8 @@ package struct RevenueCatSignature: Hashable, Sendable {
     }
 }
 
-/// A value of `X-Post-Params-Hash` or `X-Headers-Hash`: the names of values of the request, and the
-/// digest of these values. Such a text is `app_user_id,fetch_token:sha256:…`.
+/// A value of `X-Post-Params-Hash` or `X-Headers-Hash`: the names of some values of the request,
+/// and a digest of these values. An example is `app_user_id,fetch_token:sha256:…`.
 package struct RevenueCatValuesHash: Hashable, Sendable {
     /// The maximum number of names.
     package static let namesMax = 10
@@ -96,7 +97,7 @@ package struct RevenueCatValuesHash: Hashable, Sendable {
     /// The digest in hexadecimal, in lower case.
     package var digest: String
 
-    /// Returns nil for a text of another form.
+    /// Parses the value of the header. Returns nil if the text does not have this form.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[1] == "sha256", !parts[0].isEmpty else { return nil }
@@ -106,7 +107,8 @@ package struct RevenueCatValuesHash: Hashable, Sendable {
     }
 
     /// The bytes whose SHA-256 is the digest: the values in the order of the names, with a zero
-    /// byte between two of them. A value that is absent is left out, but its name is not.
+    /// byte between two values. The value of an absent parameter is left out, but the list of names
+    /// still contains its name.
     package static func input(of values: [String]) -> [UInt8] {
         Array(values.map { Array($0.utf8) }.joined(separator: [0]))
     }

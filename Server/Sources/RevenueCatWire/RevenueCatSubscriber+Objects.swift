@@ -2,12 +2,12 @@ import Ledger
 import RevenueCatWebhooks
 
 /// A customer as the objects of version 2 of RevenueCat's REST API: the same values as in version 1
-/// and in our own answer, with times in milliseconds.
+/// and in Perennial's own answer, with times in milliseconds.
 extension RevenueCatSubscriber {
-    /// The customer.
+    /// The customer as an object of the API.
     ///
-    /// - Parameter isAlone: whether the answer is about this customer alone. Then it contains the
-    ///   active entitlements.
+    /// - Parameter isAlone: whether the answer is about this customer alone, and not a list. If so,
+    ///   it contains the active entitlements.
     /// - Parameter attributes: nil if the client has not asked for them.
     package func customer(
         of project: RevenueCatProject, isAlone: Bool, attributes: [CustomerAttribute]? = nil
@@ -41,7 +41,7 @@ extension RevenueCatSubscriber {
         "\(project.path)/customers/\(RevenueCatList.percentEncoded(id))"
     }
 
-    /// What is open now, ordered by name.
+    /// The entitlements that are open now, ordered by name.
     package var activeEntitlements: [RevenueCatObject] {
         status.filter(\.value.isOpen).sorted { $0.key < $1.key }.map { entitlement, status in
             RevenueCatObject(
@@ -69,7 +69,7 @@ extension RevenueCatSubscriber {
 
     // MARK: - Subscriptions
 
-    /// One for each subscription and for each grant, oldest first.
+    /// One object for each subscription and for each grant, oldest first.
     package func subscriptionObjects(of project: RevenueCatProject) -> [RevenueCatObject] {
         let own = purchases.compactMap { purchase in
             subscriptionObject(purchase, project).map {
@@ -151,7 +151,7 @@ extension RevenueCatSubscriber {
             ])
     }
 
-    /// The members that subscriptions and purchases have.
+    /// The members that subscriptions and purchases have in common.
     private func common(
         _ id: String, _ environment: Environment
     ) -> [RevenueCatValue.Member] {
@@ -175,8 +175,8 @@ extension RevenueCatSubscriber {
 
     // MARK: - What is bought once
 
-    /// One for each payment for something that does not renew, oldest first. Refunded ones are in
-    /// the list, too.
+    /// One object for each payment for a product that does not renew, oldest first. The list
+    /// includes refunded payments.
     package func purchaseObjects(of project: RevenueCatProject) -> [RevenueCatObject] {
         let paid = purchases.flatMap { purchase in
             purchase.timeline.payments { $0 != .autoRenewable }.map {

@@ -1,13 +1,13 @@
 import Ledger
 import RevenueCatWebhooks
 
-/// What RevenueCat's SDK reads about a customer (`CustomerInfo`): the values of our own answer, in
-/// its words.
+/// The answer about a customer that RevenueCat's SDK reads (`CustomerInfo`). It contains the values
+/// of Perennial's own answer, under RevenueCat's names.
 ///
-/// Its rules are few: an entitlement is active if it has no end, or one that is not before
-/// `request_date`, and it is left out unless its product is a key of `subscriptions` or of
-/// `non_subscriptions`. So grace periods, refunds and held access are expressed by the ends. All
-/// times are whole seconds, as in RevenueCat's answers.
+/// The SDK applies two rules. First, an entitlement is active if it has no end, or if its end is
+/// not before `request_date`. Second, the SDK ignores an entitlement unless its product is a key of
+/// `subscriptions` or of `non_subscriptions`. So the ends must express grace periods, refunds, and
+/// access that is held open. All times are whole seconds, as in RevenueCat's answers.
 package struct RevenueCatSubscriber {
     /// One purchase, and the access that it gives by itself.
     package struct Purchase {
@@ -30,11 +30,12 @@ package struct RevenueCatSubscriber {
     private let attributes: [CustomerAttribute]?
 
     /// - Parameter id: the id of the request.
-    /// - Parameter environment: that of the request, and of the grants.
+    /// - Parameter environment: the environment of the request, and of the grants.
     /// - Parameter now: the time of the answer.
-    /// - Parameter grants: those that have ended, too.
-    /// - Parameter entitlements: what decides about access.
-    /// - Parameter attributes: nil for a device, which does not get them.
+    /// - Parameter grants: all grants of the customer, including grants that have ended.
+    /// - Parameter entitlements: the status of each entitlement, which decides about access.
+    /// - Parameter attributes: the customer's attributes; nil for a device, which does not get
+    ///   them.
     package init(
         of id: CustomerID, in environment: Environment, at now: Instant, purchases: [Purchase],
         grants: [Grant], entitlements: [EntitlementID: EntitlementStatus],
@@ -58,8 +59,8 @@ package struct RevenueCatSubscriber {
         ])
     }
 
-    /// The part that two equal answers have in common: every member except the times, and also what
-    /// is open at the time of the request.
+    /// The content of the answer, for comparing answers. It contains every member except the times
+    /// of the request, and also the subscriptions and entitlements that are open at that time.
     package var content: RevenueCatValue {
         let times: Set = ["first_seen", "last_seen"]
         let open = subscriptions.filter { $0.value.isOpen(at: now) }.keys.sorted()
@@ -98,13 +99,13 @@ package struct RevenueCatSubscriber {
         attributes.map { [.init("subscriber_attributes", .attributes($0))] } ?? []
     }
 
-    /// The customer is as old as the first thing known about them.
+    /// The time of the customer's first period or grant. If there is none, the time of the answer.
     var firstSeen: Instant {
         let dates = purchases.compactMap { $0.timeline.periods.first?.from } + grants.map(\.from)
         return min(dates.min() ?? now, now)
     }
 
-    /// The store account's first copy of the app, if a device has shown it.
+    /// The store account's first copy of the app, if a device has posted a proof of it.
     private var appPurchase: AppPurchase? {
         purchases.flatMap { $0.timeline.appProofs?.all ?? [] }.map(\.value)
             .min { $0.from < $1.from }
@@ -114,8 +115,8 @@ package struct RevenueCatSubscriber {
 // MARK: - Subscriptions
 
 extension RevenueCatSubscriber {
-    /// One for each product that the customer ever subscribed to, and one for each entitlement that
-    /// was granted.
+    /// One subscription for each product that the customer ever subscribed to, and one for each
+    /// entitlement that was granted. The keys are the ids of the products.
     private var subscriptions: [String: RevenueCatSubscription] {
         var found: [String: RevenueCatSubscription] = [:]
         func add(_ subscription: RevenueCatSubscription, _ key: String) {
@@ -135,13 +136,13 @@ extension RevenueCatSubscriber {
         return found
     }
 
-    /// RevenueCat's name of what a grant by hand gives.
+    /// RevenueCat's product id for a manual grant of an entitlement.
     static func product(of entitlement: EntitlementID) -> String {
         "rc_promo_\(entitlement)_custom"
     }
 
-    /// The latest period of each product of a purchase. The one that decides about access comes
-    /// before later ones, which may be charged ahead.
+    /// The latest period of each product of a purchase. For the product of the period that decides
+    /// about access, this period is used instead of a later period, which may be charged ahead.
     private func latestPeriods(of purchase: Purchase) -> [ProductID: Timeline.Period] {
         var latest: [ProductID: Timeline.Period] = [:]
         for period in purchase.timeline.periods
@@ -172,15 +173,17 @@ extension RevenueCatSubscriber {
             until: access.isOpen ? access.until : past(access.until), access)
     }
 
-    /// An end that is before the time of the answer, also in whole seconds.
+    /// The given end, moved back if necessary, so that it is before the time of the answer even in
+    /// whole seconds.
     private func past(_ end: Instant?) -> Instant { now.past(end) }
 }
 
 // MARK: - Entitlements
 
 extension RevenueCatSubscriber {
-    /// Entitlements without a product that the SDK would find are left out: they have ended by a
-    /// refund of something that was bought once.
+    /// The entitlements. If the answer contains neither a subscription nor a payment for an
+    /// entitlement's product, the entitlement is left out: a refund of a one-time purchase has
+    /// ended it.
     private func rights(
         in subscriptions: inout [String: RevenueCatSubscription], _ payments: [OneTimePayment]
     ) -> [RevenueCatValue.Member] {
@@ -193,7 +196,8 @@ extension RevenueCatSubscriber {
             {
                 subscriptions[product] = unnamedSubscription(status)
             }
-            // Shown as the end is that of the subscription.
+            // The SDK shows the end of the subscription, so it must not be before the end of the
+            // entitlement.
             if status.isOpen { subscriptions[product]?.extend(to: until) }
             let subscription = subscriptions[product]
             guard
@@ -213,8 +217,8 @@ extension RevenueCatSubscriber {
         return members
     }
 
-    /// The subscription for an entitlement whose product no payment names yet: the customer has
-    /// chosen it, and Apple's document about its payment has not arrived.
+    /// The subscription for an entitlement whose product no payment names yet. The customer has
+    /// chosen the product, but Apple's document about its payment has not arrived.
     private func unnamedSubscription(_ status: EntitlementStatus) -> RevenueCatSubscription? {
         guard let purchase = purchases.first(where: { $0.timeline.purchase == status.purchase }),
             let period = purchase.timeline.period(at: now)
@@ -226,7 +230,8 @@ extension RevenueCatSubscriber {
 // MARK: - What is bought once
 
 extension RevenueCatSubscriber {
-    /// A payment for something that does not renew, or the app itself if it was once sold.
+    /// A payment for a product that does not renew, or the purchase of the app itself if the app
+    /// was once sold.
     fileprivate struct OneTimePayment {
         var product: String
         var transaction: String
@@ -235,8 +240,8 @@ extension RevenueCatSubscriber {
         var isSandbox: Bool
     }
 
-    /// Oldest first: of several with one product, the SDK uses the last. Refunded ones are left
-    /// out, as RevenueCat does.
+    /// The one-time payments, oldest first, because the SDK uses the last payment for each product.
+    /// Refunded payments are left out, as in RevenueCat's answers.
     private var oneTimePayments: [OneTimePayment] {
         let paid = purchases.flatMap { purchase in
             purchase.timeline.periods.map(\.payment)
@@ -251,7 +256,8 @@ extension RevenueCatSubscriber {
         return (paid + paidApps).sorted { ($0.from, $0.transaction) < ($1.from, $1.transaction) }
     }
 
-    /// Entitlements of customers who bought the app itself name it by a product id of its own.
+    /// The purchases of the app itself. An entitlement that such a purchase gives names the app by
+    /// a separate product id.
     private var paidApps: [OneTimePayment] {
         status.values.compactMap { status in
             guard let purchase = status.purchase, let product = status.product,
@@ -277,7 +283,8 @@ extension RevenueCatSubscriber {
 extension RevenueCatSubscriber.OneTimePayment {
     private static let idCharacters = 10
 
-    /// The id is RevenueCat's own, and any stable text does.
+    /// The payment as an object of the answer. RevenueCat makes its own `id`, for which any stable
+    /// text is sufficient.
     fileprivate var value: RevenueCatValue {
         let id = StableUUID.text(of: [transaction]).lowercased().filter { $0 != "-" }
         return .object([

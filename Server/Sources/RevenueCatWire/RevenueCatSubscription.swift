@@ -1,7 +1,8 @@
 import Ledger
 import RevenueCatWebhooks
 
-/// The latest period of a subscription to one product, or a grant, as RevenueCat's SDK reads it.
+/// The latest period of a subscription to one product, or a grant, in the form that RevenueCat's
+/// SDK reads.
 struct RevenueCatSubscription {
     private enum Source {
         case payment(Payment, of: PurchaseID)
@@ -9,9 +10,9 @@ struct RevenueCatSubscription {
     }
 
     let from: Instant
-    /// The end of access. Nil if there is none.
+    /// The end of access. Nil if access never ends.
     private(set) var until: Instant?
-    /// Set during a grace period only.
+    /// The end of the grace period. Nil except during a grace period.
     let graceUntil: Instant?
     private let source: Source
     private let firstFrom: Instant
@@ -20,8 +21,9 @@ struct RevenueCatSubscription {
     /// When the server learned that a renewal could not be charged.
     private let billingFailedAt: Instant?
 
-    /// - Parameter until: the end of access, which is before the period's own end after a refund.
-    /// - Parameter access: set if this is the period that decides about the purchase's access.
+    /// - Parameter until: the end of access. After a refund, this is before the period's own end.
+    /// - Parameter access: the access that the purchase gives. Nil if another period of the
+    ///   purchase decides about it.
     init(
         _ period: Timeline.Period, of timeline: Timeline, until: Instant?, _ access: Access? = nil
     ) {
@@ -52,7 +54,8 @@ struct RevenueCatSubscription {
 
     func isOpen(at now: Instant) -> Bool { until.map { $0 > now } ?? true }
 
-    /// Whether it stands for a product that several purchases are about.
+    /// Whether this subscription is shown instead of another subscription, if several purchases are
+    /// for the same product.
     func outranks(_ other: Self, at now: Instant) -> Bool {
         guard isOpen(at: now) == other.isOpen(at: now) else { return isOpen(at: now) }
         guard let until else { return true }
@@ -60,7 +63,8 @@ struct RevenueCatSubscription {
         return (until, from) >= (theirs, other.from)
     }
 
-    /// An entitlement may stay open for longer than the subscription by itself.
+    /// Moves the end to a later end. An entitlement may stay open for longer than its subscription
+    /// alone would.
     mutating func extend(to end: Instant?) {
         guard let end, let until else {
             until = nil
@@ -93,7 +97,8 @@ struct RevenueCatSubscription {
         }
     }
 
-    /// The members that both kinds have, sorted with the others by their names.
+    /// Adds the members that subscriptions and grants have in common, and sorts all members by
+    /// name.
     private func value(_ own: [String: RevenueCatValue]) -> RevenueCatValue {
         let common: [String: RevenueCatValue] = [
             "auto_resume_date": .null, "billing_issues_detected_at": .time(billingFailedAt),
@@ -112,7 +117,8 @@ struct RevenueCatSubscription {
 // MARK: - Words
 
 extension Ownership {
-    /// A seat that another customer pays for is no family sharing.
+    /// RevenueCat's name of the ownership. A seat that another customer pays for does not count as
+    /// family sharing.
     fileprivate var revenueCatWord: String {
         switch self {
         case .purchased, .assigned: "PURCHASED"
@@ -122,8 +128,8 @@ extension Ownership {
 }
 
 extension Terms {
-    /// RevenueCat documents `trial` and `intro` for introductory offers only, and nothing for
-    /// others.
+    /// RevenueCat's name of the terms. RevenueCat documents `trial` and `intro` only for
+    /// introductory offers, and has no names for other offers.
     fileprivate var revenueCatWord: String {
         switch self {
         case .trial: "trial"
@@ -141,13 +147,14 @@ extension Payment {
 }
 
 extension Instant {
-    /// The second in which it is.
+    /// The moment, rounded down to a whole second.
     var wholeSeconds: Instant {
         let rest = ((milliseconds % 1000) + 1000) % 1000
         return Instant(milliseconds: milliseconds - rest)
     }
 
-    /// An end that is before this moment, also in whole seconds.
+    /// The given end, moved back if necessary, so that it is before this moment even in whole
+    /// seconds.
     func past(_ end: Instant?) -> Instant {
         let last = wholeSeconds - .seconds(1)
         return min(end ?? last, last)
@@ -160,7 +167,7 @@ extension RevenueCatValue {
         .text(moment.map { "\($0.description.prefix(while: { $0 != "." }))Z" })
     }
 
-    /// Null if the App Store has not said it.
+    /// The price as an object. Null if the App Store has not reported the price.
     static func price(_ money: Money?) -> Self {
         guard let money else { return .null }
         return .object([

@@ -14,7 +14,7 @@ final class CommitObservers: Sendable {
             bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// - Parameter lane: the lane of the transaction.
+    /// - Parameter lane: the lane (``ChangeSignals/Lane``) of the transaction.
     func recordCommit(in lane: ChangeSignals.Lane) {
         if dialect == .postgres { unnumberedSignal.yield() }
         signals.signal(lane)

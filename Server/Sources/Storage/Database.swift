@@ -73,8 +73,9 @@ package struct Database: Sendable {
         }
     }
 
-    /// Runs a closure in a transaction during which no server records a document on a snapshot. For
-    /// transactions that remove rows on which such documents rely: see ``SnapshotConnection``.
+    /// Runs a closure in a transaction during which no server records a document on a snapshot. Use
+    /// this function for transactions that remove rows on which such documents rely: see
+    /// ``SnapshotConnection``.
     package func transactionWithoutRecordings<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws -> Value {

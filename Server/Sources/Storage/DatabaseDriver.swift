@@ -9,9 +9,9 @@ package typealias ExponentialBackoff = Ledger.ExponentialBackoff
 /// written or none. When `write` returns, the rows survive a power failure.
 ///
 /// A closure may run several times: because of a conflict with another transaction, or because the
-/// connection was lost, possibly during the commit, so that the first run may have been committed
-/// already. The closure must therefore base its decisions on the rows it reads, and be idempotent.
-/// The value returned by a repeated run may say that nothing was new.
+/// connection was lost. If the connection was lost during the commit, the first run may have been
+/// committed already. The closure must therefore base its decisions on the rows it reads, and be
+/// idempotent. The value returned by a repeated run may say that nothing was new.
 package protocol DatabaseDriver: Sendable {
     var dialect: Dialect { get }
 
@@ -26,8 +26,8 @@ package protocol DatabaseDriver: Sendable {
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
 
-    /// Runs a closure on one consistent snapshot, like ``read(_:)``, for closures that may read
-    /// millions of rows: it does not occupy a thread that other requests need.
+    /// Runs a closure on one consistent snapshot, like ``read(_:)``. Use this function for closures
+    /// that may read millions of rows: it does not occupy a thread that other requests need.
     func scan<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value

@@ -1,5 +1,5 @@
-/// The differences between the SQL of the engines: in the names of types, and in how a transaction
-/// locks out others. Statements that work on rows use the same text for all engines.
+/// The differences between the SQL of the engines: the names of types, and the statements by which
+/// a transaction locks out others. Statements that work on rows use the same text for all engines.
 package enum Dialect: Hashable, Sendable {
     case sqlite
     case postgres
@@ -42,9 +42,9 @@ package enum Dialect: Hashable, Sendable {
     var withoutLockTimeout: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
 
     /// Statements that prevent all other writes to the given tables until the transaction ends,
-    /// however long it takes. These must be the first statements of the transaction: on PostgreSQL
-    /// the first statement after them takes the snapshot, so that it includes everything written
-    /// before the locks were granted. Empty on SQLite, which has only one writer.
+    /// however long it takes. These must be the first statements of the transaction. On PostgreSQL,
+    /// the first statement after them takes the snapshot. So the snapshot includes everything that
+    /// was written before the locks were granted. Empty on SQLite, which has only one writer.
     func lockTables(_ tables: [String]) -> [String] {
         guard self == .postgres else { return [] }
         return [

@@ -14,22 +14,22 @@ import Synchronization
 ///
 /// A failure of one writer, or of one document, does not affect the others: if a writer or document
 /// throws, the group is rolled back and run again, with each writer or document in a separate
-/// savepoint. In the end, only the rows of those that throw are missing.
+/// savepoint. In the end, only the rows of the failed writers and documents are missing.
 ///
 /// If another transaction interfered, the group is run again. After repeated interference, it is
 /// run in parts, so that only writers that conflict with others are repeated.
 ///
 /// If the database is unavailable, because it is locked or unreachable, all waiting writers fail
-/// together with the first. After that, one writer at a time tries, and writers that arrive in the
-/// meantime fail at once, until a write succeeds. So no writer waits for another writer's timeout.
+/// together with the first. From then on until a write succeeds, one writer at a time tries, and
+/// other writers fail at once. So no writer waits for another writer's timeout.
 final class GroupCommit: Sendable {
     /// The maximum number of documents and closures in one transaction. The documents of one writer
     /// are never split.
     static let groupMax = 256
     /// The maximum number of waiting documents and closures. Further writers fail with `busy`.
     static let waitingMax = 4096
-    /// The maximum number of runs of a group. After so many failed runs, the parts of the group are
-    /// run one after the other.
+    /// The maximum number of runs of a group. After this many failed runs, the parts of the group
+    /// are run one after the other.
     static let groupRunsMax = 3
     /// The number of parts into which a group is divided after these runs.
     static let partsMax = 4
@@ -92,8 +92,7 @@ final class GroupCommit: Sendable {
             return waiting
         }
 
-        /// Removes and returns the writers that have waited longest, as many as have room in a
-        /// group.
+        /// Removes and returns the longest-waiting writers: as many as fit into one group.
         mutating func dequeue(room: Int) -> [Writer] {
             var room = room
             let taken = waiting.prefix { writer in

@@ -15,13 +15,14 @@ import Ledger
 /// 2. Declare the queue as a static constant, like ``forwards``, and add its plan to `PlanTests`.
 /// 3. In the rows' file, insert rows in the transaction that causes the work, with
 ///    `lease_until_ms` 0, and wrap the functions below so that callers see values, not columns.
-/// 4. In Engine, write a function that leases a batch, does it, records each outcome, and returns
-///    the size of the batch. The function decides when failed work is due again, and when it is
-///    given up.
+/// 4. In Engine, write a function that leases a batch, does the work, records each outcome, and
+///    returns the size of the batch. The function decides when failed work is due again, and when
+///    it is given up.
 /// 5. In Program, run that function by a `Worker`.
 ///
-/// A batch is limited by its scope and size: one address at a time, or what a shared pace of all
-/// servers permits (``AppStoreHealth``). Rows that are leased by their key alone need no due time.
+/// A batch is limited by its scope and its size. The scope may be one address, and the size may be
+/// limited by a pace that all servers share (``AppStoreHealth``). Rows that are leased only by
+/// their key need no due time.
 struct LeaseQueue: Sendable {
     let table: String
     /// The primary key.
@@ -29,7 +30,8 @@ struct LeaseQueue: Sendable {
     /// Columns whose values are equal for all work of a batch. These columns and `due` are the
     /// first columns of an index.
     var scope: [String] = []
-    /// The columns that a lease returns. The columns of the key follow them.
+    /// The columns that a lease returns. A lease also returns the columns of the key, after these
+    /// columns.
     var columns = ""
     var due = "due_at_ms"
     /// The column with the time when work began to wait. The index of due work contains this
@@ -61,7 +63,7 @@ struct LeaseQueue: Sendable {
             + "AND \(condition) \(dialect.skippingLockedRows)"
     }
 
-    /// Selects waiting work, the oldest first. The order is that of the intended index, because on
+    /// Selects waiting work, the oldest first. Orders the work like the intended index, because on
     /// an empty table PostgreSQL could choose any index.
     ///
     /// - Parameter isDue: whether to count only due work, not everything that waits.
@@ -97,7 +99,8 @@ struct LeaseOutcome {
 package struct QueueBacklog: Hashable, Sendable {
     /// The amount of waiting work. Not counted beyond ``countMax``.
     package var count: Int
-    /// When the oldest of the counted work became due or began to wait. Nil if no work is waiting.
+    /// The time when the oldest counted work became due or began to wait. Nil if no work is
+    /// waiting.
     package var oldest: Instant?
 
     package static let countMax = 100_000
@@ -208,7 +211,7 @@ package struct QueueRows: RowGroup {
 
     // MARK: - Backlog
 
-    /// - Parameter now: counts only work that is due by then; nil counts all waiting work.
+    /// - Parameter now: counts only work that is due by this time; nil counts all waiting work.
     func backlog(
         of queue: LeaseQueue, in scope: [Value], dueBy now: Instant? = nil
     ) throws(StorageFailure) -> QueueBacklog {

@@ -1,14 +1,14 @@
-/// How a write transaction is isolated from concurrent ones. On SQLite, which has one writer, all
-/// modes are the same.
+/// How a write transaction is isolated from concurrent transactions. On SQLite, which has one
+/// writer, all modes are the same.
 package struct WriteMode: Hashable, Sendable {
     package enum Isolation: Hashable, Sendable {
-        /// Serializable: the transaction runs as if alone. The transaction fails if the engine
-        /// cannot exclude that another transaction interfered, even if both only used the same page
-        /// of an index.
+        /// Serializable: the transaction runs as if alone. The transaction fails if another
+        /// transaction may have interfered. It may also fail if both transactions only used the
+        /// same page of an index.
         case serializable
         /// Snapshot: all statements see the rows as they were at the first statement. The
-        /// transaction fails only if another one has changed a row that it also changes. So the
-        /// transaction must change a row of each object whose rows it relies on.
+        /// transaction fails only if another transaction has changed a row that this transaction
+        /// also changes. So a transaction must change a row of each object whose rows it relies on.
         case snapshot
         /// Read committed: each statement sees everything committed before it. The transaction must
         /// lock the rows on which it relies.

@@ -16,8 +16,8 @@ struct PostgresAddress: Sendable {
 
     /// Names and values of libpq options, in the order in which they are passed to libpq.
     let parameters: [(name: String, value: String)]
-    /// Whether our default applies that the server must accept writes. False if the address itself
-    /// says which servers to use.
+    /// Whether to apply our default, by which the server must accept writes. False if the address
+    /// itself says which servers to use.
     private let requiresWrites: Bool
 
     private static let target = "target_session_attrs"

@@ -6,8 +6,8 @@ final class PostgresConnection {
     /// The server cancels a statement that takes longer than this.
     static let statementSecondsMax = 30
     /// The server ends a transaction that is idle for longer than this, and releases its locks. A
-    /// transaction is idle that long only if its process was paused or lost its network. Until the
-    /// server ends it, all writers wait for it.
+    /// transaction is idle for such a time only if its process was paused or lost its network.
+    /// Until the server ends it, all writers wait for it.
     static let idleTransactionSecondsMax = 10
     /// A writer fails if it waits for a lock longer than this. By then the server has ended the
     /// transactions of any paused process.
@@ -110,7 +110,7 @@ final class PostgresConnection {
         hasNoTimeout ? call() : watch.during(watchID, call)
     }
 
-    /// Keeps track of statements that affect later ones.
+    /// Keeps track of statements that affect later statements.
     func trackStatement(_ sql: String) {
         if sql == Dialect.withoutStatementTimeout { hasNoTimeout = true }
     }

@@ -2,7 +2,7 @@ import Foundation
 import Storage
 import Synchronization
 
-/// A PostgreSQL server, or several servers of which one accepts writes.
+/// A PostgreSQL server, or several servers. One of them accepts writes.
 ///
 /// Each connection has its own thread. If two transactions conflict, one of them is run again: see
 /// ``WriteMode``. A transaction is also run again if its connection is lost, even during the
@@ -11,8 +11,8 @@ package final class PostgresDriver: DatabaseDriver {
     /// The number of connections, how many transactions may wait for a connection, and how long a
     /// write may wait for a lock.
     package struct Limits: Hashable, Sendable {
-        /// The number of connections for writes. With more, conflicts would cost more than the
-        /// concurrency gains.
+        /// The number of connections for writes. With more connections, the cost of conflicts would
+        /// be greater than the gain by concurrency.
         package var writers = 4
         /// The number of connections for reads. Reads have separate connections, so they do not
         /// wait for commits.
@@ -26,9 +26,9 @@ package final class PostgresDriver: DatabaseDriver {
         package init() {}
     }
 
-    /// The `application_name` that PostgreSQL shows for this process, unless the address names
-    /// another: `perennial` and a part that no other process has. A process id would not be unique,
-    /// because several containers may have the same ids.
+    /// The `application_name` that PostgreSQL shows for this process, unless the address contains
+    /// another name. The name is `perennial` and a part that no other process has. A process id
+    /// would not be unique, because several containers may have the same ids.
     package static let applicationName =
         "perennial-" + String(UInt64.random(in: 0..<1 << 32), radix: 16)
 
@@ -43,7 +43,7 @@ package final class PostgresDriver: DatabaseDriver {
     ///
     /// - Parameter url: `postgres://…`, `postgresql://…`, or key-value pairs like
     ///   `host=db dbname=perennial`: all forms that libpq accepts. If there are several hosts, the
-    ///   one that accepts writes is used.
+    ///   host that accepts writes is used.
     /// - Parameter onlyReads: whether the command has nothing to write. For such a command, the
     ///   driver may read a standby if no server accepts writes, and does not repeat a write that
     ///   fails.
@@ -180,9 +180,9 @@ private final class Worker {
                 server.recordResponse()
                 return value
             } catch {
-                // The failure that the database reported decides what follows, not the error that
-                // the closure threw because of it. Without a session there was no transaction, and
-                // the error is from the attempt to connect.
+                // Uses the failure that the database reported, not the error that the closure threw
+                // because of that failure. If there is no session, no transaction has begun, so the
+                // error comes from the attempt to connect.
                 let wasConnected = session != nil
                 let failure = wasConnected ? session?.failure : error as? StorageFailure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }

@@ -4,9 +4,9 @@ import Storage
 /// Turns PostgreSQL's errors into storage failures. See the chapter "PostgreSQL Error Codes" of the
 /// manual.
 enum PostgresFailure {
-    /// The explanation of two errors: a prepared statement exists that this connection did not
-    /// prepare (duplicate_prepared_statement), or one that it did prepare does not exist
-    /// (invalid_sql_statement_name).
+    /// The explanation of two errors. Either there is a prepared statement that this connection did
+    /// not prepare (duplicate_prepared_statement), or a statement that this connection did prepare
+    /// does not exist (invalid_sql_statement_name).
     private static let pooler = """
         a connection pooler in transaction mode stands before PostgreSQL, and gives one session to \
         several connections

@@ -5,10 +5,10 @@ enum Retry: Hashable, Sendable {
     case again(afterSeconds: Double)
     case giveUp
 
-    /// How often a transaction is run because of a violated constraint. A row that unexpectedly
-    /// exists or is missing may be the work of another transaction that has just committed:
-    /// PostgreSQL reports the violated constraint if the statement meets the row before the
-    /// conflict is detected. When the closure runs again, it reads the changed rows and decides
+    /// The maximum number of runs of a transaction if a constraint is violated. A row that
+    /// unexpectedly exists or is missing may be caused by another transaction that has just
+    /// committed. PostgreSQL reports the violated constraint if the statement finds that row before
+    /// the conflict is detected. When the closure runs again, it reads the changed rows and decides
     /// anew. If the cause is an error in this program, the failure remains.
     static let constraintRunsMax = 3
     /// The maximum number of runs of a transaction during an outage. With the pauses below, these
@@ -26,8 +26,8 @@ enum Retry: Hashable, Sendable {
     ///
     /// - Parameter runs: how often the transaction was run.
     /// - Parameter conflictRunsMax: how often the transaction may be run because of conflicts.
-    /// - Parameter seconds: the time since the first run began or, during an outage, since the
-    ///   outage began if that is longer.
+    /// - Parameter seconds: the time since the first run began. During an outage, the time since
+    ///   the outage began, if that is longer.
     /// - Parameter jitter: 0 ..< 1, so that transactions that collided do not collide again.
     static func decision(
         after failure: StorageFailure, runs: Int, of conflictRunsMax: Int = WriteMode.runsMax,

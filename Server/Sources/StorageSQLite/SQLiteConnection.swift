@@ -3,15 +3,17 @@ import Storage
 
 /// One connection to the database file.
 ///
-/// Sendable without a lock, because only one thread uses it at a time. Only the serial queue for
-/// writes uses the writer. Only the task that took a reader out of the pool uses that reader.
+/// A connection is Sendable without a lock, because only one thread uses it at a time. Only the
+/// serial queue for writes uses the writer. Only the task that took a reader out of the pool uses
+/// that reader.
 final class SQLiteConnection: @unchecked Sendable {
     /// The maximum number of prepared statements of a connection. If there are more, all are
     /// discarded.
     static let statementsMax = 500
-    /// The number of pages that are copied between two looks at whether the copy is cancelled.
+    /// The number of pages that are copied between two checks for cancellation.
     private static let pagesCopiedAtOnce: Int32 = 1_000
-    /// The size to which a log that is shipped is cut when it begins again, in bytes.
+    /// The size in bytes to which a write-ahead log is truncated when it begins again, if a server
+    /// ships the changes of the database.
     private static let logBytesKept = 67_108_864
 
     enum Purpose {
@@ -46,7 +48,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// - Parameters:
     ///   - mayCreate: whether to create the file if the file does not exist.
     ///   - statementSecondsMax: the limit after which a statement is interrupted; nil for no limit.
-    ///   - cancellation: interrupts the running statement, and all later ones.
+    ///   - cancellation: interrupts the running statement, and all later statements.
     init(
         path: String, settings: [String], mayCreate: Bool = true,
         statementSecondsMax: Double? = nil, cancellation: Cancellation? = nil
@@ -66,7 +68,7 @@ final class SQLiteConnection: @unchecked Sendable {
         limit = StatementLimit(seconds: statementSecondsMax, cancellation, of: opened)
         sqlite3_extended_result_codes(connection, 1)
         try set(settings)
-        // Otherwise frames that were not shipped yet could be overwritten.
+        // Without these settings, frames that were not shipped yet could be overwritten.
         if SQLiteFile(path).isShipped {
             perennial_sqlite_keep_log(opened)
             try set([
@@ -75,8 +77,9 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    /// Moves what is in the write-ahead log into the database file, as far as no reader needs it
-    /// in the log. Returns the number of frames in the log, and how many of them have been moved.
+    /// Moves frames of the write-ahead log into the database file, except frames that a reader
+    /// still needs in the log. Returns the number of frames in the log, and the number of moved
+    /// frames.
     func checkpoint() throws(StorageFailure) -> (frames: Int64, moved: Int64) {
         let numbers = try rows("PRAGMA wal_checkpoint(PASSIVE)", []).first?.values ?? []
         guard numbers.count == 3, case .integer(let frames) = numbers[1],
@@ -88,7 +91,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// Copies all pages of the snapshot of the running transaction into an empty file, unchanged
     /// and with the same numbers.
     ///
-    /// - Parameter cancellation: ends the copy between two parts of it.
+    /// - Parameter cancellation: ends the copy after the part that is being copied.
     func copyPages(into path: String, cancellation: Cancellation) throws(StorageFailure) {
         let target = try SQLiteConnection(path: path, settings: [])
         guard let copy = sqlite3_backup_init(target.connection, "main", connection, "main") else {

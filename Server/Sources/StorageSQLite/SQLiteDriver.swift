@@ -54,7 +54,7 @@ package final class SQLiteDriver: DatabaseDriver {
     /// - Parameter statementSecondsMax: the limit of a reader's statement; shorter in tests.
     /// - Parameter companion: an object, such as a lock, that is kept until the database is closed.
     /// - Throws: ``StorageFailure`` if the file cannot be opened or written, or if it belongs to
-    ///   another program; then it is not changed.
+    ///   another program. In the last case, the file is not changed.
     package init(
         path: String, busyMilliseconds: Int = busyMilliseconds,
         statementSecondsMax: Double = statementSecondsMax,
@@ -80,7 +80,7 @@ package final class SQLiteDriver: DatabaseDriver {
 
     /// The page size and the journal mode are stored in the file. If `synchronous` were lower than
     /// FULL, a power failure could lose the last commits. Deleted content is overwritten, because
-    /// it may be that of an erased person.
+    /// it may be data of an erased person.
     private static let fileSettings = [
         "page_size = \(pageBytes)", "journal_mode = WAL", "synchronous = FULL",
         "secure_delete = ON",
@@ -162,13 +162,13 @@ package final class SQLiteDriver: DatabaseDriver {
         }
     }
 
-    /// Moves what is in the write-ahead log into the database file, between two writes. Then the
+    /// Moves the frames of the write-ahead log into the database file, between two writes. Then the
     /// next write may begin the log again.
     ///
-    /// - Parameter body: called before, while no write of this process runs. It must be fast. If it
-    ///   returns nil, nothing is moved.
-    /// - Returns: the value of the body, the number of frames in the log, and how many of them have
-    ///   been moved.
+    /// - Parameter body: called before the move, while no write of this process runs. The closure
+    ///   must be fast. If it returns nil, nothing is moved.
+    /// - Returns: the value of the body, the number of frames in the log, and the number of moved
+    ///   frames.
     package func checkpoint<Value: Sendable>(
         after body: @escaping @Sendable () throws -> Value?
     ) async throws -> (value: Value, frames: Int64, moved: Int64)? {

@@ -12,8 +12,9 @@ package struct SQLiteFile: Sendable {
     private static let problemsMax = 5
     private static let settings = ["busy_timeout = \(SQLiteDriver.busyMilliseconds)"]
 
-    /// The end of the name of the file whose existence says that a server ships the changes of the
-    /// database: then only that server moves what is in the write-ahead log into the database file.
+    /// The suffix of a marker file. If this file exists, a server ships the changes of the
+    /// database. Then only that server may move the frames of the write-ahead log into the database
+    /// file.
     package static let shippedSuffix = ".shipped"
 
     package init(_ path: String) { self.path = path }
@@ -46,8 +47,8 @@ package struct SQLiteFile: Sendable {
     }
 
     /// Writes a consistent snapshot of all rows into another file, with SQLite's `VACUUM INTO`.
-    /// Writers can continue in the meantime, and the copy never has to start again because of them.
-    /// But the write-ahead log grows until the copy is complete. The copy contains no deleted data.
+    /// Writers can continue in the meantime, and never force the copy to start again. But the
+    /// write-ahead log grows until the copy is complete. The copy contains no deleted data.
     ///
     /// - Parameter target: an existing empty file, or a path that does not exist.
     /// - Throws: ``StorageFailure``; the target may then contain an incomplete copy.

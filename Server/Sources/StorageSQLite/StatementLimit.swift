@@ -1,10 +1,11 @@
 import CSQLite
 import Synchronization
 
-/// Interrupts statements of a connection that take too long. By then no request waits for the
-/// result, and the server must be able to stop.
+/// Interrupts statements of a connection that take too long. After that time no request waits for
+/// the result any more, and a long statement would prevent the server from stopping.
 ///
-/// Sendable for the same reason as ``SQLiteConnection``, to which it belongs.
+/// This class is Sendable for the same reason as ``SQLiteConnection``, to which an instance
+/// belongs.
 final class StatementLimit: @unchecked Sendable {
     /// How many instructions of SQLite's virtual machine run between two reads of the clock. These
     /// instructions take some milliseconds.
@@ -14,10 +15,10 @@ final class StatementLimit: @unchecked Sendable {
     private let longest: Duration?
     private let cancellation: Cancellation?
     /// When the running statement began. Nil until the clock is read for the statement. Most
-    /// statements end before that.
+    /// statements end before the clock is read.
     private var beganAt: ContinuousClock.Instant?
 
-    /// Returns nil if nothing limits the statements of the connection.
+    /// Returns nil if there is neither a limit of time nor a cancellation.
     init?(seconds: Double?, _ cancellation: Cancellation?, of connection: OpaquePointer) {
         guard seconds != nil || cancellation != nil else { return nil }
         longest = seconds.map { .seconds($0) }

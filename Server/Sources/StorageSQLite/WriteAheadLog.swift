@@ -1,17 +1,18 @@
 import Foundation
 import Storage
 
-/// The write-ahead log of a database file, as bytes. It is read while a server writes to it.
+/// Reads the bytes of a database's write-ahead log, possibly while a server writes to the log.
 ///
-/// A log has a header and frames; a frame has a page as a transaction wrote it. The checksum of a
-/// frame continues that of the frame before it. So the committed frames end at the last frame that
-/// ends a transaction and whose checksum is right ("WAL-mode File Format" of SQLite's
-/// documentation). When all frames are in the database file, the next writer begins the log again,
-/// with other salts.
+/// A log has a header and frames. A frame contains a page, as a transaction wrote it. The checksum
+/// of a frame continues the checksum of the frame before it. So the last committed frame is the
+/// last frame that ends a transaction and has a correct checksum ("WAL-mode File Format" of
+/// SQLite's documentation). When all frames are in the database file, the next writer begins the
+/// log again, with other salts.
 package struct WriteAheadLog: Sendable {
     /// A place between two transactions.
     package struct Place: Hashable, Sendable {
-        /// Identifies the log since it was last begun again. The upper half then grows by one.
+        /// Two numbers that change whenever the log is begun again, and so identify its present
+        /// content. The upper half grows by one each time.
         package var salts: UInt64
         /// The number of frames before this place.
         package var frames: UInt32
@@ -26,7 +27,7 @@ package struct WriteAheadLog: Sendable {
         package var count: UInt32 { UInt32(truncatingIfNeeded: salts >> 32) }
     }
 
-    /// What transactions have changed.
+    /// The pages that transactions have changed.
     package struct Changes: Hashable, Sendable {
         /// The last version of each page, by its number, which begins with 1.
         package var pages: [UInt32: [UInt8]] = [:]
@@ -44,7 +45,8 @@ package struct WriteAheadLog: Sendable {
     package static let changesBytesMax = 67_108_864
     /// The maximum size of the pages of one transaction, in bytes.
     package static let transactionBytesMax = 536_870_912
-    /// How often the log is read if it is begun again meanwhile.
+    /// The maximum number of attempts to read the log, if a writer begins it again during an
+    /// attempt.
     private static let readingsMax = 3
     /// The maximum size of a page of SQLite, in bytes.
     private static let pageBytesMax = 65_536
@@ -81,13 +83,14 @@ package struct WriteAheadLog: Sendable {
         return file.start
     }
 
-    /// The committed changes after a place, or all changes if the place is nil or in a log that was
-    /// begun again since. Returns nil if there is no log.
+    /// The committed changes after a place. Returns all changes if the place is nil, or if the log
+    /// was begun again after that place. Returns nil if there is no log.
     ///
-    /// - Parameter collecting: whether the pages are wanted. If not, everything is read at once.
-    /// - Throws: ``StorageFailure``, of the kind `other` if the log has not the content before the
-    ///   place that it had, or a transaction is too large; of the kind `unavailable` if the log
-    ///   cannot be read.
+    /// - Parameter collecting: whether the result contains the pages. If false, the limit
+    ///   ``changesBytesMax`` does not apply.
+    /// - Throws: ``StorageFailure``. Its kind is `other` if the content of the log before the place
+    ///   has changed, or if a transaction is too large. Its kind is `unavailable` if the log cannot
+    ///   be read.
     package func changes(
         after place: Place?, collecting: Bool = true
     ) throws(StorageFailure) -> Changes? {
@@ -99,7 +102,7 @@ package struct WriteAheadLog: Sendable {
             if try file.hasContent(before: place) {
                 return try changes(in: file, after: place, collecting: collecting)
             }
-            // Or did a writer begin the log again after its header was read?
+            // A writer may have begun the log again after its header was read.
             let again = try Reader(path)
             guard again?.start != file.start else { break }
         }
@@ -188,7 +191,7 @@ package struct WriteAheadLog: Sendable {
                 end: Place(salts: place.salts, frames: place.frames + 1, checksum: checksum))
         }
 
-        /// Whether the last frame before a place is the one that was there before.
+        /// Whether the last frame before a place is unchanged since the place was determined.
         func hasContent(before place: Place) throws(StorageFailure) -> Bool {
             guard place.frames > 0 else { return place.checksum == start.checksum }
             guard let bytes = try bytes(ofFrame: place.frames - 1) else { return false }
@@ -210,7 +213,7 @@ package struct WriteAheadLog: Sendable {
 }
 
 extension [UInt8] {
-    /// Reads four bytes, the most significant one first.
+    /// Reads four bytes as a number, the most significant byte first.
     fileprivate func number(at offset: Int) -> UInt32 {
         UInt32(self[offset]) << 24 | UInt32(self[offset + 1]) << 16
             | UInt32(self[offset + 2]) << 8 | UInt32(self[offset + 3])

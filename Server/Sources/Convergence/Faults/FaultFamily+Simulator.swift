@@ -108,9 +108,9 @@ extension Plan {
         settings.quirks.formUnion(seatHabits)
     }
 
-    /// The unusual behaviours of the App Store about seats. Behaviours about claims, and about
-    /// members whom no document reports, are left to Stories: a trial could not expect true answers
-    /// with them.
+    /// The unusual behaviours of the App Store about seats. Some behaviours concern claims, or
+    /// members whom no document reports. These are tested only in Stories, because a trial that has
+    /// them could not expect true answers.
     var seatHabits: Set<Quirk> {
         guard sellsSeats, has(.habits) else { return [] }
         var lots = random("seat habits")

@@ -1,5 +1,5 @@
 /// A kind of fault that can occur in a trial. Each kind is absent from many trials, so that no
-/// fault hides what another reveals.
+/// fault hides a bug that another fault reveals.
 package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     // Notifications.
     case lostNotifications = "lost-notifications"
@@ -33,8 +33,8 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case skew
     case secondServer = "second-server"
     case races
-    // These faults were added later. They stand last, so that other random values of a seed do not
-    // change.
+    // These faults were added later. They are listed last, so that other random values of a seed do
+    // not change.
     case bothEnvironments = "both-environments"
     case erasures
     case swallowedNotifications = "swallowed-notifications"

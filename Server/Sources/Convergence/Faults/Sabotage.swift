@@ -5,8 +5,8 @@ import Synchronization
 
 /// A bug planted on purpose. A proof that does not find the bug proves nothing.
 ///
-/// No such bug is in the server's program. Instead, the trial alters what the server receives, so
-/// that a correct server answers as a server with the bug would. For most bugs, documents are
+/// No such bug is in the server's program. Instead, the trial alters the data that a correct server
+/// receives. So the server gives the answers of a server with the bug. For most bugs, documents are
 /// changed and signed again. For a lost event, the event is deleted from the database.
 package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
     case ignoredOrderIDs = "ignored-order-ids"
@@ -49,7 +49,7 @@ final class Sabotage: Sendable {
         altered(body, at: now)
     }
 
-    /// Alters every signed document within a value, wherever it is.
+    /// Alters every signed document within a value, at any depth.
     private func altered(_ json: JSON, at now: Int64) -> JSON {
         switch json {
         case .object(let members):

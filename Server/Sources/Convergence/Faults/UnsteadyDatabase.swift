@@ -1,8 +1,9 @@
 import Storage
 import Synchronization
 
-/// A database as seen by a server that may crash at any moment: before a transaction, or after its
-/// commit but before the server knows of it. The database machine's clock is the trial's.
+/// A database as seen by a server that may crash at any moment. The server may crash before a
+/// transaction, or after the commit but before it knows of the commit. The clock of the database's
+/// machine is the trial's clock.
 struct UnsteadyDatabase: DatabaseDriver {
     let database: any DatabaseDriver
     let power: ServerProcess
@@ -38,7 +39,7 @@ struct UnsteadyDatabase: DatabaseDriver {
     func close() { database.close() }
 }
 
-/// A connection to a machine whose clock is the trial's: leases expire in virtual time.
+/// A connection to a machine whose clock is the trial's clock. So leases expire in virtual time.
 private struct TimedConnection: Connection {
     private static let clockQuery = "SELECT \(Dialect.sqlite.clock)"
 
@@ -108,7 +109,7 @@ final class ServerProcess: Sendable {
 
     func turnOff() { state.withLock { $0.isOn = false } }
 
-    /// Takes a step. Throws if the process crashes at it, or is not running.
+    /// Takes a step. Throws if the process crashes at this step, or is not running.
     func step(_ step: Step) async throws {
         if step != .afterCommit { await interleave() }
         let lives = state.withLock { state in

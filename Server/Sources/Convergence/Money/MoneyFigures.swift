@@ -15,8 +15,8 @@ struct MoneyFigures: Hashable, Sendable {
 
     /// The numbers. Numbers that are zero are left out.
     private var numbers: [Key: Int64] = [:]
-    /// Sentences about days whose movements do not add up to the state at the end, or that do not
-    /// begin with the state at the end of the day before.
+    /// Sentences about inconsistent days: their movements do not add up to the state at their end,
+    /// or they do not begin with the state at the end of the previous day.
     private(set) var openParts: [String] = []
 
     /// The number of days that a report shows, enough for the longest trial.

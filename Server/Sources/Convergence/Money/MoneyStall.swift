@@ -112,7 +112,7 @@ struct MoneyAgreement: Sendable {
         "AUT": 20_000, "BRA": 17_000, "CHE": 8100, "DEU": 19_000, "FRA": 20_000, "GBR": 20_000,
         "HUN": 27_000, "IND": 18_000, "JPN": 10_000, "NOR": 25_000, "SWE": 25_000, "TUR": 20_000,
     ]
-    /// Prices of storefronts that differ from the shop's, in thousandths.
+    /// The prices of storefronts, in thousandths, if they differ from the shop's prices.
     static let prices: [(product: String, country: String, price: Int64)] = [
         ("tiers.silver", "JPN", 1_500_000), ("tiers.gold", "JPN", 3_000_000),
         ("weeks.one", "IND", 249_000), ("tiers.gold.yearly", "CHE", 160_000),

@@ -14,11 +14,11 @@ package struct MoneyTrial: Sendable {
     package struct Report: Sendable {
         package internal(set) var accounts = 0
         package internal(set) var notifications = 0
-        /// How many numbers were compared with the books. Each is a number of one day, or of one
-        /// day and currency.
+        /// How many numbers were compared with the books. Each number is for one day, or for one
+        /// day and one currency.
         package internal(set) var compared = 0
-        /// How many of the compared numbers differ between the report as it happened and the
-        /// restated report.
+        /// The number of compared numbers that differ between the report without restatement and
+        /// the restated report.
         package internal(set) var restated = 0
         /// How many purchases were paid in more than one currency.
         package internal(set) var mixed = 0

@@ -9,14 +9,14 @@ struct BookedOrder: Hashable, CustomStringConvertible {
     var refunded: Int64
 
     /// Whether the order is for several seats. Of such an order only the remaining amount is
-    /// compared: once the rest is refunded, too, the earlier refunds of single seats are not known
-    /// to the thousandth.
+    /// compared: once the rest is refunded, too, the amounts of earlier refunds of single seats are
+    /// no longer known to the thousandth.
     private var isOfSeats = false
 
     var description: String { "\(order): \(amount) \(currency), \(refunded) given back" }
 
     /// Refunds of single seats count as if those seats had not been charged, because our price is
-    /// that of the remaining seats.
+    /// the price of the remaining seats.
     init(_ charge: TrueCharge) {
         order =
             charge.webOrderLineItemID.map { Self.order($0, charge.at.milliseconds) }
@@ -87,9 +87,9 @@ extension BookedOrder {
             && (-rounding...rounding).contains(other.amount - amount)
     }
 
-    /// By how many thousandths the amounts of orders may differ. A document names the share of
-    /// refunded seats in thousandths of a percent. Once the rest of the period is refunded, too,
-    /// the document no longer names that share.
+    /// The number of thousandths by which the amounts of orders may differ. A document names the
+    /// share of refunded seats in thousandths of a percent. Once the rest of the period is
+    /// refunded, too, the document no longer names that share.
     static func roundings(in charges: [TrueCharge]) -> [String: Int64] {
         let rounded = charges.filter {
             $0.refundedForSeats > 0 && $0.refunded > $0.refundedForSeats

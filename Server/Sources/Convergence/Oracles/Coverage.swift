@@ -87,8 +87,8 @@ extension Coverage {
         return rows.map { "row \($0.rawValue)" }
     }
 
-    /// Faults occur with any number of customers, but some need a scripted customer. If faults were
-    /// chosen by options, it is only certain that they were switched on.
+    /// Faults occur with any number of customers, but some faults need a scripted customer. If
+    /// options chose the faults, it is only certain that each chosen fault was switched on.
     private static func faultNames(of narrowing: Proof.PlanOverrides) -> [String] {
         let families = narrowing.families ?? Set(FaultFamily.allCases)
         guard narrowing.families == nil, narrowing.turn == nil, hasModernStorms(narrowing) else {
@@ -98,8 +98,8 @@ extension Coverage {
         return isAsDrawn ? faults + ours : faults
     }
 
-    /// Whether all or most worlds use the modern APIs and have the length that their seed gives
-    /// them.
+    /// Whether all or most trials use the modern APIs, and have the length that follows from their
+    /// seed.
     private static func hasModernStorms(_ narrowing: Proof.PlanOverrides) -> Bool {
         narrowing.days == nil && (narrowing.clientEra == nil || narrowing.clientEra == .modern)
     }

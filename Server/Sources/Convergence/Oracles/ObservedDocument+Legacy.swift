@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// Converts older documents to the types of newer ones, so that oracles handle only one format.
+// Converts older documents to the types of newer documents, so that oracles handle only one format.
 
 extension ObservedDocument {
     /// All documents in a notification's body, of either version.

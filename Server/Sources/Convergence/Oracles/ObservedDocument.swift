@@ -14,7 +14,8 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
     var signedAt: Int64?
     var transaction: TransactionPayload?
     var renewal: RenewalPayload?
-    /// Whether it is an older document, which has no signing time for each of its statements.
+    /// Whether this is an older document. Such a document has no separate signing time for each of
+    /// its statements.
     var isLegacy = false
 
     /// Creates a part of an older document, which has no separate signed text.
@@ -29,7 +30,7 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
         isLegacy = true
     }
 
-    /// Reads a notification's body. Returns nil if it cannot be read.
+    /// Reads a notification's body. Returns nil if the body cannot be read.
     init?(notification body: [UInt8]) {
         guard let payload = try? NotificationBody(parsing: body).signedPayload,
             let notification: NotificationPayload = Self.content(of: payload)
@@ -43,7 +44,7 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
         renewal = notification.data?.signedRenewalInfo.flatMap { Self.content(of: $0) }
     }
 
-    /// The payload of a JWS. Returns nil if it cannot be read.
+    /// The payload of a JWS. Returns nil if the payload cannot be read.
     private static func content<Payload: WireObject>(of text: String) -> Payload? {
         CompactJWS(text)?.payload.flatMap { try? Payload(parsing: $0) }
     }
@@ -125,8 +126,8 @@ struct Evidence: Sendable {
     /// When each period was first signed. A period can be bought long before it begins.
     private var firstSigned: [Period: Int64] = [:]
     private var renewals: [String: RenewalPayload] = [:]
-    /// For each purchase, the renewal infos that may have arrived after the accepted one: any of
-    /// them may be the latest.
+    /// For each purchase, the renewal infos that may have arrived after the accepted renewal info.
+    /// Any of them may be the latest.
     private var possibleRenewals: [String: [RenewalPayload]] = [:]
     private var possiblePeriods: [Period: [TransactionPayload]] = [:]
     /// Periods that older documents may have ended. It cannot be determined which of those
@@ -186,7 +187,7 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether another document, which was signed later than this one, was sent before it.
+    /// Whether a document that was signed later than this document was sent before it.
     func isOlder(_ letter: ObservedDocument) -> Bool {
         guard let signed = letter.signedAt, let last = letter.original.flatMap({ lastSigned[$0] })
         else { return false }
@@ -255,8 +256,8 @@ struct Evidence: Sendable {
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
 
-    /// False if an accepted document, or one that may have arrived, reports a refund or
-    /// revocation of a period.
+    /// False if a document reports a refund or revocation of a period, and was accepted or may have
+    /// arrived.
     func isUnrevoked(_ told: TransactionPayload) -> Bool {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
             return true
@@ -268,8 +269,8 @@ struct Evidence: Sendable {
         }
     }
 
-    /// False if an accepted document, or one that may have arrived, reports that a purchase does
-    /// not renew after a period.
+    /// False if a document reports that a purchase does not renew after a period, and was accepted
+    /// or may have arrived.
     func isRenewing(after last: TransactionPayload) -> Bool {
         guard let original = last.originalTransactionId, !ambiguousRenewals.contains(original)
         else { return false }
@@ -307,10 +308,10 @@ struct Evidence: Sendable {
     /// milliseconds.
     private static let chargedAheadMax: Int64 = 86_400_000
 
-    /// When the server may last have received something about a purchase.
+    /// The last time at which the server may have received something about a purchase.
     func lastHeard(of original: String) -> Int64? { lastHeardAt[original] }
 
-    /// Until when the server may believe that a purchase lasts. Nil if the server cannot know the
-    /// purchase.
+    /// The time until which the server may believe that a purchase lasts. Nil if the server cannot
+    /// know the purchase.
     func horizon(of original: String) -> Int64? { horizons[original] }
 }

@@ -19,8 +19,8 @@ package struct PurchaseView: Hashable, Sendable, CustomStringConvertible {
         return "\(original) \(product): \(state), \(renewal), until \(end)"
     }
 
-    /// The ground truth calls every free period a trial. The server does so only for an
-    /// introductory offer.
+    /// The ground truth calls every free period a trial. The server calls a free period a trial
+    /// only if it is an introductory offer.
     private static let reduced = Access.State.offer.rawValue
 
     /// The view of the simulator's ground truth.

@@ -2,7 +2,8 @@ import AppStoreFormats
 import Ledger
 import Simulator
 
-/// Which answers are allowed at a moment, given what had reached the server until then.
+/// Decides which answers are allowed at a moment, given the documents that had reached the server
+/// by then.
 struct SafetyOracle: Sendable {
     let evidence: Evidence
     /// The moment of the answers, in milliseconds since 1970.
@@ -12,7 +13,8 @@ struct SafetyOracle: Sendable {
     static let hold = AccessRules.unconfirmedHoldDefault.wholeMilliseconds
     private static let skew = Timeline.clockSkewMax.wholeMilliseconds
 
-    /// The promise that an answer about a purchase breaks. Returns nil if it breaks none.
+    /// The promise that an answer about a purchase breaks. Returns nil if the answer breaks no
+    /// promise.
     func violation(of booked: TruePurchase, _ access: Access) -> Violation? {
         if booked.isOpen, !access.isOpen, let reason = evidenceThatOpens(booked) {
             return Violation(

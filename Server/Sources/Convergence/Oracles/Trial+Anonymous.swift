@@ -36,7 +36,7 @@ extension Trial {
             // Consumables are credited once, to the first device.
             case .another(.usedUp), .another(.needsRestore): continue
             // The receipt of one transaction only says when it was bought. Later the app posts its
-            // whole receipt, which says when the receipt was made.
+            // whole receipt, which contains the time when the receipt itself was made.
             case .another(.documentTooOld) where posted.transactionReceipt != nil: continue
             // A thief has taken the purchase with a copy. The buyer will ask for it.
             case .another where taken[name]?.contains(one.purchase) == true: continue

@@ -10,13 +10,13 @@ extension Trial {
     private static let minute: Int64 = 60_000
     private static let day: Int64 = 86_400_000
     /// The number of minutes after the end of the faults within which all answers must become
-    /// correct: missed notifications are requested hourly, and the App Store may have required an
-    /// hour's pause.
+    /// correct. The number follows from two facts: missed notifications are requested hourly, and
+    /// the App Store may have required an hour's pause.
     static let intervalMinutes: Int64 = 130
     /// The limit if notifications were lost after a 200 response: a day, since the whole history is
     /// read twice a day.
     private static let walkIntervalMinutes: Int64 = 1_440
-    /// The time between two checks whether a server should read the history.
+    /// The interval at which the trial checks whether a server should read the history.
     private static let walkCheckMinutes = 180
     /// With an incomplete history, the maximum number of days for which the trial waits for the
     /// sweep. Purchases that are due later are excluded: a yearly subscription is checked once a
@@ -154,7 +154,8 @@ extension Trial {
         of name: String, _ books: [TruePurchase], _ state: CustomerState
     ) throws {
         let open = books.filter { $0.isOpen && $0.renewsTo != nil }
-        // If no document has reported a payment ahead of time yet, the server cannot know it.
+        // If a payment was made ahead of time, and no document has reported it yet, the server
+        // cannot know the payment.
         guard open.allSatisfy({ $0.isInGrace || state.knowsItsEnd(of: $0) }) else { return }
         let paid = open.compactMap { $0.until?.milliseconds }.max()
         let right = state.entitlements[TrialFixture.membership].flatMap { $0.isOpen ? $0 : nil }
@@ -197,8 +198,8 @@ extension Trial {
         return next.milliseconds <= now + Timeline.clockSkewMax.wholeMilliseconds
     }
 
-    /// The answer, in which purchases that are held open are replaced by the ground truth if the
-    /// App Store does not report their end.
+    /// The answer. If the App Store does not report the end of a purchase that is held open, the
+    /// ground truth replaces this purchase in the answer.
     private func resolved(
         _ answer: Set<PurchaseView>, _ truth: Set<PurchaseView>
     ) -> (Set<PurchaseView>, isHeld: Bool) {
@@ -282,8 +283,8 @@ extension Trial {
             guard Set(ours).count == ours.count else {
                 throw violation("money", "\(name): an order is counted twice")
             }
-            // An order whose documents were lost, and that is in no history, was never reported.
-            // All other orders must be correct.
+            // If the documents of an order were lost, and no history contains the order, it was
+            // never reported. All other orders must be correct.
             var missing = Set(theirs).subtracting(ours)
             var wrong = Set(ours).subtracting(theirs)
             BookedOrder.removeRounded(
@@ -349,7 +350,7 @@ extension Trial {
 }
 
 extension CustomerState {
-    /// Whether a period is known that ends when the paid time of the ground truth ends.
+    /// Whether the answer contains a period that ends when the paid time of the ground truth ends.
     fileprivate func knowsItsEnd(of booked: TruePurchase) -> Bool {
         purchases.contains { state in
             state.timeline.purchase.original.rawValue == booked.originalTransactionID

@@ -71,7 +71,8 @@ extension Trial {
 }
 
 extension CustomerState {
-    /// Removes what documents do not determine: the ids of a customer, and who shares a purchase.
+    /// Removes the data that documents do not determine: the ids of a customer, and the shares of
+    /// purchases.
     ///
     /// - Parameter shared: purchases of other customers. Only the owner of such a purchase sees its
     ///   number of seats. These purchases are put last, in a fixed order.

@@ -20,8 +20,8 @@ extension Trial {
             try expectSafety(of: books, state)
             recordMilestones(in: state)
             if plan.clientEra != .modern, hasConverged { try await excuseUnchecked(books, state) }
-            // A server that has received all documents must know everything, whatever the order in
-            // which they came. Version 1 notifications do not report everything.
+            // A server that has received all documents must know everything, in whatever order they
+            // arrived. Version 1 notifications do not report everything.
             let heardAll =
                 plan.clientEra == .modern && !hasUntoldRefunds(books)
                 && sent.allSatisfy {
@@ -32,8 +32,8 @@ extension Trial {
         }
     }
 
-    /// Whether the App Store may have refunded seats of several transactions and reported the
-    /// refund in only one of them.
+    /// Whether the App Store may have refunded seats of several transactions, but reported the
+    /// refund only in one of these transactions.
     private func hasUntoldRefunds(_ books: [TruePurchase]) -> Bool {
         plan.seatHabits.contains(.seatRefundToldOnce) && books.contains { $0.seats != nil }
     }

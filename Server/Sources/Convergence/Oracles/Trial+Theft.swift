@@ -2,7 +2,8 @@ import Engine
 import Ledger
 import Simulator
 
-// Checks that a purchase belongs to the customer it names, even if another one posts it first.
+// Checks that a purchase belongs to the customer whom it names, even if another customer posts it
+// first.
 
 extension Trial {
     /// The customer id of the owner of an account. If the devices of the account have an account

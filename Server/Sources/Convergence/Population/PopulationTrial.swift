@@ -10,7 +10,7 @@ import Synchronization
 /// Many customers of one world and one server, through a long disruption. Finds faults that a trial
 /// with few customers cannot find.
 package actor PopulationTrial {
-    /// What is disrupted.
+    /// The kind of disruption.
     package enum Disruption: String, Hashable, Sendable, CaseIterable {
         case noNotifications = "no-notifications"
         case noAnswers = "no-answers"
@@ -25,9 +25,9 @@ package actor PopulationTrial {
             }
         }
 
-        /// The number of minutes within which an answer must become correct. They count from the
-        /// end of the disruption or, if notifications or API responses still arrive, from each
-        /// change.
+        /// The number of minutes within which an answer must become correct. The minutes count from
+        /// the end of the disruption. If notifications or API responses still arrive during the
+        /// disruption, they count from each change.
         var intervalMinutes: Int64 { self == .neither ? 60 : Trial.intervalMinutes }
     }
 
@@ -181,8 +181,8 @@ package actor PopulationTrial {
         }
     }
 
-    /// Lets the apps of customers who have bought something new post it, once. All later documents
-    /// must come from the App Store.
+    /// If a customer has bought something new, lets the customer's app post it once. All later
+    /// documents must come from the App Store.
     private func postNewPurchases() async throws {
         let (sent, next) = await simulator.notifications(from: seen)
         seen = next
@@ -243,8 +243,8 @@ package actor PopulationTrial {
 
     // MARK: - Checks
 
-    /// Checks the answer for every customer. No answer may be open or shut in contradiction to what
-    /// was reported.
+    /// Checks the answer for every customer. No answer may be open or shut in contradiction to the
+    /// App Store's reports.
     private func checkAnswers(_ take: (Snapshot) -> Void) async throws {
         let names = names.sorted()
         let books = await simulator.groundTruths(of: names)

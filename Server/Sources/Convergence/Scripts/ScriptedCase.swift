@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Simulator
 
-/// What one customer of a trial does to cover a row of the lifecycle table that random customers
-/// reach too rarely.
+/// The script of one customer of a trial. The script covers a row of the lifecycle table that
+/// random customers reach too rarely.
 struct ScriptedCase: Sendable {
     enum Step: Sendable {
         case buy(PurchaseOrder)
@@ -16,7 +16,7 @@ struct ScriptedCase: Sendable {
         case rescindConsent
     }
 
-    /// A step, and the hours since the previous one.
+    /// A step, and the hours since the previous step.
     struct Stage: Sendable {
         let hours: Int
         let step: Step
@@ -24,7 +24,7 @@ struct ScriptedCase: Sendable {
 
     let row: LifecycleRow
     let stages: [Stage]
-    /// The faults that this case needs to be of interest.
+    /// The faults without which this case would not be worth testing.
     let families: Set<FaultFamily>
     /// Whether a relative shares the purchase.
     let isShared: Bool

@@ -4,15 +4,15 @@ import Ledger
 import Simulator
 import Storage
 
-// Customers that random behaviour does not produce: one who uses both environments, and one who is
-// erased and returns.
+// Customers that random behaviour does not produce: a customer who uses both environments, and a
+// customer who is erased and returns.
 
 extension Trial {
     /// The store accounts of one customer: in production, and in the sandbox.
     private static let both = "both"
     private static let tester = "tester"
 
-    /// The products that they buy.
+    /// The products that these customers buy.
     private static let products = ["seeds", "seeds", "atlas", "weeks.one", "tiers.silver"]
     private static let purchasesMax = 5
     private static let erasuresMax = 3
@@ -100,9 +100,9 @@ extension Trial {
         books.filter { !usedUp.contains($0.originalTransactionID) }
     }
 
-    /// Whether purchases may be rejected permanently: they may if they contain a consumable of an
-    /// erased customer, or a purchase that was taken with a copy. Everything else in the request
-    /// was recorded.
+    /// Whether a request with purchases may be rejected permanently. It may be rejected if it
+    /// contains a consumable of an erased customer, or a purchase that was taken with a copy of a
+    /// document. Everything else in the request was recorded.
     func isExcused(_ failure: EngineFailure, of name: String) async -> Bool {
         if case .belongsToAnotherCustomer(let purchase, _) = failure,
             taken[name]?.contains(purchase) == true

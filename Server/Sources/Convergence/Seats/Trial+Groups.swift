@@ -3,8 +3,8 @@ import Engine
 import Ledger
 import Simulator
 
-// A group: somebody who buys several seats, and two colleagues who each get one, by invitation or
-// from an organization. Random customers do the same, but too seldom to meet every fault.
+// A group: a person who buys several seats, and two colleagues who each get a seat, by invitation
+// or from an organization. Random customers also form groups, but too seldom to meet every fault.
 
 extension Trial {
     private static let purchaser = "purchaser"
@@ -110,8 +110,8 @@ extension Trial {
         }
     }
 
-    /// Expects that the server and the books agree on the number of seats of the next period. A
-    /// plan of one seat is named only if there were several seats before.
+    /// Expects that the server and the books agree on the number of seats of the next period. The
+    /// server names a plan of one seat only if there were several seats before.
     private func expectPlannedSeats(
         of booked: TruePurchase, _ ours: PurchaseState, of name: String
     ) throws {

@@ -2,8 +2,8 @@ import AppStoreFormats
 import Simulator
 import Synchronization
 
-/// Which of Apple's APIs a trial's world uses: what devices post, what the App Store sends, and how
-/// it can be queried.
+/// The generation of Apple's APIs in a trial. It decides what devices post, what the App Store
+/// sends, and how servers can query the App Store.
 package enum ClientEra: String, Hashable, Sendable, CaseIterable {
     /// Signed transactions, version 2 notifications, the App Store Server API.
     case modern
@@ -24,7 +24,7 @@ package enum ClientEra: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Whether the app has been updated. Before the update it posts receipts, and no API key is
-/// configured. The update models that the operator changes the configuration when the app's new
+/// configured. This type models an operator who changes the configuration when the app's new
 /// version is released.
 final class AppUpdate: Sendable {
     private let isUpdated: Mutex<Bool>
@@ -38,8 +38,8 @@ final class AppUpdate: Sendable {
 }
 
 extension Plan {
-    /// One world in this many uses only the older APIs, and another one changes to the modern APIs
-    /// during the trial.
+    /// One of this many trials uses only the older APIs. Equally many trials change to the modern
+    /// APIs during the trial.
     private static let legacyOneIn = 10
 
     /// The era of a seed. The era is drawn from separate random values, so that the other values of
@@ -71,8 +71,8 @@ extension Plan {
         settings.v1Era = lots.choice(.year2021, .year2021, .year2020, .year2018)
         settings.receiptDigest = lots.choice(.sha256, .sha1)
         settings.actsOnWholeSeconds = true
-        // With this quirk a purchase would have two original ids, and nothing would show that they
-        // belong together.
+        // With this quirk a purchase would have two original ids, and nothing would show that the
+        // two ids belong together.
         settings.quirks.remove(.sandboxReceiptsShiftOriginalID)
     }
 
@@ -86,6 +86,6 @@ extension Plan {
 }
 
 extension Int64 {
-    /// The next whole second, or the same moment if it is one; in milliseconds since 1970.
+    /// The moment, rounded up to a whole second; in milliseconds since 1970.
     fileprivate var wholeSecond: Int64 { AppStoreDate(milliseconds: self).endOfSecond.milliseconds }
 }

@@ -17,7 +17,7 @@ final class DatabasePool: Sendable {
     /// Empties a database for the next trial. A database that is not returned is simply discarded.
     func checkIn(_ database: SQLiteDriver) async throws {
         try await database.write { connection in
-            // A table is created after those that its rows refer to, so tables are emptied in
+            // A table is created after the tables that its rows refer to, so tables are emptied in
             // reverse order. Deferring the foreign key checks instead would need a pragma, which
             // discards all prepared statements.
             let tables = try connection.texts(

@@ -1,4 +1,4 @@
-/// An FNV-1a digest. It is the same in every process, unlike Swift's own hashes.
+/// An FNV-1a digest. The digest of a text is the same in every process, unlike Swift's own hashes.
 struct FNV1a: Hashable, Sendable {
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -39,8 +39,8 @@ extension Trial {
         scheduleGroup(start, length)
     }
 
-    /// Schedules when servers check whether they should read the history. A real server checks this
-    /// all the time; here it happens now and then.
+    /// Schedules the times at which servers check whether they should read the history. A real
+    /// server checks this continuously; in a trial, servers check it only now and then.
     private func scheduleWalks(_ start: Int64, _ length: Int64) {
         guard plan.has(.swallowedNotifications) else { return }
         var at = start
@@ -69,8 +69,9 @@ extension Trial {
 
     // MARK: - Apps
 
-    /// Finds the new transactions of each account. Schedules that the account's app posts them, and
-    /// that answers are checked at each end of a period and just before.
+    /// Finds the new transactions of each account. Schedules two kinds of actions: the account's
+    /// app posts these transactions, and answers are checked at each end of a period and just
+    /// before it.
     func watchAccounts() async throws {
         if let breach = report.violation { throw breach }
         for (number, books) in await simulator.groundTruths(of: accounts).enumerated() {
@@ -125,8 +126,8 @@ extension Trial {
         await scheduleRestarts()
     }
 
-    /// What StoreKit shows an app at its start: everything, or the subset that the app reads
-    /// instead.
+    /// The transactions that an app gets from StoreKit at its start: all transactions, or the
+    /// subset that the app reads.
     private func shown(
         to name: String
     ) async throws -> (transactions: [String], renewals: [String]) {

@@ -111,8 +111,8 @@ extension Trial {
         return answer
     }
 
-    /// The number of late responses so far, to compare with the number after the response. Returns
-    /// nil if no response can be late.
+    /// The number of late responses so far. The caller compares this number with the number after a
+    /// response. Returns nil if no response can be late.
     func lateResponseCount() async -> Int? {
         guard isStormy, plan.has(.slowResponses) else { return nil }
         return await slowResponseCount()

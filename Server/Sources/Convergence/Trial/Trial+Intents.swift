@@ -3,8 +3,8 @@ import Engine
 import Ledger
 import Simulator
 
-// Apps that name the intent with which they post. A forged document among the posted ones must not
-// keep the others from being recorded.
+// Apps that name the intent with which they post. If one of the posted documents is forged, the
+// other documents must be recorded nevertheless.
 
 extension Trial {
     private static let forgeryOdds = 0.3
@@ -64,7 +64,7 @@ extension Trial {
                     throw violation("trust", "a forged document was recorded")
                 }
             case .refused(let failure):
-                // Any other document that is refused fails the whole posting.
+                // If any other document is refused, the whole posting fails.
                 guard isForged else { throw failure }
             }
         }

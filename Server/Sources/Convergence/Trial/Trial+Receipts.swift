@@ -28,7 +28,7 @@ extension Trial {
     }
 
     /// Returns only the notifications of a list that were signed after the update. The App Store
-    /// made no version 2 notifications before.
+    /// made no version 2 notifications before the update.
     func sinceUpdate(_ body: [UInt8]) -> [UInt8] {
         guard let json = try? JSON(parsing: body), let members = json.members,
             json["notificationHistory"] != nil
@@ -155,10 +155,10 @@ extension Trial {
 
     // MARK: - Ground truth
 
-    /// Records differences, and excuses them until the purchase was checked. In a world that only
-    /// uses receipts, answers cannot be correct at every moment: version 1 notifications do not
-    /// report everything, and lost ones cannot be requested. But an answer must be correct once the
-    /// purchase was checked.
+    /// Records the differences between answers and the ground truth, and excuses each until its
+    /// purchase was checked. In a world that only uses receipts, answers cannot be correct at every
+    /// moment: version 1 notifications do not report everything, and lost notifications cannot be
+    /// requested. But an answer must be correct once the purchase was checked.
     func excuseUnchecked(_ books: [TruePurchase], _ state: CustomerState) async throws {
         guard plan.clientEra == .legacy else { return }
         let present = Instant(milliseconds: now)
@@ -181,9 +181,9 @@ extension Trial {
         }
     }
 
-    /// Whether older documents leave the state of a purchase unknown: they do not contain
-    /// commitments, whose payments the App Store tries to collect for longer. Access is closed in
-    /// both the answer and the ground truth, but they report different states.
+    /// Whether older documents leave the state of a purchase unknown: older documents do not
+    /// contain commitments, whose payments the App Store tries to collect for a longer time. Access
+    /// is shut in both the answer and the ground truth, but the two report different states.
     func isNotExpressible(_ booked: TruePurchase) -> Bool {
         plan.clientEra != .modern && booked.commitment != nil && booked.isInRetry
     }
@@ -311,8 +311,9 @@ extension Payment {
 }
 
 extension CustomerState {
-    /// Whether the answer has a family member as the payer. A notification in the form of 2018 does
-    /// not name the payer: see docs/legacy.md. The response to a receipt names the payer.
+    /// Whether the answer names the family member as the payer, because no document names the real
+    /// payer. A notification in the form of 2018 does not name the payer: see docs/legacy.md. The
+    /// response to a receipt names the payer.
     ///
     /// - Parameter now: in milliseconds since 1970.
     fileprivate func isPayerUnknown(of booked: TruePurchase, at now: Int64) -> Bool {

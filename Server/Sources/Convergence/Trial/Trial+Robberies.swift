@@ -88,7 +88,7 @@ extension Trial {
     }
 
     /// Tries to join an id of the thieves with the account token of a purchase, or with an id that
-    /// its customer may only use later.
+    /// the purchase's customer may use later.
     private func robByAlias(at server: Server) async throws {
         guard let name = robberRandom.pick(accounts) else { return }
         let buyer = await customer(of: name)
@@ -156,11 +156,11 @@ extension Trial {
         try await postBesideAgain(copy.account)
     }
 
-    /// Lets the second device of the account post again the purchases that it has posted before,
-    /// with documents that the store signs now. The device must then have these purchases, however
-    /// many copies were posted. The device posts no other purchase: the device would own that
-    /// purchase, and a person who signs in on the first device would not get it back, because the
-    /// app names no intent.
+    /// The second device of the account has posted purchases before. Lets it post the same
+    /// purchases again, with documents that the store signs now. The device must then have these
+    /// purchases, even if thieves have posted many copies. The device posts no other purchase.
+    /// Otherwise the device would own that purchase. A person who then signs in on the first device
+    /// would not get the purchase back, because the app names no intent.
     private func postBesideAgain(_ name: String) async throws {
         guard let posted = besidePosted[name], !posted.isEmpty else { return }
         let signed = try await simulator.restore(on: name + "-1").signedTransactions
@@ -189,7 +189,8 @@ extension Trial {
         guard let copy = robberRandom.pick(copies), copy.signedAt.milliseconds < now,
             let robber = robberRandom.pick(Self.robbers)
         else { return }
-        // If a purchase has no owner and names none, the first customer who posts it gets it.
+        // If a purchase has no owner and names no customer, the first customer who posts the
+        // purchase gets it.
         let owner = try await link(of: copy.purchase)
         let buyer = await customer(of: copy.account)
         let isNamed = copy.namesSomebody && !erased.contains(buyer)
@@ -229,7 +230,8 @@ extension Trial {
         schedule.add(.winBack(account: account), at: now + pause)
     }
 
-    /// Posts a copy. If the server crashes, the caller reads afterwards whether it was recorded.
+    /// Posts a copy. If the server crashes, the caller must read afterwards whether the copy was
+    /// recorded.
     private func post(
         _ copy: CopiedDocument, as thief: CustomerID, _ intent: OwnershipClaim.Intent?,
         to server: Server
@@ -307,7 +309,7 @@ extension Trial {
     func signIn(account: Int) async throws {
         let name = accounts[account]
         let anonymous = await customer(of: name)
-        // It is only known which token an account uses once it has bought something.
+        // The token of an account is known only once the account has bought something.
         guard anonymous.isAnonymous, !(await groundTruth(of: name)).isEmpty,
             !erased.contains(anonymous), let server = anyServer()
         else { return }

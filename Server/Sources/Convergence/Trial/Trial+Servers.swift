@@ -268,8 +268,8 @@ extension Trial {
 }
 
 extension Plan {
-    /// Whether only the sweep finds lost notifications. That is so with an incomplete history, and
-    /// before version 2, which has no history.
+    /// Whether only the sweep finds lost notifications. This is the case with an incomplete
+    /// history, and with version 1 notifications, for which there is no history.
     var waitsForSweep: Bool { has(.incompleteHistory) || clientEra != .modern }
 
     /// The sweep runs more often if trials depend on it, so that a trial need not last a year.

@@ -72,8 +72,8 @@ package actor Trial {
     var taken: [String: Set<PurchaseID>] = [:]
     /// The odds that a notification is lost after a 200 response.
     let swallowOdds: Double
-    /// In a legacy world: the ground truth at the time when an answer was first seen to differ from
-    /// the ground truth.
+    /// In a legacy world: the ground truth at the time when an answer was first found to differ
+    /// from it.
     var differences: [String: (truth: PurchaseView, at: Int64)] = [:]
     /// Purchases whose answer may differ, because they were not checked since the difference arose.
     var excused: Set<String> = []
@@ -81,10 +81,11 @@ package actor Trial {
     var milestones: Set<String> = []
     /// The notification that was posted last.
     var lastBody: [UInt8]?
-    /// Whether a document arrived after one that was signed later. A server that used the last one
-    /// to arrive would answer incorrectly now.
+    /// Whether a document arrived after a document that was signed later. A server that always used
+    /// the last arrived document would answer incorrectly now.
     var isLookDue = false
-    /// When the next check is due, and the number of commits when that was read from the database.
+    /// The time when the next check is due, and the number of commits when this time was read from
+    /// the database.
     var knownDue: (commits: Int, due: Int64?)?
     /// Counts the commits of all servers.
     let commits = CommitCounter()
@@ -239,7 +240,7 @@ package actor Trial {
         }
     }
 
-    /// Ends all faults. What is in progress continues.
+    /// Ends all faults. Everything that is in progress continues.
     private func clearFaults() async throws {
         isStormy = false
         await simulator.setFaults { $0.stop() }

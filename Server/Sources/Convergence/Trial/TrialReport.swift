@@ -1,7 +1,7 @@
 import Ledger
 
-/// Counts how often something was reached, by name. A run of trials says nothing about what it
-/// never reached.
+/// Counts how often something was reached, by name. A run of trials says nothing about cases that
+/// it never reached.
 package struct Tally: Hashable, Sendable {
     package private(set) var counts: [String: Int] = [:]
 
@@ -18,7 +18,7 @@ package struct Tally: Hashable, Sendable {
 
 /// A promise that was not kept.
 package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The name of the oracle that found it.
+    /// The name of the oracle that found the violation.
     package let oracle: String
     package let message: String
 
@@ -72,7 +72,7 @@ package struct TrialReport: Sendable {
     package var explanation: [String] = []
     package var tally = Tally()
     package var statistics = Statistics()
-    /// A digest of all events in order. It is the same each time the trial is played.
+    /// A digest of all events in order. The digest is the same each time the trial is played.
     package var digest: UInt64 { events.digest }
     private(set) var events = FNV1a()
 

@@ -4,12 +4,12 @@ import Storage
 import Synchronization
 
 /// Signs answers with a key that a client can trace back to the app's root key. The root key is in
-/// the database, so all servers have the same one; each process makes a key of its own, which the
-/// root key certifies for some days.
+/// the database, so all servers share it. Each process makes its own signing key, and the root key
+/// certifies that key for ``keyDays`` days.
 package struct AnswerSigningService: Sendable {
-    /// How many days a process's key is good.
+    /// The number of days for which a process's key is valid.
     static let keyDays: UInt32 = 30
-    /// With fewer days left, a process makes another key.
+    /// If a key is valid for fewer days than this, the process makes a new key.
     static let keyDaysMin: UInt32 = 15
     private static let secretName = "revenuecat answers"
     private static let dayMilliseconds: Int64 = 86_400_000
@@ -17,16 +17,17 @@ package struct AnswerSigningService: Sendable {
     private let context: Context
     private let ring: AnswerKeyRing
 
-    /// - Parameter former: the service with the former configuration, whose keys stay in use.
+    /// - Parameter former: the service of the former configuration. This service continues to use
+    ///   its keys.
     init(context: Context, former: AnswerSigningService?) {
         self.context = context
         ring = former?.ring ?? AnswerKeyRing()
     }
 
-    /// What makes an app's signatures now.
+    /// The signer of an app's answers at the present time.
     ///
-    /// - Parameter certified: the bytes by which the root key certifies a key until a day, counted
-    ///   from 1970-01-01.
+    /// - Parameter certified: returns the message that the root key signs to certify a key until
+    ///   its last day. The last day is a number of days since 1970-01-01.
     package func signer(
         of app: AppID, certified: @Sendable (_ key: [UInt8], _ lastDay: UInt32) -> [UInt8]
     ) async throws(EngineFailure) -> AnswerSigner {
@@ -85,7 +86,7 @@ package struct AnswerSigner: Sendable {
     private static let saltSize = SymmetricKeySize.bits128
 
     fileprivate let key: Curve25519.Signing.PrivateKey
-    /// The last day on which the key is good, counted from 1970-01-01.
+    /// The last day on which the key is valid, as a number of days since 1970-01-01.
     package let lastDay: UInt32
     /// The root key's signature that certifies the key, 64 bytes.
     package let certificate: [UInt8]

@@ -2,11 +2,11 @@ import Ledger
 import Storage
 
 extension CustomerService {
-    /// Explains what a customer may use, why, and on which documents that is based. The text is for
+    /// Explains what a customer may use, for which reasons, and by which documents. The text is for
     /// people, with a few lines for each purchase.
     ///
     /// - Parameter isForApp: whether the text is for the customer's own app. The text for an app
-    ///   contains no other customer, no anonymous id, and no decision of support.
+    ///   names no other customer, no anonymous id, and no decision of support.
     /// - Parameter hasReasons: whether decisions of support are shown with their reasons.
     package func explain(
         _ id: CustomerID, app appID: AppID, environment: Environment, isForApp: Bool = false,
@@ -138,7 +138,8 @@ private enum Explanation {
         return lines
     }
 
-    /// The reminders that were emitted before the end of terms, and those that are scheduled.
+    /// The reminders that were emitted before the end of terms, and the reminders that are
+    /// scheduled.
     static func lines(
         of reminders: [TermReminder], told: [TermEnding.Key: Instant], at now: Instant
     ) -> [String] {

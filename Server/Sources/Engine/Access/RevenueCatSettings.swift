@@ -1,10 +1,10 @@
 import AppStoreTrust
 import Ledger
 
-/// How an app is served that still contains RevenueCat's SDK.
+/// The settings for an app that still contains RevenueCat's SDK.
 package struct RevenueCatSettings: Hashable, Sendable {
-    /// The public keys of the app at RevenueCat, which are in its code. Each has exactly the rights
-    /// of an app key.
+    /// The app's public keys at RevenueCat. The code of the app contains these keys. Each has
+    /// exactly the rights of an app key.
     package var keys: Set<String>
     /// RevenueCat's package of a product, such as `$rc_monthly`.
     package var packages: [ProductID: String]
@@ -28,7 +28,7 @@ package struct RevenueCatSettings: Hashable, Sendable {
 }
 
 extension Context {
-    /// The app that has a public key of RevenueCat. Returns nil if no app has it.
+    /// The app that has a public key of RevenueCat. Returns nil if no app has this key.
     package func app(ofRevenueCatKey key: String) -> AppID? {
         apps.values.first { $0.revenueCat.keys.contains(key) }?.id
     }
@@ -43,10 +43,10 @@ extension Context {
 }
 
 extension EngineFailure {
-    /// Whether the same document will never be accepted for this customer, whatever the app, an
-    /// operator or a later version changes: it is not genuine, or the purchase stays with another
-    /// customer. Anything else may change: the customer's id, the configuration, or the forms that
-    /// this version knows.
+    /// Whether the failure is final: the document is not genuine, or the purchase stays with
+    /// another customer. A later attempt with the same document and customer would also fail. All
+    /// other failures may be resolved by a change: of the customer's id, of the configuration, or
+    /// of the forms of documents that the server knows.
     package var isFinalForDocument: Bool {
         switch self {
         case .notTrusted(let refusal): refusal.reason.isFinal
@@ -58,7 +58,7 @@ extension EngineFailure {
 
 extension Refusal.Reason {
     /// A genuine document in a form that Apple introduces later may have another algorithm, other
-    /// certificates, or another payload. So these reasons are not final.
+    /// certificates, or another payload. So the reasons about these parts are not final.
     fileprivate var isFinal: Bool {
         switch self {
         case .notAJWS, .headerUnreadable, .badSignature, .environmentNeverTrusted: true

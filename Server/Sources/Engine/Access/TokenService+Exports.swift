@@ -22,7 +22,7 @@ extension TokenService {
     /// customer's token.
     package static let exportType = "perennial-export+jwt"
 
-    /// Signs the list of the files that an export about a customer has, with the key of the app's
+    /// Signs the list of the files in an export about a customer, with the key that signs the app's
     /// tokens. Returns nil if the app issues no tokens.
     package func sign(
         _ files: [ExportedFile], about customer: CustomerID, of appID: AppID

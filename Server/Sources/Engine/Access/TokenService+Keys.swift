@@ -11,8 +11,8 @@ package struct PublishedKey: Hashable, Sendable {
     package var y: String
 }
 
-/// The keys for verifying tokens, and the chain by which a device that trusts an old key learns to
-/// trust the present one.
+/// The keys for verifying tokens, and the chain of introductions. With the chain, a device that
+/// trusts an old key can verify the present key.
 package struct PublishedKeySet: Hashable, Sendable {
     package var keys: [PublishedKey] = []
     /// The introductions as compact JWS, the oldest first. In each introduction, a key introduces
@@ -45,8 +45,8 @@ extension TokenService {
         return published
     }
 
-    /// The introductions of an app's keys: the previous key introduces each key. If a key's row was
-    /// deleted, its neighbours are linked to each other.
+    /// The introductions of an app's keys. Each key is introduced by the key before it. If a key's
+    /// row was deleted, the key before it introduces the key after it.
     private func chain(of keys: [StoredTokenKey]) throws(EngineFailure) -> [String] {
         var links: [String] = []
         for (former, next) in zip(keys, keys.dropFirst()).suffix(Self.chainLinksMax) {
@@ -62,9 +62,9 @@ extension TokenService {
         return links
     }
 
-    /// Rotates the key of an app: the service signs with the prepared key from now on or, if there
-    /// is none, with a new key. Other servers may use the old key for another minute. Returns the
-    /// new key's id.
+    /// Rotates the key of an app: from now on, the service signs with the prepared key. If there is
+    /// no prepared key, it signs with a new key. Other servers may use the old key for another
+    /// minute. Returns the new key's id.
     package func rotateKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try context.app(appID)
         let now = context.now()
@@ -79,15 +79,15 @@ extension TokenService {
         return id
     }
 
-    /// Disables the cache of keys: the key is read again for each token, so that a key that another
-    /// process made takes effect at once. For development.
+    /// Disables the cache of keys: the key is read again for each token, so a new key of another
+    /// process takes effect at once. For development.
     package func rememberNoKeys() { mint.rememberNoKeys() }
 
     /// Publishes the next key, with which the service signs only after the next rotation. Returns
-    /// the key's id. Idempotent: a key that is prepared already stays the next one.
+    /// the key's id. Idempotent: if a key is prepared already, it stays the next key.
     package func prepareKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try context.app(appID)
-        // No key can introduce the first key, so the first key cannot be the prepared one.
+        // No key can introduce the first key, so the first key cannot be a prepared key.
         _ = try await signingKey(of: appID)
         var fresh = StoredTokenKey.fresh(of: appID, at: context.now())
         fresh.isPrepared = true
@@ -101,8 +101,8 @@ extension TokenService {
     }
 
     /// Signs a statement of the server, such as the result of a rehearsal, with the app's present
-    /// key. Returns nil if the app has no key yet: none is created, so that a caller that only
-    /// reads can sign.
+    /// key. Never creates a key: returns nil if the app has none. So a caller that must not write
+    /// can use this function.
     ///
     /// - Parameter type: the `typ` of the header, so that no verifier mistakes the statement for a
     ///   token.
@@ -118,8 +118,8 @@ extension TokenService {
         } catch { throw .storage("Signing a statement failed: \(error)") }
     }
 
-    /// The claims of a statement that one of the app's keys has signed, present or retired. Returns
-    /// nil if the text is anything else, or was changed.
+    /// The claims of a statement. Returns nil if the text is not a statement, if no present or
+    /// retired key of the app has signed it, or if it was changed.
     package func verifiedStatement(
         _ text: String, type: String, of appID: AppID
     ) async throws(EngineFailure) -> JSON? {
@@ -212,7 +212,7 @@ extension StoredTokenKey {
     }
 
     /// A copy of this key that was created after `former`, whatever the clock says, because the
-    /// chain is ordered by creation times. If `former` is nil, the key itself.
+    /// chain is ordered by creation times. Returns the key itself if `former` is nil.
     fileprivate func following(_ former: StoredTokenKey?) -> StoredTokenKey {
         guard let former else { return self }
         var key = self

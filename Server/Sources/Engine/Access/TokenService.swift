@@ -20,7 +20,8 @@ package struct TokenRules: Hashable, Sendable {
     package static let offlineDaysDefault = 30
     package static let offlineDaysMax = 365
     /// The suffix that is appended to the issuer and the app's name in sandbox tokens, so that a
-    /// verifier that forgets to check the environment rejects them. No app's name contains a slash.
+    /// verifier rejects them even if it does not check the environment. No app's name contains a
+    /// slash.
     package static let sandboxSuffix = "/sandbox"
 
     package init(
@@ -43,7 +44,8 @@ package struct TokenRules: Hashable, Sendable {
 final class TokenMint: Sendable {
     /// The maximum number of tokens in the cache. A full cache is cleared.
     static let tokensMax = 10_000
-    /// The maximum time in seconds until this process uses a key that another server created.
+    /// The maximum time, in seconds, after which this process notices and uses a new key of another
+    /// server.
     static let keyLifeSeconds = 60
 
     struct SigningKey: Sendable {
@@ -157,9 +159,10 @@ final class TokenMint: Sendable {
 }
 
 extension TokenMint.Memory {
-    /// The `seq` of a new token: the moment in milliseconds, but at least one more than the `seq`
-    /// of the holder's last token. If the moment is before the last token's moment, the `seq` is
-    /// the moment itself, and so lower.
+    /// The `seq` of a new token: the present moment in milliseconds. If the `seq` of the holder's
+    /// last token is the same or higher, the new `seq` is the last `seq` plus 1. But if the clock
+    /// was set back to before the last token's moment, the new `seq` is the present moment, and so
+    /// lower than the last `seq`.
     fileprivate mutating func nextSequence(
         of holder: TokenMint.Holder, _ keyID: String, _ content: [UInt8], at now: Instant
     ) -> Int64 {

@@ -41,7 +41,7 @@ package struct KeyService: Sendable {
         }
     }
 
-    /// The SHA-256 of a key, by which it is stored.
+    /// The SHA-256 of a key. The database stores this hash, not the key.
     package static func hash(of key: String) -> [UInt8] {
         Array(SHA256.hash(data: Array(key.utf8)))
     }

@@ -27,9 +27,9 @@ struct OperatorDecisions {
         }
     }
 
-    /// Deletes the links that could give access back to someone who had the operator's session:
-    /// those that set the operator's password, and those that the operator has made. Returns how
-    /// many it deleted.
+    /// Deletes the links that set the operator's password, and the links that the operator has
+    /// made. Otherwise, someone who had the operator's session could use such a link to regain
+    /// access. Returns the number of deleted links.
     @discardableResult
     func deleteLinks(thatReturn name: String) throws -> Int {
         try tx.operatorLinks.delete(.reset, for: name) + tx.operatorLinks.delete(by: name)
@@ -100,9 +100,9 @@ struct OperatorDecisions {
         try tx.signIns.deleteFailures(of: attempt.ofName)
     }
 
-    /// Removes the attempts with this name from this address from the counts, after a successful
-    /// attempt. The other attempts from the address and with the name stay counted, because
-    /// otherwise someone with an account could try other accounts without limit.
+    /// After a successful attempt, no longer counts the attempts that combine this name and this
+    /// address. Other attempts from the address, and other attempts with the name, stay counted.
+    /// Otherwise someone with an account could try other accounts without limit.
     func forgive(_ attempt: SignInAttempt) throws {
         try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
         let others =

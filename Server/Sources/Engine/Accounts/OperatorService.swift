@@ -221,7 +221,8 @@ package struct OperatorService: Sendable {
             try OperatorDecisions(tx).requireMayManageOperators(author)
             guard let account = try tx.operators.named(name), account.roles != roles else { return }
             try tx.operators.replaceRoles(of: name, with: roles)
-            // With a link that the operator made before, the operator could regain the role.
+            // Otherwise the operator could regain the role, with a link that the operator made
+            // before.
             if !roles.manageOperators { try tx.operatorLinks.delete(by: name) }
             try OperatorDecisions(tx).requireAdmin(without: name)
             try tx.audit.append(

@@ -50,8 +50,8 @@ package struct PasswordHash: Hashable, Sendable {
         self.key = key
     }
 
-    /// A hash that matches no password, so that a sign-in with a name without an account takes as
-    /// long as any other.
+    /// A hash that matches no password, so that a sign-in with an unknown name takes as long as any
+    /// other sign-in.
     static func decoy(cost: Cost) -> Self {
         Self(
             cost: cost, salt: Array(repeating: 0, count: saltBytes),

@@ -7,7 +7,8 @@ package struct SignInPlace: Hashable, Sendable {
     static let agentCharactersMax = 200
 
     package var address: String
-    /// The network that counts as one address: one household usually has a whole IPv6 network.
+    /// The network of the address. A network counts like one address, because one household usually
+    /// has a whole IPv6 network.
     package var network: String
     /// The name that the browser gives itself (its `User-Agent`).
     package var agent: String
@@ -46,11 +47,12 @@ package struct SessionService: Sendable {
 
     // MARK: - Sessions
 
-    /// Begins a session if the password is the operator's.
+    /// Begins a session if the password is the password of the operator.
     ///
-    /// An attempt with a name that has no account takes as long, and gets the same answer. Attempts
-    /// are counted in the database, so that neither a restart nor another server resets the count.
-    /// An attempt for which no thread is free is not counted.
+    /// An attempt with a name that has no account takes as long as any other attempt, and gets the
+    /// same answer as a wrong password. Attempts are counted in the database, so that neither a
+    /// restart nor another server resets the count. An attempt for which no thread is free is not
+    /// counted.
     ///
     /// - Throws: ``EngineFailure/busy`` if too many passwords are being checked.
     package func signIn(
@@ -128,8 +130,8 @@ package struct SessionService: Sendable {
         try await context.transaction { tx in try tx.sessions.delete(hash: hash) }
     }
 
-    /// Ends every session of an operator, and withdraws the links that set the operator's password
-    /// and those that the operator has made. Idempotent.
+    /// Ends every session of an operator, and withdraws two kinds of links: links that set the
+    /// operator's password, and links that the operator has made. Idempotent.
     ///
     /// - Parameter token: the session that continues. If nil, all sessions end.
     package func signOutEverywhere(
@@ -189,8 +191,8 @@ package struct SessionService: Sendable {
 
     // MARK: - Passwords
 
-    /// Changes an operator's own password, ends all other sessions, and withdraws the links that
-    /// set the operator's password and those that the operator has made.
+    /// Changes an operator's own password, and ends all other sessions of the operator. Also
+    /// withdraws links that set the operator's password, and links that the operator has made.
     ///
     /// - Returns: nil if the password was changed; otherwise why the former password was not
     ///   accepted.

@@ -17,15 +17,15 @@ package enum SignInLimit: Hashable, Sendable {
 /// Anyone can try any name, so a few wrong attempts must not lock out its operator. Wrong attempts
 /// are counted for the name and the address together, so an operator at another address is not
 /// affected. The limit for a name from all addresses is loose. That limit never locks out anyone
-/// for long, but allows one more attempt after each pause, so that the number of guesses in a day
-/// is limited even for someone with many addresses. This limit does not apply to networks from
-/// which the operator has signed in recently, because someone with many addresses could use up all
+/// for long, but allows one more attempt after each pause. So the number of guesses in a day is
+/// limited even for someone with many addresses. This limit does not apply to networks from which
+/// the operator has signed in recently, because someone with many addresses could use up all
 /// attempts.
 struct SignInAttempt: Sendable {
     private static let addressCharactersMax = 64
 
     var name: String
-    /// An address, or the network that counts as one: see ``SignInPlace/network``.
+    /// An address, or the network that counts as one address: see ``SignInPlace/network``.
     var network: String
     /// Whether the operator has signed in from the network recently. If so, the attempt is not
     /// counted for the name alone.
@@ -67,18 +67,18 @@ extension SessionService {
     /// attempt is allowed, up to this number.
     static let triesOfName = 100
     static let pauseOfName = Duration.seconds(10)
-    /// How long every further attempt is refused after the last allowed one.
+    /// The time after the last allowed attempt during which further attempts are refused.
     static let shutFor = Duration.seconds(60)
     /// Failures are forgotten after this time without another failure.
     static let failuresLast = Duration.seconds(900)
     /// How long a network counts as known after a sign-in from it.
     package static let placesLast = Duration.days(90)
-    /// The maximum number of known networks of one operator. Only those that were used last are
-    /// kept.
+    /// The maximum number of known networks of one operator. Only the networks that were used last
+    /// are kept.
     static let placesOfOperatorMax = 50
 
     /// Counts an attempt before the password is checked, so that concurrent attempts count like
-    /// consecutive ones. A success resets the count.
+    /// consecutive attempts. A success resets the count.
     func count(_ attempt: SignInAttempt) async throws(EngineFailure) -> SignInAttempt.Count {
         let now = context.now()
         let count = try await context.transaction { tx -> SignInAttempt.Count in

@@ -30,7 +30,7 @@ package struct ConsumptionReport: Hashable, Sendable {
 /// The stored data for responses to the App Store's inquiries about a customer's purchases, and
 /// these inquiries.
 package struct ConsumptionState: Hashable, Sendable {
-    /// The customer's consent or refusal. Nil if neither was recorded.
+    /// The customer's consent or refusal. Nil if neither a consent nor a refusal was recorded.
     package var consent: Consent?
     package var uses: [PurchaseUsage]
     /// The App Store's inquiries, in the order in which it made them.
@@ -163,7 +163,7 @@ package struct ConsumptionService: Sendable {
             case .rateLimited(let until):
                 return retry(stored, "\(error)", at: max(now, Instant(until)))
             case .unavailable where Task.isCancelled:
-                // If this server is stopping, the failure is not the App Store's.
+                // If this server is stopping, the App Store did not cause the failure.
                 let trouble = stored.lastError ?? "The server was stopped."
                 return .later(now, trouble, isAttempt: false)
             case .unknownID, .unauthorized, .unavailable, .unreadable:

@@ -1,13 +1,12 @@
 import Ledger
 import Storage
 
-/// A change of one attribute that somebody requests.
+/// A requested change of one attribute.
 package struct AttributeChange: Hashable, Sendable {
     package var name: String
     /// Nil, or an empty text, deletes the attribute.
     package var value: String?
-    /// When the value was set, by the client's clock. With nil, the change replaces whatever is
-    /// known.
+    /// When the value was set, by the client's clock. If nil, the change replaces any stored value.
     package var updatedAt: Instant?
 
     package init(name: String, value: String?, updatedAt: Instant? = nil) {
@@ -26,7 +25,7 @@ package struct AttributeResult: Hashable, Sendable {
 
     package struct Refusal: Hashable, Sendable {
         package var name: String
-        /// Which rule the change breaks.
+        /// A sentence that says which rule the change breaks.
         package var why: String
 
         package init(name: String, why: String) { (self.name, self.why) = (name, why) }
@@ -50,13 +49,13 @@ package struct AttributeService: Sendable {
     }
 
     /// Changes attributes of a customer. An unknown id becomes a customer if a change is accepted.
-    /// A change that is older than what is known is accepted and has no effect, so repeated
-    /// requests, and requests in another order, have the same result. The exceptions are deletions
-    /// of names that are not known, which have no effect, and customers who reach a limit.
+    /// A change that is older than the stored value is accepted but has no effect. So neither
+    /// repetition nor order of requests matters, with two exceptions: a deletion of an unknown name
+    /// has no effect, and a customer may reach a limit.
     ///
     /// The caller must have checked that the author may write about the customer.
     ///
-    /// - Parameter isWhole: whether one change that breaks a rule refuses all of them.
+    /// - Parameter isWhole: whether all changes are refused if one of them breaks a rule.
     /// - Throws: `invalidAttribute` if `isWhole` and a change breaks a rule; `limitExceeded` if
     ///   there are too many changes; `growthBudgetExhausted` if an app may add no more data.
     package func change(
@@ -95,13 +94,13 @@ package struct AttributeService: Sendable {
 }
 
 extension AttributeResult {
-    /// The result without the deletions that are remembered.
+    /// The result without deleted attributes, which stay stored without a value.
     fileprivate var shown: AttributeResult {
         AttributeResult(attributes: attributes.filter { $0.value != nil }, refused: refused)
     }
 }
 
-/// Decides what changes of attributes do.
+/// Decides the results of changes of attributes.
 struct AttributeDecisions {
     let tx: DatabaseSession
 
@@ -112,8 +111,9 @@ struct AttributeDecisions {
         return try tx.attributes.all(of: known.customer, in: app)
     }
 
-    /// How much attributes count towards the growth limit of an app: one for each 4 KB that the
-    /// customer's attributes reach. Many small changes count as much as one large change.
+    /// How much a change of attributes counts towards the growth limit of an app: one for each time
+    /// that the total size of the customer's attributes passes a multiple of 4 KB. So many small
+    /// changes count as much as one large change.
     static func growth(from known: [CustomerAttribute], to all: [CustomerAttribute]) -> Int {
         max(0, bytes(of: all) / bytesPerGrowth - bytes(of: known) / bytesPerGrowth)
     }
@@ -124,7 +124,7 @@ struct AttributeDecisions {
         attributes.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.utf8.count ?? 0) }
     }
 
-    /// What is known after the changes, including deletions, ordered by name.
+    /// All attributes after the changes, including deleted ones, ordered by name.
     static func result(
         of changes: [AttributeChange], to known: [CustomerAttribute],
         by author: CustomerAttribute.Author, isWhole: Bool, at now: Instant

@@ -11,13 +11,14 @@ struct CustomerErasure {
     /// ids, links, blocks, shares, grants, transfers and consent.
     ///
     /// The customer's purchases lose their owner, except for consumables, which stay with a
-    /// pseudonym: see ``transferConsumables(_:under:in:at:)``. Shares of the customer's purchases
-    /// end, and also the groups that the customer paid for, and the customer's seats in other
-    /// groups. Documents signed by Apple, and Apple's requests for consumption information, stay.
+    /// pseudonym: see ``transferConsumables(_:under:in:at:)``. The erasure also ends shares of the
+    /// customer's purchases, the groups that the customer paid for, and the customer's seats in
+    /// other groups. Documents signed by Apple, and Apple's requests for consumption information,
+    /// stay.
     ///
-    /// In existing events the customer's ids are replaced by meaningless pseudonyms. The customer's
-    /// own events also lose the ids of other customers, because a later erasure of such a customer
-    /// would not find the ids there.
+    /// In existing events the customer's ids are replaced by meaningless pseudonyms. The ids of
+    /// other customers are also removed from the customer's own events. The reason is that a later
+    /// erasure of such a customer would not find the ids there.
     ///
     /// - Parameters:
     ///   - names: for each id of the customer, the pseudonym that replaces it in existing events.
@@ -51,9 +52,9 @@ struct CustomerErasure {
             unlinked += 1
         }
         let hashes = try hashesToErase(person, hashes, in: app)
-        // Numbers all events, including those of this transaction. No document is recorded
-        // meanwhile. Any other transaction that adds an event about this person has read a row that
-        // is deleted here, so one of the two transactions runs again.
+        // Numbers all events, including the events of this transaction. No document is recorded
+        // meanwhile. Another transaction may add an event about this person at the same time. It
+        // must have read a row that is deleted here, so one of the two transactions runs again.
         try tx.pendingEvents.numberAll(of: app)
         try tx.webhooks.revokeCursorLeases(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)
@@ -72,8 +73,8 @@ struct CustomerErasure {
     }
 
     /// The number of purchases, in both environments, that would lose their owner if a customer
-    /// were erased: all but consumables, including those that belong to the customer only by an
-    /// account token.
+    /// were erased. Counts all purchases except consumables, also purchases that belong to the
+    /// customer only by an account token.
     func erasableCount(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> Int {
@@ -102,8 +103,9 @@ struct CustomerErasure {
         try tx.rehearsals.deleteDifferences(of: app)
     }
 
-    /// Leaves out the hashes of account tokens that belong to another customer, who has the same
-    /// token in the other letter case: the token must keep identifying that customer.
+    /// The hashes to erase. Another customer may have the same account token in the other letter
+    /// case. The hash of such a token is left out, because the token must keep identifying that
+    /// customer.
     private func hashesToErase(
         _ person: StoredCustomer, _ hashes: [[UInt8]], in app: AppID
     ) throws(StorageFailure) -> [[UInt8]] {
@@ -120,9 +122,9 @@ struct CustomerErasure {
         return own
     }
 
-    /// The account tokens under which reminders may be recorded while purchases have no owner,
-    /// except tokens that are the id of another customer. The customer's ids must have been deleted
-    /// before.
+    /// The customer's ids that are account tokens. They are needed because reminders may be
+    /// recorded under a token while a purchase has no owner. Leaves out tokens that are the id of
+    /// another customer. The customer's ids must have been deleted before.
     private func tokens(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -136,8 +138,9 @@ struct CustomerErasure {
 
     private static let eventBatch = 500
 
-    /// Replaces ids in the events of the customers with these ids, and in the events of all
-    /// customers whom those events mention, because such events may contain the ids, too.
+    /// Replaces ids in the events of the customers with these ids. These events may mention other
+    /// customers, whose events may contain the ids, too. So the ids are also replaced in the events
+    /// of those customers.
     private func replaceIDs(
         _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
     ) throws(StorageFailure) {
@@ -145,7 +148,8 @@ struct CustomerErasure {
         for customer in names.keys.sorted() {
             mentioning.formUnion(try replaceIDs(names, inEventsOf: customer, in: app))
         }
-        // The events of a customer who was merged into another remain under the earlier id.
+        // If a customer was merged into another customer, the earlier events remain under the
+        // earlier id.
         for customer in mentioning.sorted() {
             mentioning.formUnion(try tx.customers.find(known: customer, in: app)?.ids ?? [])
         }
@@ -153,8 +157,8 @@ struct CustomerErasure {
         for customer in mentioning.subtracting(names.keys).subtracting(names.values).sorted() {
             scrubbed.formUnion(try replaceIDs(names, inEventsOf: customer, in: app))
         }
-        // A body lists all ids of a customer, so it can identify the person even if its event does
-        // not.
+        // The body of a delivery lists all ids of a customer. So the body can identify the person
+        // even if its event does not.
         for customer in scrubbed.subtracting(names.keys).subtracting(names.values).sorted() {
             try tx.deliveries.scrub(of: customer.rawValue, in: app)
         }
@@ -221,8 +225,8 @@ extension CustomerErasure {
         try tx.purchases.timeline(of: purchase, in: app)?.hasConsumables ?? true
     }
 
-    /// Links the consumables that belonged to a customer only by an account token: they counted in
-    /// the customer's wallets, and an erased token identifies nobody.
+    /// Links the consumables that belonged to a customer only by an account token. These
+    /// consumables counted in the customer's wallets, and an erased token identifies nobody.
     func linkConsumablesByToken(
         of person: StoredCustomer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

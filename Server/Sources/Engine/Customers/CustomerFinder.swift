@@ -4,14 +4,14 @@ import Crypto
 import Ledger
 import Storage
 
-/// Finds customers, and keeps the rows up to date that the list of customers shows.
+/// Finds customers, and updates the rows about customers that operators read with SQL.
 struct CustomerFinder {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The customer to be erased. An id that is not stored also identifies a customer, because
-    /// purchases may have it as their account token, now or later.
+    /// The customer to be erased. An id that is not stored also identifies a customer, because it
+    /// may be the account token of a purchase, now or later.
     func customerToErase(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try tx.customers.find(known: id, in: app) { return known }
         if try !tx.customers.separatedFrom([id], in: app).isEmpty {
@@ -25,9 +25,9 @@ struct CustomerFinder {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// The ids whose data an erasure of a customer covers: those of the customer, and those of
-    /// devices whose data was merged into the customer's while there was no room for the id. An
-    /// older backup may have such a device as a customer of its own.
+    /// The ids whose data an erasure of a customer covers: the customer's ids, and the ids of
+    /// devices that were merged into the customer when the customer had no room for another id. In
+    /// an older backup, such a device may still be a separate customer.
     func ids(ofErased person: StoredCustomer, in app: AppID) throws -> [CustomerID] {
         // A device may have been separated from an id before that id was merged into the person.
         var ids = person.ids
@@ -70,8 +70,8 @@ struct CustomerFinder {
     /// The maximum number of customers that are found by one mail address.
     private static let sameMailAddressMax = 20
 
-    /// The customers whose app says that they have a mail address. Several customers may have the
-    /// same one, because nobody has proven it.
+    /// The customers who have a mail address, according to the app. Several customers may have the
+    /// same address, because addresses are not verified.
     func customers(withMailAddress text: String, in app: AppID) throws -> [FoundCustomer] {
         guard text.contains("@") else { return [] }
         return try tx.attributes.customers(
@@ -112,7 +112,7 @@ struct CustomerFinder {
         }
     }
 
-    /// Whether rows about an app's customers have to be written.
+    /// Whether any rows about an app's customers are outdated and must be written again.
     func isDue(_ showing: Showing, in app: AppID, at now: Instant) throws -> Bool {
         if showing.customer != nil { return true }
         if try !tx.events.all(of: app, after: showing.sequence, limit: 1).isEmpty { return true }

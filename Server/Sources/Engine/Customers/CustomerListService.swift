@@ -16,8 +16,8 @@ package struct CustomerListService: Sendable {
         }
     }
 
-    /// All ids of a customer, oldest first, and since when each belongs to the customer. Empty for
-    /// an unknown id.
+    /// All ids of a customer, oldest first. Each has the time since which it belongs to the
+    /// customer. Empty for an unknown id.
     package func ids(
         of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> [(id: CustomerID, since: Instant)] {

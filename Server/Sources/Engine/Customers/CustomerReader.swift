@@ -43,7 +43,7 @@ struct CustomerReader {
             balances: balances, clock: app.terms.clock)
     }
 
-    /// All purchases of a customer, including those shared with them.
+    /// All purchases of a customer, including purchases that are shared with the customer.
     func timelines(
         of known: StoredCustomer?, _ ids: [CustomerID], in app: AppSettings,
         environment: Environment
@@ -73,8 +73,8 @@ struct CustomerReader {
     }
 
     /// The purchases that others share with a customer. A share of a person's purchase counts only
-    /// while the restore policy is `share`, and for as many customers as the policy allows. A share
-    /// of an anonymous customer's purchase always counts.
+    /// while the restore policy is `share`, and only up to the number of shares that the policy
+    /// allows. A share of an anonymous customer's purchase always counts.
     private func sharedTimelines(
         with known: StoredCustomer?, in app: AppSettings, environment: Environment
     ) throws -> [(timeline: Timeline, owner: CustomerKind)] {

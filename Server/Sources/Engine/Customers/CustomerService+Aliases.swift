@@ -8,8 +8,9 @@ extension CustomerService {
     /// The remaining ids are reserved for the app's server, and for the id that is set as account
     /// token.
     package static let idsByAppMax = 50
-    /// The maximum number of ids with which a customer still takes over the unused account tokens
-    /// of an anonymous customer. The remaining ids are reserved for the app's server.
+    /// If a customer has at most this number of ids, a merge with an anonymous customer also adds
+    /// the anonymous customer's unused account tokens. The remaining ids are reserved for the app's
+    /// server.
     static let idsWithUnusedTokensMax = 75
 }
 
@@ -19,7 +20,7 @@ extension AppSettings {
         proof != nil || joinsPeople ? CustomerService.idsMax : CustomerService.idsByAppMax
     }
 
-    /// Whether a merge leaves the attributes of a person as they are: anybody can add an anonymous
-    /// id of their own to a person whose id they can guess, unless the app proves who it is.
+    /// Whether a merge must not change the attributes of a person. If the app proves no identity,
+    /// an attacker can guess a person's id and merge an anonymous id into it.
     func keepsAttributes(isByApp: Bool) -> Bool { isByApp && proof == nil && !joinsPeople }
 }

@@ -3,9 +3,8 @@ import Ledger
 import Storage
 
 extension CustomerService {
-    /// What a customer may use now, for a reader that asks repeatedly. Unlike
-    /// ``find(_:app:environment:)``, this function counts nothing and requests no check with the
-    /// App Store.
+    /// What a customer may use now, for a caller that polls. Unlike ``find(_:app:environment:)``,
+    /// this function counts nothing and requests no check with the App Store.
     package func currentState(
         of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -32,9 +31,10 @@ extension CustomerService {
         }
     }
 
-    /// Returns a stream that yields after this server has committed events about a customer, or
-    /// about a purchase that the customer shares or has a seat of, until its continuation is
-    /// finished. Commits of other servers, and changes caused by time alone, yield nothing.
+    /// Returns a stream that yields each time after this server has committed events about a
+    /// customer, or about a purchase in which the customer has a share or a seat. The stream ends
+    /// when its continuation is finished. Commits of other servers, and changes caused by time
+    /// alone, yield nothing.
     package func changeSignals(
         of state: CustomerState, app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
@@ -43,7 +43,8 @@ extension CustomerService {
         return context.db.signals.signals(about: [state.id] + state.aliases, others, in: app)
     }
 
-    /// The number of customer ids and logs for which requests wait on this server.
+    /// The number of topics (customer ids and event logs) that requests on this server are waiting
+    /// for.
     package var awaitedIDCount: Int { context.db.signals.topicCount }
 }
 

@@ -9,8 +9,8 @@ package struct ErasureResult: Hashable, Sendable {
 }
 
 extension CustomerService {
-    /// The maximum number of intents for one erasure. Another one is needed if the customer gets
-    /// another id after the intent was listed.
+    /// The maximum number of intents (``ErasureIntent``) for one erasure. Another intent is needed
+    /// if the customer gets another id after the intent was listed.
     private static let intentsMax = 5
 
     /// Erases a customer: the ids and the personal data. The customer's purchases lose their owner,
@@ -94,8 +94,8 @@ extension CustomerService {
 // MARK: - The list of erasures
 
 extension CustomerService {
-    /// The ids of the customer who is about to be erased, and what the list has to say about them.
-    /// The intent is nil if nothing of the customer is stored.
+    /// The ids of the customer who is about to be erased, and the intent to append to the list. The
+    /// intent is nil if nothing about the customer is stored.
     private func intent(
         toErase id: CustomerID, app: AppID
     ) async throws(EngineFailure) -> ([CustomerID], ErasureIntent?) {
@@ -117,8 +117,9 @@ extension CustomerService {
         )
     }
 
-    /// The key of an app. It is not made in a transaction of ``Context``: that one would append the
-    /// entry of an operator's act.
+    /// The key under which the erasures of an app are listed. Does not use a transaction of
+    /// ``Context``, because such a transaction would append the audit entry of an operator's
+    /// action.
     func erasureKey(of app: AppID) async throws(EngineFailure) -> ErasureKey {
         let now = context.now()
         do {
@@ -136,7 +137,8 @@ extension CustomerService {
         }
     }
 
-    /// If this fails, the next start finds an erasure without an end, and completes it.
+    /// Appends the end of an erasure. If this fails, the server finds an erasure without an end at
+    /// its next start, and completes the erasure.
     private func appendEnd(
         of intent: ErasureIntent, at position: LogPosition, to list: ErasureList
     ) async {
@@ -154,8 +156,9 @@ extension CustomerService {
         }
     }
 
-    /// Whether a failed transaction has certainly erased nobody. If that is unknown, the erasure
-    /// stays listed, and the next start completes it.
+    /// Whether it is certain that a failed transaction has not erased the customer. If this is
+    /// uncertain, returns false: the erasure stays listed, and the server completes it at its next
+    /// start.
     private func isStillThere(_ id: CustomerID, _ ids: [CustomerID], app: AppID) async -> Bool {
         let found = try? await context.read { tx -> [CustomerID] in
             if let person = try CustomerFinder(tx).customerToErase(id, in: app) {
@@ -185,8 +188,9 @@ extension CustomerErasure {
         return .done((.nothing, position))
     }
 
-    /// The position of the first event after everything that was committed before this transaction.
-    /// A log with an event there has this transaction, too.
+    /// The position of the next event in the log. All earlier events are of transactions that were
+    /// committed before this one. A log that has an event at this position also contains this
+    /// transaction.
     fileprivate func position(
         in app: AppID, isListed: Bool
     ) throws(StorageFailure) -> LogPosition? {

@@ -3,10 +3,10 @@ import Storage
 
 /// The result of repeating the listed erasures that the database does not have.
 package struct RepeatedErasures: Hashable, Sendable {
-    /// The number of erasures that the database did not have: it is older, or a server was killed
-    /// before the end of the erasure was listed.
+    /// The number of erasures that the database did not contain: the database is older than the
+    /// erasure, or a server was killed before the end of the erasure was listed.
     package var missing = 0
-    /// The number of customers who were there, and were erased again.
+    /// The number of customers who were still stored, and were erased again.
     package var erased = 0
     /// The number of erasures whose ids cannot be compared: they were listed under the key of
     /// another database, or their app is not configured.
@@ -16,14 +16,14 @@ package struct RepeatedErasures: Hashable, Sendable {
 }
 
 extension CustomerService {
-    /// Makes the keys under which erasures are listed, so that every backup has them, also those
-    /// from before a list was configured. Idempotent.
+    /// Creates the keys under which erasures are listed. Called even if no list is configured, so
+    /// that every backup contains the keys. Idempotent.
     package func prepare() async throws(EngineFailure) {
         for app in context.appIDs { _ = try await erasureKey(of: app) }
     }
 
-    /// Erases again the people whom the list names as erased and whom the database still contains.
-    /// Idempotent. Call it before anybody can read the database.
+    /// Repeats the listed erasures of people whom the database still contains. Idempotent. Call it
+    /// before anybody can read the database.
     ///
     /// - Parameter listed: all erasures of the list.
     package func repeatErasures(
@@ -36,11 +36,12 @@ extension CustomerService {
 
 /// Finds and repeats the erasures that a restored database does not have.
 ///
-/// After a restore, the log of the database ends before the ends of the lost erasures, or belongs
-/// to another epoch. The ids of such erasures are searched by their HMACs, and erased as on a
-/// request. A customer whose id is newer than the erasure is another one, or has come back: such a
-/// customer stays. Then the list gets a further end of the erasure, in the present epoch, so that
-/// nobody who comes back later is erased by the next start.
+/// After a restore, the log of the database stops before the ends of the lost erasures, or belongs
+/// to another epoch. The ids of such erasures are found by their HMACs, and erased like on a
+/// request. If a customer's id is newer than the erasure, it belongs to another person, or the
+/// person has come back: such a customer stays. Then a further end of each erasure is appended to
+/// the list, with a position in the present epoch. So the next start erases nobody who comes back
+/// later.
 private struct LostErasures {
     let customers: CustomerService
     let list: ErasureList
@@ -78,7 +79,7 @@ private struct LostErasures {
         return outcome
     }
 
-    /// The erasures that the log of the app does not have.
+    /// The erasures that are not in the database, according to the app's event log.
     private func missing(
         among erasures: [ListedErasure], of app: AppID
     ) async throws(EngineFailure) -> [ListedErasure] {
@@ -109,10 +110,11 @@ private struct LostErasures {
         var erased = 0
         for place in StoredID.Place.allCases {
             for id in try await ids(sought, in: place, of: app, by: key) {
-                // It may have been another id of a customer who is erased by now.
+                // The id may belong to a customer who was erased a moment ago under another id.
                 guard try await isStored(id, in: place, of: app) else { continue }
-                // The intent is in the list already. A new one would be later than the return of
-                // people who came back, and would erase them if a newer database is used again.
+                // The list already contains the intent. A new intent would have a later time. If a
+                // newer database is used again, a new intent would erase people who came back
+                // before that time.
                 _ = try await customers.erase(id, app: app, listing: nil)
                 erased += 1
             }
@@ -122,7 +124,7 @@ private struct LostErasures {
         return erased
     }
 
-    /// The ids in a place that belong to one of the erasures, and are not newer than it.
+    /// The ids in a place that belong to one of the erasures, and are not newer than the erasure.
     private func ids(
         _ sought: SoughtErasures, in place: StoredID.Place, of app: AppID, by key: ErasureKey
     ) async throws(EngineFailure) -> [CustomerID] {
@@ -156,7 +158,7 @@ private struct LostErasures {
         try await context.read { tx in
             switch place {
             case .customer: try tx.customers.find(known: id, in: app) != nil
-            // A token that is the id of a customer was sought among the customers.
+            // A token that is also the id of a customer was handled in the place `customer`.
             case .token:
                 try tx.accountTokens.identifyCustomers(in: app)
                     && tx.customers.find(known: id, in: app) == nil
@@ -168,8 +170,8 @@ private struct LostErasures {
         }
     }
 
-    /// The tombstones that match account tokens of present customers: such a token must keep
-    /// identifying its customer.
+    /// The tombstones of ids that are account tokens of present customers. Such a token must keep
+    /// identifying its customer, so its tombstone is not recorded.
     private func tombstones(
         ofCustomersIn app: AppID, among sought: SoughtErasures, by key: ErasureKey
     ) async throws(EngineFailure) -> Set<[UInt8]> {
@@ -183,8 +185,8 @@ private struct LostErasures {
         return found
     }
 
-    /// Records the erased ids, also those that the database does not contain: a document that comes
-    /// again may have them as account tokens.
+    /// Records the erased ids. Also records ids that the database does not contain, because a
+    /// document that arrives again may contain such an id as its account token.
     private func record(
         _ tombstones: [[UInt8]: Instant], of app: AppID
     ) async throws(EngineFailure) {
@@ -198,7 +200,7 @@ private struct LostErasures {
     }
 }
 
-/// The codes that are sought in a database, each with the moment of its latest erasure.
+/// The codes to search for in a database, each with the moment of its latest erasure.
 private struct SoughtErasures: Sendable {
     private(set) var exact: [[UInt8]: Instant] = [:]
     private(set) var tombstones: [[UInt8]: Instant] = [:]
@@ -213,7 +215,7 @@ private struct SoughtErasures: Sendable {
         }
     }
 
-    /// Whether a stored id belongs to one of the erasures, and is not newer than it.
+    /// Whether a stored id belongs to one of the erasures, and is not newer than the erasure.
     func contain(_ stored: StoredID, in place: StoredID.Place, by key: ErasureKey) -> Bool {
         switch place {
         case .customer, .invitation:

@@ -27,7 +27,7 @@ package struct FoundCustomer: Hashable, Sendable {
 package struct CustomerSearch: Hashable, Sendable {
     package var found: [FoundCustomer]
     package var store: Store
-    /// Whether more customers than the returned ones have ids that begin with the query.
+    /// Whether further customers, who are not returned, have ids that begin with the query.
     package var hasMore = false
 
     package enum Store: Hashable, Sendable {
@@ -48,10 +48,10 @@ extension CustomerService {
     /// The maximum length of a search query, in bytes.
     package static let queryBytesMax = 255
 
-    /// Finds customers by one of their ids, even if the id occurs only as an account token of
-    /// purchases; by the original transaction id of a purchase; by a claim on a seat; by the mail
-    /// address in their attributes; or, if the App Store can be queried, by any transaction id or
-    /// order id.
+    /// Finds customers. The query may be one of a customer's ids, even if the id occurs only as an
+    /// account token of purchases. It may also be the original transaction id of a purchase, the id
+    /// of a claim on a seat, or the mail address in a customer's attributes. If the App Store can
+    /// be queried, the query may be any transaction id or order id.
     ///
     /// - Parameter byPrefix: whether to find customers whose ids begin with the query, in any case,
     ///   if none has exactly this id. The query may end with an ellipsis.
@@ -107,8 +107,8 @@ extension CustomerService {
         }
     }
 
-    /// Queries the App Store about an id that is not stored: the id of any transaction of a
-    /// subscription, or the id of the order in the customer's e-mail.
+    /// Queries the App Store about an id that is not stored. The id may be the id of any
+    /// transaction of a subscription, or the order id in Apple's e-mail to the customer.
     private func originals(
         behind query: String, in app: AppID
     ) async -> (CustomerSearch.Store, FoundCustomer.Match) {

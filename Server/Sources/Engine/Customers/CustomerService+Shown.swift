@@ -2,7 +2,8 @@ import Ledger
 import Storage
 
 /// Writes what customers may use, and the balances of their wallets, as rows that operators read
-/// with SQL: see docs/sql.md. The event log says which customers' rows have to be written again.
+/// with SQL: see docs/sql.md. The event log shows which customers have changed, so that their rows
+/// must be written again.
 extension CustomerService {
     /// The number of customers that one step writes during a pass over all customers.
     static let shownAtOnce = 50
@@ -11,7 +12,7 @@ extension CustomerService {
 
     /// Writes the next rows for every app. Returns the number of customers and events that were
     /// processed; 0 if nothing is left. Idempotent, and safe for several servers at once. If a
-    /// server is killed, the next one continues.
+    /// server is killed, another server continues.
     package func show() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
@@ -31,12 +32,12 @@ extension CustomerService {
             )
         }
         let begins = showing?.rules != rules
-        // Each server begins a pass only once, so that two servers with different settings do not
-        // restart each other's pass again and again.
+        // Each server begins a pass at most once. Otherwise two servers with different settings
+        // would restart each other's pass again and again.
         guard begins ? !shownRuleChecks.isDone(app.id) : isDue else { return 0 }
-        // This transaction reads rows that many others write, so as a serializable transaction it
-        // would conflict with most of them. A snapshot is enough: no other code relies on the rows
-        // that are written here, and two servers conflict on the row in `showings`.
+        // This transaction reads rows that many other transactions write. If it were serializable,
+        // it would conflict with most of them. A snapshot is enough: no other code relies on the
+        // rows that are written here, and two servers conflict on the row in `showings`.
         let count = try await context.snapshotTransaction { tx in
             if begins { try tx.shown.begin(of: app.id, by: rules) }
             return try CustomerFinder(tx).showNext(of: app, at: now)

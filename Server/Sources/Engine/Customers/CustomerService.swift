@@ -21,11 +21,12 @@ package struct CustomerState: Hashable, Sendable {
     package var purchases: [PurchaseState]
     /// The terms of all non-renewing purchases together.
     package var terms: [Term]
-    /// The terms as they are shown to the customer: terms that extend each other are shown as one.
+    /// The terms as they are shown to the customer: terms that extend each other are shown as one
+    /// term.
     package var displayedTerms: [Term]
     /// Payments for non-renewing products whose length is not configured.
     package var termsWithoutLength: [Payment]
-    /// Grants made by support, including those that have ended.
+    /// Grants made by support, including grants that have ended.
     package var grants: [Grant]
     /// The balance of each currency that has ever had an entry.
     package var balances: [CurrencyID: Int64]
@@ -33,7 +34,8 @@ package struct CustomerState: Hashable, Sendable {
     package var clock = WallClock.utc
 
     /// The aliases that an app may see. Anonymous ids and ids that the server made are left out:
-    /// anyone who has such an id can act as its customer, and the id may belong to another device.
+    /// anyone who knows such an id can act as its customer, and the id may belong to another
+    /// device.
     package var aliasesForApps: [CustomerID] {
         aliases.filter { !($0.isAnonymous || accountTokens.contains($0)) }
     }
@@ -95,7 +97,7 @@ package struct CustomerService: Sendable {
         return state
     }
 
-    /// Whether an id identifies a customer of whom anything is stored.
+    /// Whether an id identifies a customer about whom anything is stored.
     package func isKnown(_ id: CustomerID, app appID: AppID) async throws(EngineFailure) -> Bool {
         try await context.read { tx in try tx.customers.find(known: id, in: appID) != nil }
     }
@@ -103,15 +105,16 @@ package struct CustomerService: Sendable {
     /// Makes another id an alias of the customer. If both ids are customers, they are merged.
     /// Idempotent.
     ///
-    /// A request of an app can add only what ``AliasClaim`` allows: a merge cannot be undone, and
-    /// an id that is added in advance would belong to a person who uses that id later.
+    /// A request of an app can add only ids that ``AliasClaim`` allows. There are two reasons: a
+    /// merge cannot be undone, and an app could add an id in advance that another person will use
+    /// later.
     ///
-    /// - Parameter proofs: the identity proofs of an app's request: one for each of the two
-    ///   customers that needs a proof; nil for a server's request.
+    /// - Parameter proofs: the identity proofs of an app's request, one for each customer who needs
+    ///   a proof; nil for a server's request.
     /// - Parameter unlessSignedIn: whether the request is refused with `aliasJoinsTwoPeople` if the
     ///   other id belongs to a person.
     /// - Parameter unlessErased: whether the request is refused with `aliasJoinsTwoPeople` if the
-    ///   other id was erased, or the given one, and that one is not a customer again.
+    ///   other id was erased, or if the given id was erased and is not a customer again.
     /// - Returns: the state of the customer, under the given id, or under another id of the
     ///   customer if the given id was not kept.
     package func alias(
@@ -126,7 +129,7 @@ package struct CustomerService: Sendable {
         let wait = isByApp ? context.growth.wait(of: app, at: now) : nil
         let (state, added) = try await context.decide { tx -> Decision<(CustomerState, Int)> in
             // The proofs are checked inside the transaction, because an anonymous id needs a proof
-            // after it was added to a person.
+            // once it was added to a person.
             if let proofs,
                 let failure = try IdentityDecisions(tx).defect(
                     in: proofs, ofBoth: [id, other], in: app, at: now)

@@ -3,12 +3,13 @@ import Ledger
 import Storage
 
 /// The list of erasures outside of the database. A restored backup contains people who were erased
-/// after it was made; with the list, the server erases them again.
+/// after the backup was made. With the list, the server erases these people again.
 ///
-/// An erasure has an intent in the list before its transaction begins, and an end after it was
-/// committed. The list contains no ids, only their HMACs under a key that is in the database.
+/// An intent is appended to the list before the transaction of an erasure begins. An end is
+/// appended after the transaction was committed. The list contains no ids, only their HMACs under a
+/// key that is in the database.
 package struct ErasureList: Sendable {
-    /// Appends lines. When the function returns, they are on the disk.
+    /// Appends lines. When the function returns, the lines are on the disk.
     let append: @Sendable ([ErasureLine]) async throws -> Void
 
     package init(append: @escaping @Sendable ([ErasureLine]) async throws -> Void) {
@@ -20,7 +21,8 @@ package struct ErasureList: Sendable {
 package enum ErasureLine: Hashable, Sendable {
     /// An erasure that is about to begin.
     case intent(ErasureIntent)
-    /// The erasure with this name is in every log of the app that has an event at the position.
+    /// The erasure with this name has ended. If an event log of the app has an event at this
+    /// position, its database contains the erasure.
     case end(name: String, app: AppID, position: LogPosition)
     /// The erasure with this name has failed: nothing was erased.
     case abandoned(name: String, app: AppID)
@@ -28,11 +30,12 @@ package enum ErasureLine: Hashable, Sendable {
 
 /// The person whom an erasure is about to erase.
 package struct ErasureIntent: Hashable, Sendable {
-    /// An id, as the list has it.
+    /// The form in which the list contains an id.
     package struct Code: Hashable, Sendable {
         /// The HMAC of the id.
         package var exact: [UInt8]
-        /// The HMAC of the hash of the id in lower case, as the table of erased ids has it.
+        /// The HMAC of the hash of the id in lower case. The table of erased ids contains the same
+        /// value.
         package var tombstone: [UInt8]
 
         package init(exact: [UInt8], tombstone: [UInt8]) {
@@ -59,14 +62,14 @@ package struct ErasureIntent: Hashable, Sendable {
     }
 }
 
-/// An erasure that was not abandoned, and where it ended.
+/// An erasure that was not abandoned, and the positions at which it ended.
 package struct ListedErasure: Hashable, Sendable {
     package var intent: ErasureIntent
     /// An end for each time that the person was erased: the first time, and again after restores.
     package var ends: Set<LogPosition> = []
 
-    /// The erasures of a list, in the order of their intents. An end whose intent is missing says
-    /// nothing.
+    /// The erasures of a list, in the order of their intents. An end whose intent is missing is
+    /// ignored.
     package static func all(in lines: some Sequence<ErasureLine>) -> [ListedErasure] {
         var names: [String] = []
         var found: [String: ListedErasure] = [:]
@@ -93,13 +96,13 @@ package struct ListedErasure: Hashable, Sendable {
     }
 }
 
-/// The key of an app, under which the list has ids.
+/// The key of an app for the HMACs of ids in the list.
 struct ErasureKey: Sendable {
     private let bytes: SymmetricKey
     /// The beginning of the hash of the key.
     let name: String
 
-    /// Distinguishes the message of an id from that of a hash.
+    /// The prefix that distinguishes the message of an id from the message of a hash.
     private static let label = Array("id ".utf8)
 
     init(_ bytes: [UInt8]) {

@@ -2,13 +2,14 @@ import Ledger
 import Storage
 import Synchronization
 
-/// Limits what requests with an app key may add to the database without a new document: new ids,
-/// account tokens and consents of new customers, attributes, and changes of ownership by known
-/// documents. An app key is public in practice, so without a limit anyone could fill the disk.
+/// Limits the growth of the database by requests with an app key that contain no new document. The
+/// limit applies to new ids, to account tokens and consents of new customers, to attributes, and to
+/// changes of ownership by known documents. An app key is public in practice, so without a limit
+/// anyone could fill the disk.
 ///
-/// A request with a new document is never refused by this limit, because documents have their own
-/// budget: otherwise a flood of requests could prevent a customer's device from posting a purchase.
-/// Requests about known customers are not refused either, unless they add much to attributes.
+/// This limit never refuses a request with a new document, because documents have their own budget.
+/// Otherwise a flood of requests could prevent a customer's device from posting a purchase. A
+/// request about a known customer is refused only if it adds much to attributes.
 ///
 /// An app may use up its budget at once. The budget refills evenly within an hour. Each server
 /// counts separately, because requests would wait for each other if all of them updated one row.
@@ -18,7 +19,8 @@ final class GrowthMeter: Sendable {
     /// When each app's budget will be full again.
     private let fullAt = Mutex<[AppID: Instant]>([:])
 
-    /// Returns how long to wait until one more may be added. Returns nil if one may be added now.
+    /// Returns how long to wait until one more item may be added. Returns nil if an item may be
+    /// added now.
     func wait(of app: AppSettings, at now: Instant) -> Duration? {
         let next = fullTime(of: app, adding: 1, at: now)
         return next <= now + Self.hour ? nil : next - (now + Self.hour)
@@ -39,6 +41,7 @@ final class GrowthMeter: Sendable {
 }
 
 extension AppSettings {
-    /// How many items requests with an app key may add within an hour without a new document.
+    /// The default number of items that requests with an app key may add within an hour, if they
+    /// contain no new document.
     package static let growthPerHourDefault = 10_000
 }

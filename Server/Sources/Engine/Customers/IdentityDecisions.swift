@@ -11,8 +11,8 @@ struct IdentityDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Describes an app's request to merge two ids. If the app requires proofs, the caller must
-    /// have checked them. Returns nil if both ids belong to the same customer already.
+    /// The claim that an app makes by a request to merge two ids. If the app requires proofs, the
+    /// caller must have checked them. Returns nil if both ids belong to the same customer already.
     func aliasClaim(
         _ other: CustomerID, to id: CustomerID, in app: AppSettings
     ) throws -> AliasClaim? {
@@ -36,10 +36,11 @@ struct IdentityDecisions {
         return id.isAnonymous && known.isAnonymous ? .anonymous : .person
     }
 
-    /// Merges two ids into one customer. If an app adds an anonymous id to a customer who has as
-    /// many ids as an app may add, the customer gets everything of the anonymous customer, but the
-    /// anonymous id becomes unknown. Without this rule, others could fill a customer's ids, and a
-    /// person who then logs in could not get the purchases of the anonymous customer.
+    /// Merges two ids into one customer. A customer may already have the maximum number of ids that
+    /// an app may add. If an app then adds an anonymous id, the customer gets everything of the
+    /// anonymous customer, but the anonymous id becomes unknown. Without this rule, others could
+    /// fill a customer's ids, and a person who then logs in could not get the purchases of the
+    /// anonymous customer.
     ///
     /// - Returns: an id of the customer: the given id, if it was kept.
     /// - Throws: `tooManyIDs` if the customer would otherwise have too many ids.
@@ -94,14 +95,14 @@ struct IdentityDecisions {
     }
 
     /// Gives a customer everything that an anonymous customer has, without the anonymous ids.
-    /// Account tokens that purchases have stay ids of the customer, however many there are. A token
-    /// that no purchase has yet stays an id if the customer has few enough ids; otherwise it
-    /// becomes unknown, so that no other customer can claim a later purchase with it.
+    /// An account token that a purchase has becomes an id of the customer in any case. A token that
+    /// no purchase has yet becomes an id only if the customer has few enough ids. Otherwise the
+    /// token becomes unknown, so that no other customer can claim a later purchase with it.
     private func absorb(
         _ anonymous: StoredCustomer?, into person: StoredCustomer, in settings: AppSettings,
         at now: Instant
     ) throws {
-        // The anonymous id is not stored, so no customer has anything to give.
+        // The anonymous id is not stored, so there is nothing to merge.
         guard let anonymous else { return }
         let app = settings.id
         try IdentityUpdates(tx).merge(

@@ -4,11 +4,12 @@ import Foundation
 import Ledger
 import Storage
 
-/// How a request from an app proves which customer it is for: by a value that only the app's own
-/// server can create.
+/// The form of the proofs that an app requires. A proof shows which customer a request from the app
+/// is for. Only the app's own server can create such a proof.
 package enum IdentityProof: Hashable, Sendable {
-    /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and the HMAC-SHA256, in
-    /// hexadecimal, of the customer's id, a line break and these seconds, with a secret.
+    /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and an HMAC-SHA256 in
+    /// hexadecimal, with the secret. The message of the HMAC is the customer's id, a line break,
+    /// and the expiry.
     ///
     /// If `endless` is true, the HMAC-SHA256 of the id alone is also accepted. The HMAC of an id
     /// never expires.
@@ -33,7 +34,7 @@ package enum IdentityProof: Hashable, Sendable {
 
     /// The maximum length of a proof, in bytes.
     package static let bytesMax = 4096
-    /// How far the clock of a JWT's issuer may be ahead of ours.
+    /// The maximum time by which the clock of a JWT's issuer may be ahead of this server's clock.
     package static let clockSkewMax = Duration.seconds(60)
 
     package enum Defect: String, Hashable, Sendable {
@@ -117,8 +118,8 @@ package enum IdentityProof: Hashable, Sendable {
 }
 
 extension IdentityProof.Claims {
-    /// What is wrong with a JWT. The configuration names the algorithm: a token that names another
-    /// one is rejected.
+    /// What is wrong with a JWT. The configuration decides the algorithm. A token that names
+    /// another algorithm is rejected.
     fileprivate func defect(
         in token: String, _ algorithm: String, ofAnyOf ids: [CustomerID], at now: Instant,
         isSigned: (_ signed: [UInt8], _ signature: [UInt8]) -> Bool
@@ -166,10 +167,11 @@ extension AppSecret {
 }
 
 extension CustomerService {
-    /// The maximum number of proofs in one request: a merge of two customers may need one for each.
+    /// The maximum number of proofs in one request: a merge of two customers may need a proof for
+    /// each of them.
     package static let proofsMax = 2
 
-    /// Whether requests from an app must prove which customer they speak for.
+    /// Whether requests from an app must prove which customer they are for.
     package func requiresProof(_ app: AppID) -> Bool { context.apps[app]?.proof != nil }
 
     /// Whether an id and all other ids of its customer are anonymous. Anyone who knows such an id
@@ -185,7 +187,7 @@ extension CustomerService {
 
     /// Accepts an app's request if it proves which customer it is for, or if the app requires no
     /// proof. Throws `identityNotProven` otherwise. An anonymous id needs no proof until it is
-    /// merged with an id that needs one. After that, a proof of that other id is needed.
+    /// merged with an id that needs a proof. After the merge, a proof of that other id is needed.
     package func requireProof(
         _ proofs: [String], of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {

@@ -56,8 +56,8 @@ package struct IdentityUpdates {
     /// second customer belongs to the first. Emits events. Not idempotent: the caller must check
     /// first who has the ids.
     ///
-    /// - Parameter keepsAttributes: whether attributes of the second customer replace none of the
-    ///   first one's.
+    /// - Parameter keepsAttributes: whether no attribute of the first customer is replaced by an
+    ///   attribute of the second one.
     func merge(
         _ other: CustomerID, into customer: CustomerID, keepsAttributes: Bool = false,
         in app: AppID, at now: Instant
@@ -92,8 +92,8 @@ package struct IdentityUpdates {
             for timeline in try tx.accountTokens.timelines(
                 [alias], in: app, environment: environment)
             {
-                // The evidence is the token, so that the person with that id can still claim the
-                // purchase with a device.
+                // The evidence of the link is the token. So the person with that id can still claim
+                // the purchase with a device.
                 try OwnershipUpdates(tx).link(
                     timeline.purchase, to: customer, by: .token, in: app, at: now)
             }

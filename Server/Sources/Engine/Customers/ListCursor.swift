@@ -10,7 +10,7 @@ package struct ListCursor: Hashable, Sendable {
     let at: Instant
     let name: String
 
-    /// - Parameter words: texts that distinguish the entry from all others of the same time.
+    /// - Parameter words: texts that distinguish the entry from all other entries of the same time.
     fileprivate init(at moment: Instant, _ words: [String]) {
         at = moment
         let digest = SHA256.hash(data: Array(words.joined(separator: "\n").utf8))

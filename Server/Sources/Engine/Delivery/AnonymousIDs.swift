@@ -16,8 +16,7 @@ struct AnonymousIDs {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The anonymous id of a purchase, which is the same at any time, on every server of the
-    /// database.
+    /// The anonymous id of a purchase, which is always the same, on every server of the database.
     ///
     /// - Throws: ``EngineFailure/storage(_:)`` if ``prepare(_:in:at:)`` was not called before.
     func id(of purchase: PurchaseID, in app: AppID) throws -> CustomerID {

@@ -5,8 +5,8 @@ package struct DeliveryRetention: Hashable, Sendable {
     package var accepted = Duration.days(8)
     /// How long deliveries stay after all attempts failed. Until then they can be sent again.
     package var failed = Duration.days(30)
-    /// How long forwarded notifications stay after they were accepted or left out. By the default,
-    /// the App Store no longer repeats them.
+    /// How long forwarded notifications stay after they were accepted or left out. After the
+    /// default time, the App Store no longer repeats them.
     package var forwarded = Duration.days(8)
 
     package init() {}

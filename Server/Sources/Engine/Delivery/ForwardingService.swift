@@ -80,7 +80,7 @@ package struct ForwardingService: Sendable {
 
     /// Attempts several forwards at once. If this server stops, unfinished forwards stay due.
     ///
-    /// - Parameter arrived: the notification to send; nil to send the stored one.
+    /// - Parameter arrived: the notification to send; nil to send the stored notification.
     private func attempt(
         _ leases: [(lease: ForwardLease, target: ForwardTarget)], of app: AppID,
         _ arrived: ReceivedNotification?
@@ -225,8 +225,8 @@ package struct ForwardingService: Sendable {
         ForwardLabel.text(of: target, among: context.apps[app]?.forwards.targets.map(\.name) ?? [])
     }
 
-    /// The position after the forward of a document to the address with this ``ForwardLabel``
-    /// digest. If that forward no longer exists, the position after all forwards of the document.
+    /// The position in the list after the forward of a document to one address. If that forward no
+    /// longer exists, returns the position after all forwards of the document.
     package func position(
         createdAt: Instant, document: [UInt8], targetDigest: String, app: AppID
     ) async throws(EngineFailure) -> ForwardPosition {

@@ -23,8 +23,8 @@ package struct ForwardRules: Hashable, Sendable {
     package var targets: [ForwardTarget]
     package var policy: Policy
 
-    /// The condition for a 200 response, after which the App Store does not send the notification
-    /// again.
+    /// The condition for a 200 response. After a 200 response, the App Store does not send the
+    /// notification again.
     package enum Policy: String, Hashable, Sendable, CaseIterable {
         /// This server has recorded the notification.
         case own
@@ -57,8 +57,8 @@ package struct ForwardingSettings: Sendable {
     package static let concurrentAttempts = 8
     /// The pauses between attempts.
     private static let backoff = ExponentialBackoff(first: .seconds(15), longest: .hours(6))
-    /// The maximum number of attempts. The attempts are spread over more than six days, as long as
-    /// the App Store itself retries.
+    /// The maximum number of attempts. The attempts are spread over more than six days, like the
+    /// App Store's own retries.
     package static let attemptsMax = 36
     /// How long the queue waits before its first attempt if the response to the App Store depends
     /// on the other addresses. In this time, the handler of the App Store's request makes the first

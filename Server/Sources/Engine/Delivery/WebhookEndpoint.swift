@@ -24,8 +24,8 @@ package struct WebhookRules: Hashable, Sendable {
     package static let webhooksMax = 20
     package static let urlBytesMax = 2_000
 
-    /// Whether webhooks may be posted to a URL: The URL must have the scheme https, unless its host
-    /// is a permitted private one. The host must be a plain name or address. The URL must have no
+    /// Whether webhooks may be posted to a URL. The URL must have the scheme https, unless its host
+    /// is a permitted private host. The host must be a plain name or address. The URL must have no
     /// user, password or fragment.
     package func permits(url: String) -> Bool {
         guard url.utf8.count <= Self.urlBytesMax,
@@ -104,8 +104,8 @@ package struct WebhookEndpoint: Hashable, Sendable {
     package var id: WebhookID { stored.id }
     package var isPaused: Bool { isPausedByFile || stored.pausedAt != nil }
 
-    /// Whether the webhook posts the same bodies to the same address as a former version of it, and
-    /// neither version is paused or held.
+    /// Whether the webhook equals a former version of itself in its settings, its secrets, its
+    /// pause and its hold. If not, the attempts that began with the former version must stop.
     func isSame(as former: WebhookEndpoint) -> Bool {
         settings == former.settings && secrets == former.secrets && isPaused == former.isPaused
             && stored.heldUntil == former.stored.heldUntil
@@ -155,9 +155,9 @@ extension StoredWebhook {
         formerUntil.map { $0 > now } == true ? formerSecrets : []
     }
 
-    /// The former secrets that also sign after a rotation, and the time at which they stop. The
-    /// receiver may have the secret from before the rotation. If that secret was a mistake, or if a
-    /// rotation was done twice, the receiver may still have the oldest secret.
+    /// The former secrets that continue to sign after a rotation, and the time until which they
+    /// sign. The receiver may have the secret from before the rotation. If that secret was a
+    /// mistake, or if a rotation was done twice, the receiver may still have the oldest secret.
     func formers(
         afterRotationAt now: Instant, overlap: Duration
     ) -> (secrets: [String], until: Instant) {
@@ -173,7 +173,7 @@ extension WebhookEndpoint {
     /// secret, because each secret has at least 24 random bytes.
     package var secretMark: String { secretMark(of: stored.secret) }
 
-    /// Whether the secret with this mark was replaced by another, and still signs.
+    /// Whether the secret with this mark was replaced, but still signs.
     package func hasReplaced(_ mark: String) -> Bool {
         secrets.dropFirst().contains { secretMark(of: $0) == mark }
     }

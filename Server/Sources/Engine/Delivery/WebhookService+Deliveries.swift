@@ -24,12 +24,12 @@ extension NewDelivery {
 
 // The steps from an event to a webhook.
 //
-// Each webhook has a cursor in the event log, so every committed event is delivered, although the
+// Each webhook has a cursor in the event log. So every committed event is delivered, although the
 // transaction of the event writes nothing about webhooks. A server leases the cursor, reads the
-// events after it, renders the events that the webhook wants, and in one transaction adds their
-// deliveries and moves the cursor. The same server or others lease due deliveries, post them, and
-// record the answers. A crash between two steps repeats a step: a delivery may be posted twice with
-// the same id, but no delivery is lost.
+// events after it, and renders the events that the webhook wants. In one transaction, it then adds
+// their deliveries and moves the cursor. The same server or others lease due deliveries, post them,
+// and record the answers. A crash between two steps repeats a step: a delivery may be posted twice
+// with the same id, but no delivery is lost.
 extension WebhookService {
     /// The maximum number of events that one transaction reads for a webhook.
     private static let eventBatch = 100
@@ -67,7 +67,8 @@ extension WebhookService {
             }
             return try await enqueueDeliveries(after: lease, to: present)
         } catch {
-            // Releases the lease, because otherwise no server would continue before it expires.
+            // Releases the lease, because otherwise no server would continue before the lease
+            // expires.
             try? await context.transaction { tx in try tx.webhooks.release(lease, of: app) }
             throw error
         }
@@ -204,13 +205,13 @@ extension WebhookService {
         return !verdict.isGone && verdict.hold == nil
     }
 
-    /// The stored body, or a new one if none is stored. Returns nil if the lease was lost, or if
+    /// The stored body, or a new body if none is stored. Returns nil if the lease was lost, or if
     /// there is nothing left to post.
     ///
-    /// The event of a delivery without a body may now have another number of deliveries than when
-    /// it was added, because the format was changed or a person was erased. So the deliveries of
-    /// the event are updated together with the body. Each transaction changes the deliveries of one
-    /// event, however many wait.
+    /// A delivery may have no body because the format was changed or a person was erased. Then its
+    /// event may now have another number of deliveries than when the delivery was added. So the
+    /// deliveries of the event are updated together with the body. Each transaction changes the
+    /// deliveries of only one event, however many deliveries wait.
     private func body(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [UInt8]? {
@@ -294,8 +295,8 @@ extension WebhookService {
     ) async throws(EngineFailure) {
         let (id, app, now) = (webhook.id, webhook.app, context.now())
         let isDelivered = verdict.outcome == .delivered
-        // The webhook is read separately, because a transaction that reads its row conflicts with
-        // every transaction that moves its cursor.
+        // The webhook is read separately, because a transaction that reads the webhook's row
+        // conflicts with every transaction that moves the webhook's cursor.
         let before = try await context.read { tx in try tx.webhooks.find(id, of: app) }
         try await context.transaction { tx in
             switch verdict.outcome {

@@ -181,7 +181,7 @@ package struct WebhookService: Sendable {
             guard let stored = try tx.webhooks.find(id, of: appID) else {
                 return .refused(.unknownWebhook(id))
             }
-            // If the closure runs twice, it must not record the new secret as the former one.
+            // If the closure runs twice, it must not record the new secret as the former secret.
             guard stored.secret != new else { return .done(()) }
             guard mark == nil || mark == known.secretMark(of: stored.secret) else {
                 return .unchanged(())
@@ -289,8 +289,8 @@ package struct WebhookService: Sendable {
     /// Delivers events again, with the same `webhook-id`. Reads at most ``WebhookReplay/eventsMax``
     /// events. Idempotent, except that each call restarts the attempts.
     ///
-    /// - Returns: how many deliveries are made again, and the position where to continue; nil if no
-    ///   event is left.
+    /// - Returns: the number of deliveries that are made again, and the position at which to
+    ///   continue. The position is nil if no event is left.
     /// - Throws: ``EngineFailure``: `unknownCursor` if the log does not contain the chosen event.
     package func replay(
         _ replay: WebhookReplay, to id: WebhookID, of appID: AppID

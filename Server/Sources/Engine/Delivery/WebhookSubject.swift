@@ -32,8 +32,8 @@ package struct WebhookSubject: Sendable {
         }
     }
 
-    /// The subject without its customer, if that customer has another stream than the body: an
-    /// erasure of that customer would not erase the body.
+    /// The subject for a body in a stream. If the customer belongs to another stream, the customer
+    /// is removed, because an erasure of the customer would not erase the body.
     func staying(in stream: String) -> WebhookSubject {
         guard case .revenueCat(let event, let epochs, var context) = content,
             self.stream != stream
@@ -44,7 +44,7 @@ package struct WebhookSubject: Sendable {
     }
 }
 
-/// The data about an event's people and purchase with which its bodies are rendered.
+/// The data about the customers and the purchase of an event, from which its bodies are rendered.
 package struct EventContext: Sendable {
     /// The event's customer, or else the customer who was found for it. Nil if the event has no
     /// customer and none was found.
@@ -55,12 +55,13 @@ package struct EventContext: Sendable {
     /// The id that stands for the unknown owner of the event's purchase. Nil if the purchase has an
     /// owner, or if the event is about no purchase.
     package var anonymousID: CustomerID?
-    /// For a purchase that moved, its former owner. For a purchase that was linked, the account
-    /// token under which earlier events were delivered, if that token is one of the customer's ids.
+    /// If the purchase moved, its former owner. If the purchase was linked, the account token under
+    /// which earlier events were delivered. Nil if that token is not one of the customer's ids.
     package var former: People?
-    /// Whether earlier events of a purchase that was linked were delivered under another customer.
+    /// Whether the purchase was linked, and its earlier events were delivered under another
+    /// customer.
     package var isToldOfAnother = false
-    /// The other purchases that the former owner (``loser``) of a purchase that moved still has.
+    /// The other purchases that the former owner (``loser``) still has after the purchase moved.
     package var remaining: [PurchaseState] = []
     /// For each remaining purchase that does not renew, the term that covers ``now``.
     package var remainingTerms: [PurchaseID: Term] = [:]
@@ -81,7 +82,7 @@ package struct EventContext: Sendable {
     /// The products that give each entitlement.
     package var rights: [EntitlementID: Set<ProductID>]
 
-    /// The ids of one customer, without those that the server made.
+    /// The ids of one customer, without ids that the server made.
     package struct People: Hashable, Sendable {
         /// The id that represents the customer in this database. Nil if the customer is unknown
         /// there.

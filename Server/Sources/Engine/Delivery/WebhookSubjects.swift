@@ -114,8 +114,8 @@ struct WebhookSubjects {
     }
 
     /// Finds the stream in which events of a purchase were delivered before the purchase was
-    /// linked: that of an account token, or of an earlier owner. The result does not name another
-    /// customer, because an erasure would not find that customer's id there.
+    /// linked: the stream of an account token, or of an earlier owner. The result does not name
+    /// another customer, because an erasure would not find that customer's id there.
     private func setTold(
         of event: LoggedEvent, toldTo webhook: WebhookEndpoint, _ epochs: LogEpochs,
         _ context: inout EventContext

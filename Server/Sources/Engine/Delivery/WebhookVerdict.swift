@@ -3,10 +3,10 @@ import Ledger
 /// What the answer of a webhook's receiver means for a delivery, and when the delivery is attempted
 /// again. Pure.
 ///
-/// The first attempt is made at once, and nine more attempts after the pauses below. Together the
-/// pauses take about 76 hours, and never less than three days. Each pause is lengthened at random
-/// by up to a fifth, so that deliveries that failed at the same time are not retried at the same
-/// time.
+/// The first attempt is made at once, and nine more attempts after the pauses that are listed
+/// below. Together the pauses take about 76 hours, and never less than three days. Each pause is
+/// lengthened at random by up to a fifth, so that deliveries that failed at the same time are not
+/// retried at the same time.
 package struct WebhookVerdict: Hashable, Sendable {
     package static let pauses: [Duration] = [
         .seconds(5), .seconds(300), .seconds(1_800), .hours(2), .hours(5), .hours(10), .hours(14),
@@ -18,7 +18,8 @@ package struct WebhookVerdict: Hashable, Sendable {
     private static let jitterShare = 0.2
     /// The longest `Retry-After` that is obeyed. A longer value is cut to this value.
     package static let retryAfterMax = Duration.hours(24)
-    /// The maximum time for which `Retry-After` of 429 and 503 can delay the whole webhook.
+    /// The maximum time for which the `Retry-After` of a status 429 or 503 can delay the whole
+    /// webhook.
     package static let holdMax = Duration.hours(1)
 
     package var outcome: Outcome

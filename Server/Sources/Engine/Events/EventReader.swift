@@ -27,9 +27,9 @@ struct EventReader {
         return try events(concerning: customer, in: app, after: sequence, limit: limit)
     }
 
-    /// The events of a customer after a sequence number, in order. These are the events of all of
-    /// the customer's ids, of an account token equal to one of the ids, and of the customer's
-    /// purchases from before they were linked.
+    /// The events of a customer after a sequence number, in order. Three kinds of events are
+    /// included: events of any id of the customer, events of an account token that equals one of
+    /// the ids, and events of the customer's purchases from before the purchases were linked.
     func events(
         concerning id: CustomerID, in app: AppID, after sequence: Int64, limit: Int
     ) throws -> [LoggedEvent] {
@@ -58,8 +58,8 @@ struct EventReader {
     }
 
     /// The events after a sequence number that have no customer but belong to a customer's history.
-    /// Returns the events of an account token equal to one of the ids, and the events of the
-    /// customer's purchases from the time before the purchases were linked.
+    /// These are events of an account token that equals one of the ids, and events of the
+    /// customer's purchases from before the purchases were linked.
     func unnamedEvents(
         of ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws -> [LoggedEvent] {

@@ -27,8 +27,8 @@ package struct EventService: Sendable {
     /// - Parameter place: the cursor of the last event that the caller has read; nil to begin with
     ///   the first.
     /// - Throws: ``EngineFailure``: `unknownCursor` if the cursor is past the last event, and
-    ///   `outdatedCursor` if it is from the log before a restore, however far the log has advanced
-    ///   since. A reader that continued from such a cursor would miss events.
+    ///   `outdatedCursor` if the cursor is from the log before a restore, even if the log has
+    ///   advanced far since. A reader that continued from such a cursor would miss events.
     package func page(
         of appID: AppID, customer id: CustomerID? = nil, after place: LogPosition?, limit: Int
     ) async throws(EngineFailure) -> EventPage {
@@ -124,8 +124,8 @@ package struct EventService: Sendable {
     /// element can stand for many commits. The stream is for one reader only.
     package var unnumbered: AsyncStream<Void> { context.db.unnumbered }
 
-    /// Returns a stream that yields after this server has committed events of an app, until its
-    /// continuation is finished. Commits of other servers yield nothing.
+    /// Returns a stream that yields after this server has committed events of an app. The stream
+    /// ends when its continuation is finished. Commits of other servers yield nothing.
     package func logSignals(
         of app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {

@@ -1,13 +1,15 @@
 import Ledger
 import Storage
 
-/// What an import has to write about a customer and a sale.
+/// The new data that an import must write about a customer and a sale.
 struct ImportedNews {
-    /// All attributes of the customer afterwards. Nil if they stay as they are.
+    /// All attributes of the customer afterwards. Nil if the attributes stay as they are.
     var attributes: [CustomerAttribute]?
-    /// The earlier time at which the customer was first seen. Nil if the known one stays.
+    /// The time at which the customer was first seen, if it is earlier than the stored time. Nil if
+    /// the stored time stays.
     var firstSeenAt: Instant?
-    /// The sale and its purchase. Nil if the place of the sale is known, or the transaction is not.
+    /// The sale and its purchase. Nil if the place of the sale is known already, or if the
+    /// transaction is unknown.
     var sale: (ImportedDetails.Sale, PurchaseID)?
     /// The attributes that break a rule.
     var refused: [AttributeResult.Refusal] = []
@@ -16,12 +18,12 @@ struct ImportedNews {
 }
 
 extension ImportDecisions {
-    /// What the details of a row add to what is known. Of each attribute, the value that was set
-    /// later stays, whichever arrives first.
+    /// The new data in the details of a row. If an attribute has two values, the value that was set
+    /// later wins, whichever value arrives first.
     ///
     /// - Parameters:
-    ///   - ids: all ids of the row; the first one is the customer's. If there is none, only the
-    ///     sale counts.
+    ///   - ids: all ids of the row; the first id identifies the customer. If there is no id, only
+    ///     the sale is used.
     ///   - purchase: the row's purchase. Nil for a grant.
     func news(
         in details: ImportedDetails, about ids: [CustomerID], _ purchase: PurchaseID?,
@@ -35,8 +37,8 @@ extension ImportDecisions {
             let result = try AttributeDecisions.result(
                 of: details.attributes, to: present, by: .app, isWhole: false, at: now)
             news.refused = result.refused
-            // Somebody has signed in on the device since the export was made. What the export says
-            // about the device changes nothing that this person has, as at a log-in.
+            // Somebody has signed in on the device since the export was made. So, as with a log-in,
+            // the export adds attributes to this person but replaces none.
             let isOlderThanLogIn = id.isOfRevenueCatDevice && known?.isAnonymous == false
             let all =
                 isOlderThanLogIn
@@ -51,7 +53,8 @@ extension ImportDecisions {
         return news
     }
 
-    /// The moment if it is earlier than the known first sight of the customer.
+    /// The moment, if it is earlier than the stored time at which the customer was first seen. Nil
+    /// otherwise.
     private func earlierSight(
         _ moment: Instant?, of known: StoredCustomer?, in app: AppID, at now: Instant
     ) throws -> Instant? {
@@ -92,7 +95,7 @@ extension ImportDecisions {
 
     /// Adds an imported grant that is not known and has not ended.
     ///
-    /// - Parameter ids: all ids of the row; the first one is the customer's, and must exist.
+    /// - Parameter ids: all ids of the row. The first id identifies the customer, and must exist.
     func record(
         _ grant: ImportedGrant, of ids: [CustomerID], in app: AppSettings,
         _ environment: Environment, at now: Instant
@@ -111,8 +114,8 @@ extension ImportDecisions {
         return .recorded
     }
 
-    /// Why a grant is not added: it is known, or the server can give nothing by it. Returns nil if
-    /// it can be added.
+    /// Why a grant is not added: the grant is known already, or it would give no access. Returns
+    /// nil if the grant can be added.
     func obstacle(
         to grant: ImportedGrant, of ids: [CustomerID], in app: AppSettings,
         _ environment: Environment, at now: Instant
@@ -146,7 +149,8 @@ extension ImportDecisions {
         if let until = grant.until, until <= now {
             return .unusable("the grant of \(name) ended at \(until), so it gives nothing")
         }
-        // A grant opens its entitlement at once, so this one would open it too early.
+        // A grant opens its entitlement at once, so this grant would open the entitlement too
+        // early.
         guard grant.from <= now else {
             return .unusable(
                 "the grant of \(name) begins at \(grant.from); import the file again with --anew "
@@ -157,8 +161,8 @@ extension ImportDecisions {
 }
 
 extension ImportDecisions {
-    /// Whether a customer has one of the ids of a row, of which the second may still have to become
-    /// an alias.
+    /// Whether a customer has one of the ids of a row. The second id of the row may not be an alias
+    /// yet.
     private func isCustomer(
         _ customer: CustomerID, with ids: [CustomerID], in app: AppID
     ) throws -> Bool {
@@ -173,7 +177,8 @@ extension ImportedGrant {
     /// The number of characters of a grant's id after its prefix.
     private static let idCharacters = 24
 
-    /// The grant's id here: the same for the same key. No idempotency key of a request leads to it.
+    /// The grant's id on this server. The same key always gives the same id. No idempotency key of
+    /// a request gives this id.
     fileprivate var id: GrantID {
         let digits = IdempotencyKey.digits(
             for: "imported grant \(key)", count: Self.idCharacters)

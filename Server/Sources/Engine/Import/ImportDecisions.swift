@@ -11,10 +11,10 @@ struct ImportDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The other id of a row if it may become an alias of the imported customer. A device on which
-    /// somebody has signed in meanwhile stays theirs: the file is older, and a merge of two people
-    /// cannot be undone. An id of a person who was erased becomes nobody's alias, not even if the
-    /// person came back.
+    /// The other id of a row, if this id may become an alias of the imported customer. Nil
+    /// otherwise. If somebody has signed in on a device since the export, the device's id stays
+    /// with that person: the file is older, and a merge of two people cannot be undone. The id of
+    /// an erased person never becomes an alias, not even if the person came back.
     func alias(_ other: CustomerID?, in app: AppID) throws -> CustomerID? {
         if let other, try tx.erasedIDs.contains(other.hash, in: app) { return nil }
         guard let other, other.isOfRevenueCatDevice,
@@ -28,8 +28,8 @@ struct ImportDecisions {
         try ids.contains { try tx.erasedIDs.contains($0.hash, in: app) }
     }
 
-    /// Why a row may not give its customer a purchase: the customer was erased, and is not a
-    /// customer again by other means than an import. Nil if it may.
+    /// Why a row may not give its customer a purchase: the customer was erased, and no request
+    /// after the erasure has created the customer again. Nil if the row may give the purchase.
     func erasure(of id: CustomerID, also other: CustomerID?, in app: AppID) throws -> String? {
         guard try namesErasedPerson([id, other].compactMap { $0 }, in: app),
             try tx.customers.find(known: id, in: app) == nil
@@ -58,8 +58,9 @@ struct ImportDecisions {
         return refused.map { .unusable($0) } ?? .recorded
     }
 
-    /// Links a purchase that has no owner. If it belongs to another customer or names one, returns
-    /// the reason, writes nothing, and does not create an unknown id.
+    /// Links a purchase that has no owner. If the purchase belongs to another customer, or names
+    /// another customer by its account token, writes nothing and returns the reason. In that case
+    /// an unknown id stays unknown.
     private func linkImported(
         _ purchase: PurchaseID, to id: CustomerID, _ other: CustomerID?, in app: AppID,
         at now: Instant, _ walletCache: inout WalletProjectionCache
@@ -80,18 +81,19 @@ struct ImportDecisions {
                 + "token as the customer's alias, or set `account_tokens: other`"
         }
         let owner = try IdentityUpdates(tx).customer(id, in: app, at: now).customer
-        // The link that the other backend had is based on a device's report, and is not a decision
-        // about this purchase. So the import counts like a device's request: the customer that the
-        // account token names gets the purchase as soon as the token is known, and the policy
-        // applies. Otherwise the owner would depend on the order of arrival.
+        // The link in the other backend is based on a device's report, and is not a decision about
+        // this purchase. So the import counts like a device's request, and the restore policy
+        // applies. The customer whom the account token names gets the purchase as soon as the token
+        // is known. Otherwise the owner would depend on the order of arrival.
         let evidence: OwnershipClaim.Evidence = named == nil ? .device : .token
         try OwnershipUpdates(tx).link(
             purchase, to: owner, by: evidence, in: app, at: now, &walletCache)
         return nil
     }
 
-    /// The first unchecked purchase with fewer failed checks than the given number, or else the
-    /// first unchecked one. Returns nil if the App Store has reported the past of all purchases.
+    /// The first unchecked purchase with fewer failed checks than the given number. If there is
+    /// none, the first unchecked purchase. Returns nil if the App Store has reported the past of
+    /// all purchases.
     func firstUnchecked(
         among purchases: [PurchaseID], in app: AppID, refusedBelow refusals: Int
     ) throws -> UncheckedPurchase? {

@@ -2,15 +2,15 @@ import Ledger
 import Storage
 
 extension ImportService {
-    /// Records what an export says about a customer and a sale, beside the purchase. Values that
-    /// are newer here stay. Idempotent.
+    /// Records the details of an export: attributes of a customer, and the place of a sale. Does
+    /// not record the purchase itself. Stored values that are newer stay. Idempotent.
     ///
     /// - Parameters:
-    ///   - id: the row's customer. Nil if the row names none.
+    ///   - id: the row's customer. Nil if the row names no customer.
     ///   - other: another id of the customer.
     ///   - purchase: the row's purchase, which must be recorded before. Nil for a grant.
-    ///   - isTrial: whether to record nothing, and to check only the values themselves.
-    /// - Returns: `unusable` if an attribute breaks a rule; the others are recorded.
+    ///   - isTrial: whether to only check the values, and record nothing.
+    /// - Returns: `unusable` if an attribute breaks a rule; the other attributes are recorded.
     package func record(
         _ details: ImportedDetails, of id: CustomerID?, also other: CustomerID? = nil,
         _ purchase: PurchaseID?, app: AppID, isTrial: Bool = false
@@ -18,7 +18,7 @@ extension ImportService {
         guard !details.isEmpty else { return .recorded }
         let now = context.now()
         let ids = [id, other].compactMap { $0 }
-        // Most rows repeat what an earlier row of the same customer says, and need no write.
+        // Most rows repeat the values of an earlier row of the same customer, and need no write.
         let found = try await context.read { tx in
             try ImportDecisions(tx).news(in: details, about: ids, purchase, in: app, at: now)
         }
@@ -34,8 +34,8 @@ extension ImportService {
         return .unusable("the attribute \(first.name.prefix(40)) was left out: \(first.why)")
     }
 
-    /// Records a grant of a vendor, and makes the row's ids one customer. Idempotent: a grant that
-    /// was imported before stays as it is, even if it was withdrawn here.
+    /// Records a grant of a vendor, and makes the row's ids one customer. Idempotent: if a grant
+    /// was imported before, it stays as it is, even if it was withdrawn at Perennial.
     ///
     /// - Parameters:
     ///   - other: another id of the customer.
@@ -67,7 +67,7 @@ extension ImportService {
         return try await join(alias, to: id, app: appID, environment)
     }
 
-    /// Makes another id of a row an id of the row's customer, unless one of them was erased
+    /// Adds another id of a row to the row's customer, unless one of the two ids was erased
     /// meanwhile.
     func join(
         _ alias: CustomerID?, to id: CustomerID, app: AppID, _ environment: Environment
@@ -79,7 +79,8 @@ extension ImportService {
                 unlessSignedIn: alias.isOfRevenueCatDevice, unlessErased: true)
             return .recorded
         } catch {
-            // Somebody has signed in on the device, or was erased, since the row was recorded.
+            // Since the row was recorded, somebody has signed in on the device, or a person was
+            // erased.
             if case .aliasJoinsTwoPeople = error { return .recorded }
             return try Self.outcome(of: error)
         }

@@ -29,8 +29,8 @@ package struct ImportService: Sendable {
 
     // MARK: - Receipts
 
-    /// Records an app receipt or a transaction receipt from an operator's file, and links those of
-    /// its purchases that have no owner to a customer. Idempotent.
+    /// Records an app receipt or a transaction receipt from an operator's file, and links its
+    /// purchases to a customer, if they have no owner. Idempotent.
     ///
     /// - Parameters:
     ///   - text: the receipt in Base64.
@@ -80,8 +80,8 @@ package struct ImportService: Sendable {
 
     // MARK: - Transaction ids
 
-    /// Queries the App Store about a purchase that is known only by a transaction id, records the
-    /// whole response, and links the purchase to a customer if it has no owner. A purchase that was
+    /// Queries the App Store about a purchase that is known only by a transaction id, and records
+    /// the whole response. Links the purchase to a customer if it has no owner. A purchase that was
     /// queried before is not queried again. Idempotent.
     ///
     /// - Parameters:
@@ -122,7 +122,7 @@ package struct ImportService: Sendable {
         return try await linkPurchase(purchase, to: id, also: other, app: appID)
     }
 
-    /// The outcome that a valid row would have, as far as it is known without Apple.
+    /// The outcome that a valid row would have, as far as it is known without a query to Apple.
     private func trial(
         of id: CustomerID?, also other: CustomerID?, app: AppID
     ) async throws(EngineFailure) -> ImportOutcome {
@@ -227,7 +227,8 @@ extension ImportService {
 }
 
 extension CheckResult {
-    /// The purchase that contains a transaction, which need not be the first of its chain.
+    /// The purchase that contains a transaction, whether or not it is the first transaction of its
+    /// chain.
     fileprivate func purchase(
         with number: TransactionID
     ) -> (purchase: PurchaseID, isSubscription: Bool)? {

@@ -1,7 +1,7 @@
 import Ledger
 
-/// What a vendor's export says beside the purchase of a row. Nobody has signed it, so it never
-/// decides about access, ownership or money.
+/// The details in a row of a vendor's export, besides the purchase. The details are not signed, so
+/// they never affect access, ownership or money.
 package struct ImportedDetails: Hashable, Sendable {
     /// What the vendor knows about the row's customer.
     package var attributes: [AttributeChange]

@@ -5,13 +5,13 @@ import Storage
 
 /// The signed summary of a rehearsal.
 package struct RehearsalStatement: Hashable, Sendable {
-    /// How many differences have one cause.
+    /// The number of differences that have one cause.
     package struct Cause: Hashable, Sendable {
         package var name: String
         package var count: Int64
         /// What the cause means.
         package var sentence: String
-        /// What to do about it before the switch.
+        /// What to do about the cause before the switch.
         package var remedy: String
     }
 
@@ -20,7 +20,7 @@ package struct RehearsalStatement: Hashable, Sendable {
     package var from: Instant
     package var to: Instant
     package var customers: Int64
-    /// How many entitlements were open in at least one of the systems.
+    /// The number of entitlements that were open in at least one of the systems.
     package var entitlements: Int64
     package var differences: Int64
     package var unexplained: Int64
@@ -28,9 +28,9 @@ package struct RehearsalStatement: Hashable, Sendable {
     package var isComplete: Bool
     /// The causes that were found, and `unexplained` even if it was not found.
     package var causes: [Cause]
-    /// In how many cases the switch would end access.
+    /// The number of cases in which the switch would end access.
     package var loses: Int64
-    /// In how many cases the switch would open access.
+    /// The number of cases in which the switch would open access.
     package var gains: Int64
 
     /// Returns nil if a member is missing.
@@ -63,14 +63,14 @@ package struct RehearsalStatement: Hashable, Sendable {
 /// A rehearsal whose result is stored.
 package struct RecordedRehearsal: Hashable, Sendable {
     package var endedAt: Instant
-    /// Nil if no key of the app verifies the stored summary: somebody has changed it.
+    /// Nil if no key of the app verifies the stored summary. In that case, somebody has changed it.
     package var statement: RehearsalStatement?
 }
 
 // The results of rehearsals, for the dashboard.
 extension RehearsalService {
-    /// Stores the result of a rehearsal, and replaces the differences of the one before. Changes
-    /// nothing about customers. Idempotent.
+    /// Stores the result of a rehearsal, and replaces the differences of the previous rehearsal.
+    /// Does not change customers. Idempotent.
     ///
     /// - Parameters:
     ///   - signed: the signed summary.
@@ -87,7 +87,7 @@ extension RehearsalService {
         }
     }
 
-    /// The stored rehearsals of an app, the latest one first.
+    /// The stored rehearsals of an app, the latest rehearsal first.
     package func recorded(
         of app: AppID, in environment: Environment
     ) async throws(EngineFailure) -> [RecordedRehearsal] {
@@ -104,10 +104,10 @@ extension RehearsalService {
         return recorded
     }
 
-    /// The stored differences of the last rehearsal, in the order of its report. Empty if a customer
-    /// was erased after the rehearsal.
+    /// The stored differences of the last rehearsal, in the order of its report. Empty if a
+    /// customer was erased after the rehearsal.
     ///
-    /// - Parameter cause: only the differences with this cause; nil for all.
+    /// - Parameter cause: returns only the differences with this cause; nil returns all.
     package func differences(
         of app: AppID, in environment: Environment, cause: String?
     ) async throws(EngineFailure) -> [StoredDifference] {

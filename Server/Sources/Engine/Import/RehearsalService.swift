@@ -3,7 +3,7 @@ import Ledger
 import Rehearsal
 import Storage
 
-/// A customer, as this server knows them, for a comparison with RevenueCat.
+/// The stored data of a customer, for a comparison with RevenueCat.
 package struct RehearsedCustomer: Hashable, Sendable {
     /// All ids of the customer. If the requested id is unknown, only this id.
     package var ids: [CustomerID]
@@ -11,9 +11,10 @@ package struct RehearsedCustomer: Hashable, Sendable {
     package var opinions: [EntitlementID: RehearsalOpinion]
     /// The transactions of the customer's purchases that give or gave each entitlement.
     package var transactions: [EntitlementID: Set<TransactionID>]
-    /// The transactions of all purchases that the customer has or shares, whatever they give here.
+    /// The transactions of all purchases that the customer has or shares, even if the products give
+    /// no entitlement here.
     package var allTransactions: Set<TransactionID>
-    /// What each purchase gives by itself, for entitlements that several purchases give.
+    /// The opinion by each single purchase, for entitlements that several purchases give.
     package var parts: [EntitlementID: [RehearsalOpinion]]
 
     /// Whether a transaction belongs to the customer. False for nil.
@@ -24,9 +25,9 @@ package struct RehearsedCustomer: Hashable, Sendable {
     /// Whether any entitlement is open.
     package var hasAccess: Bool { opinions.values.contains(where: \.isOpen) }
 
-    /// Our opinion about an entitlement. If several purchases give it until the same end, two
-    /// systems may name different ones of them, and both are right: then this is the opinion by the
-    /// purchase that the other system names.
+    /// Our opinion about an entitlement. Several purchases may give the entitlement until the same
+    /// end. Then two systems may name different purchases, and both are right. So in this case,
+    /// returns the opinion by the purchase that the other system names.
     package func opinion(
         of entitlement: EntitlementID, besides theirs: RehearsalOpinion
     ) -> RehearsalOpinion {
@@ -41,26 +42,26 @@ package struct RehearsedCustomer: Hashable, Sendable {
     }
 }
 
-/// Reads what a rehearsal of the move away from RevenueCat compares, and signs its result. Changes
-/// nothing.
+/// Reads the data that a rehearsal of the move from RevenueCat compares, and signs the result of
+/// the rehearsal. Changes nothing.
 package struct RehearsalService: Sendable {
     let context: Context
     let tokens: TokenService
 
     /// The maximum number of customers in one page of ``customers(of:after:)``.
     package static let pageMax = 500
-    /// The maximum number of our documents that are shown as evidence, the newest ones.
+    /// The maximum number of our documents that are shown as evidence. Only the newest are shown.
     package static let documentsMax = 5
-    /// The maximum number of documents that are left out to find out which of them RevenueCat does
-    /// not count, the newest ones.
+    /// The maximum number of documents that are left out, the newest first, to find out which
+    /// documents RevenueCat does not count.
     package static let alternativesMax = 40
     /// The `typ` of the signed summary, so that no verifier mistakes it for a token.
     private static let type = "rehearsal+jwt"
 
-    /// The customers of an app in the order of their ids, after one of them.
+    /// The customers of an app after a given one, in the order of their ids.
     ///
-    /// - Returns: the customers, without erased ones, and the id after which the next page begins;
-    ///   nil if there is no further page.
+    /// - Returns: the customers, without erased customers, and the id after which the next page
+    ///   begins. The id is nil if there is no further page.
     package func customers(
         of app: AppID, after last: CustomerID?
     ) async throws(EngineFailure) -> (customers: [CustomerID], last: CustomerID?) {
@@ -98,8 +99,8 @@ package struct RehearsalService: Sendable {
         }
     }
 
-    /// Our documents about a customer's purchases that give or gave an entitlement, and what our
-    /// opinion would be without the latest of them.
+    /// Our documents about those purchases of a customer that give or gave an entitlement. Also
+    /// returns the opinions that would follow without some of the documents.
     package func evidence(
         about entitlement: EntitlementID, of id: CustomerID, app appID: AppID,
         in environment: Environment
@@ -123,8 +124,8 @@ package struct RehearsalService: Sendable {
         }
     }
 
-    /// Which of these transactions are known here, whoever has their purchases. Reads all
-    /// transactions of the app once.
+    /// The transactions among these that are stored, whichever customer has their purchases. Reads
+    /// all transactions of the app once.
     package func known(
         _ transactions: Set<TransactionID>, app: AppID, in environment: Environment
     ) async throws(EngineFailure) -> Set<TransactionID> {
@@ -142,13 +143,13 @@ package struct RehearsalService: Sendable {
     // MARK: - Signature
 
     /// Signs the summary of a rehearsal with the app's key for tokens. Returns nil if the app has
-    /// no key yet: a rehearsal only reads, so it does not create one.
+    /// no key yet. A rehearsal only reads, so it creates no key.
     package func sign(_ claims: JSON, of app: AppID) async throws(EngineFailure) -> String? {
         try await tokens.statement(claims, type: Self.type, of: app)
     }
 
-    /// The claims of a summary that one of the app's keys has signed, present or retired. Returns
-    /// nil for anything else.
+    /// The claims of a summary that a present or retired key of the app has signed. Returns nil for
+    /// any other text.
     package func verify(_ text: String, of app: AppID) async throws(EngineFailure) -> JSON? {
         try await tokens.verifiedStatement(text, type: Self.type, of: app)
     }

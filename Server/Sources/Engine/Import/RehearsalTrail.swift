@@ -2,14 +2,14 @@ import Ledger
 import Rehearsal
 import Storage
 
-/// The facts about a customer's purchases that give an entitlement, and what follows from parts of
-/// them.
+/// The facts about those purchases of a customer that give an entitlement, and the opinions that
+/// follow from parts of these facts.
 ///
-/// If RevenueCat has not counted a document, its opinion is the one that follows from our facts
-/// without this document. So the opinion is computed again and again: without the newest document,
-/// without the two newest, and so on; then without single documents; and at last as if nothing had
-/// been refunded or revoked. Access is not held open in these computations, because RevenueCat ends
-/// it when the period ends.
+/// If RevenueCat has not counted a document, its opinion is the opinion that follows from our facts
+/// without this document. So the opinion is computed several times: without the newest document,
+/// without the two newest, and so on. Then it is computed without single documents, and at last as
+/// if nothing had been refunded or revoked. Unlike the server, these computations do not hold
+/// access open after the end of a period, because RevenueCat ends access then.
 struct RehearsalTrail {
     let facts: [FactWithSource]
     let entitlement: EntitlementID

@@ -3,30 +3,29 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// Finds what is known of a receipt's store account. If possible, the service requests what is
-/// unknown from the App Store. If the App Store does not respond, the service gives no response
-/// that might deny access to a paying customer.
+/// Finds everything that is known about a receipt's store account. If possible, the service
+/// requests missing data from the App Store. If the App Store does not respond, the service gives
+/// no response that might deny access to a paying customer.
 extension LegacyService {
-    /// The number of "does not exist" responses about a purchase after which a request no longer
-    /// waits for the App Store. The App Store seldom gives that response about an existing
-    /// purchase.
+    /// After this number of "does not exist" responses about a purchase, a request no longer waits
+    /// for the App Store. The App Store seldom gives that response about an existing purchase.
     private static let refusalsMax = 3
     /// The maximum number of checks in a request, for purchases whose period has just ended.
     private static let unconfirmedMax = 3
     /// The maximum number of other purchases of the same account. Further purchases are omitted.
     private static let othersMax = 1_000
     /// The number of documents of each kind that are read to find other purchases of an account:
-    /// the newest document contains everything that earlier ones contain.
+    /// the newest document contains everything that earlier documents contain.
     private static let witnessesMax = 1
 
-    /// Records a receipt and returns what is known of its account. Returns nil if that is too
-    /// little for a response, and more may be known later. This happens in two cases. The App Store
-    /// must be queried about a purchase for the first time, and does not respond. Or the App Store
-    /// has not reported whether a purchase was renewed at the end of its period, so that access is
-    /// held open.
+    /// Records a receipt and returns everything that is known about its account. Returns nil if
+    /// this is not enough for a response, but may be enough later. This happens in two cases. The
+    /// App Store must be queried about a purchase for the first time, and does not respond. Or the
+    /// App Store has not reported whether a purchase was renewed at the end of its period, so that
+    /// access is held open.
     ///
-    /// - Parameter isWhole: whether to include everything that the account has, or only what the
-    ///   receipt shows.
+    /// - Parameter isWhole: whether to include all purchases of the account, or only the purchases
+    ///   in the receipt.
     func account(
         of attestation: VerifiedDocument, in app: AppSettings, isWhole: Bool
     ) async throws(EngineFailure) -> VerifyReceiptComposer? {
@@ -43,7 +42,7 @@ extension LegacyService {
         guard reconciliation.canQueryAppStore(app.id), !held.isEmpty else {
             return account.holding(held)
         }
-        // Purchases that the receipt shows come first.
+        // The purchases in the receipt come first.
         let unconfirmed = held.keys.sorted { own.contains($0) && !own.contains($1) }
         try await reconciliation.reconcileAndWait(
             aboutUnconfirmed: Array(unconfirmed.prefix(Self.unconfirmedMax)), in: app.id)
@@ -75,8 +74,9 @@ extension LegacyService {
         }
     }
 
-    /// The purchases of a receipt's store account that are not in the receipt: the purchases in the
-    /// newest documents of each kind that contain one of the receipt's subscriptions.
+    /// The purchases of a receipt's store account that are not in the receipt. For each kind of
+    /// document, reads the newest documents that contain one of the receipt's subscriptions, and
+    /// returns the other purchases in them.
     ///
     /// A subscription belongs to one store account and is contained in all later documents about
     /// it. So no purchase of another account is returned.
@@ -110,7 +110,7 @@ extension LegacyService {
     }
 
     /// What is known about purchases. If the whole account is requested, the result also contains
-    /// what is known about the purchases in Apple's response.
+    /// the data about the purchases in Apple's response.
     private func known(
         of purchases: [PurchaseID], in app: AppID, isWhole: Bool
     ) async throws(EngineFailure) -> VerifyReceiptComposer {

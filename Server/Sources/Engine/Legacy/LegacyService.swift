@@ -23,10 +23,10 @@ extension LegacyService {
     /// invalid, because programs would then discard it.
     package static let verifyReceiptUnavailable = VerifyReceiptResponse(.unavailable).json.bytes
 
-    /// The response to a request's body, in Apple's format. Like Apple's response, it reports
-    /// problems as a status. Only internal failures and `legacyDisabled` are thrown.
+    /// The response to a request's body, in Apple's format. Like Apple's response, this response
+    /// reports problems as a status. Only internal failures and `legacyDisabled` are thrown.
     ///
-    /// - Parameter environment: the environment from which the receipt must be. Apple has a URL for
+    /// - Parameter environment: the environment that the receipt must be from. Apple has a URL for
     ///   each environment.
     package func verifyReceipt(
         _ body: [UInt8], at environment: Ledger.Environment
@@ -51,7 +51,7 @@ extension LegacyService {
     }
 
     /// The response about a receipt that could not be verified. Apple's format has no room for a
-    /// reason, so if the server's clock may be wrong, that is logged for the operator.
+    /// reason. So if the reason may be a wrong clock of the server, it is logged for the operator.
     private func unverified(_ outcome: VerificationOutcome<some Hashable & Sendable>) -> [UInt8] {
         if case .clockMismatch(let uncertainty) = outcome {
             context.counters.documentsSignedAhead.add()
@@ -124,7 +124,7 @@ extension LegacyService {
     }
 }
 
-/// A request, and the app for which its receipt claims to be.
+/// A request, and the app that its receipt claims to be for.
 private struct ReceiptRequest: Sendable {
     let request: VerifyReceiptRequest
     let file: [UInt8]

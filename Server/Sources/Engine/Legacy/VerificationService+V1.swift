@@ -70,8 +70,8 @@ extension VerificationService {
 
 extension RecordingService {
     /// The app that the notification names. If the notification names no app, as in 2019 and 2020,
-    /// the app whose secret it contains. If several apps have that secret, the receipt in the
-    /// notification decides.
+    /// returns the app whose secret it contains. If several apps have that secret, the receipt in
+    /// the notification decides.
     private func app(ofV1 json: JSON) throws(EngineFailure) -> (AppSettings, Verifier) {
         let notification = V1Notification(json: json)
         let all = context.apps.values.sorted { $0.id < $1.id }

@@ -3,8 +3,8 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// Composes a response in Apple's format from what is known about a receipt's store account:
-/// Apple's last response about the account, unchanged, and everything that was received since.
+/// Composes a response in Apple's format about a receipt's store account. The response combines
+/// Apple's last response about the account, unchanged, with everything that was received since.
 struct VerifyReceiptComposer: Sendable {
     var timelines: [Timeline] = []
     /// Purchases that stay open although their period is over, each with the end of the hold. The
@@ -12,7 +12,8 @@ struct VerifyReceiptComposer: Sendable {
     var held: [PurchaseID: Instant] = [:]
     private var told: (answer: VerifyReceiptResponse, at: Instant, of: Ledger.Environment)?
 
-    /// Uses the response of Apple that a document contains, if it is newer than the one in use.
+    /// Uses the response of Apple that a document contains, if it is newer than the response in
+    /// use.
     mutating func apply(_ document: StoredDocument?) {
         guard let document, let bytes = document.bytes,
             told.map({ $0.at < document.signedAt }) ?? true,
@@ -79,9 +80,9 @@ struct VerifyReceiptComposer: Sendable {
         return inOrder(rows)
     }
 
-    /// Whether Apple knew of the period when it responded, and did not list it: for example,
-    /// because the sandbox has forgotten old transactions. A product of unknown kind may also have
-    /// been consumed.
+    /// Whether Apple's response deliberately omits the period: Apple knew of the period when it
+    /// responded. For example, the sandbox forgets old transactions. A product of unknown kind may
+    /// also have been consumed.
     private func isLeftOut(_ period: Timeline.Period) -> Bool {
         guard let told, period.attestedAt <= told.at else { return false }
         guard period.payment.kind != .unknown else { return true }
@@ -100,7 +101,7 @@ struct VerifyReceiptComposer: Sendable {
         return sorted.reversed()
     }
 
-    /// For each subscription, the row that ends last. If two rows end together, the one that was
+    /// For each subscription, the row that ends last. If two rows end together, the row that was
     /// bought later. The order of the result has no meaning.
     static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
         var newest: [String: Int] = [:]
@@ -151,8 +152,9 @@ struct VerifyReceiptComposer: Sendable {
 }
 
 extension VerifyReceiptComposer {
-    /// Completes a response in the style of iOS 6: the subscription's latest transaction, under one
-    /// key while the subscription is active, and under another key after that.
+    /// Completes a response in the style of iOS 6. Such a response contains the subscription's
+    /// latest transaction. The transaction has one key while the subscription is active, and
+    /// another key after that.
     func complete(
         _ answer: inout VerifyReceiptTransactionResponse,
         from receipt: Verified<TransactionReceipt>, text: String, at now: AppStoreDate
@@ -195,8 +197,8 @@ extension Timeline {
         periods.last { !$0.isVoid && $0.payment.until != nil }
     }
 
-    /// When another product replaced a period before the period's end. Nil if no product did. The
-    /// start of the newer period shows this.
+    /// When another product replaced a period before the period's end. Nil if no product did. This
+    /// moment is the start of the newer period.
     fileprivate func replacement(of period: Period) -> Instant? {
         guard period.isReplaced, let end = period.end else { return nil }
         let next = periods.first { $0.from == end && !$0.isVoid && $0.product != period.product }
@@ -219,9 +221,9 @@ extension VerifyReceiptRow {
         return mine == others ? other.isOlder(than: self) : mine > others
     }
 
-    /// The last moment for which the row counts, in milliseconds since 1970: the refund, if it was
-    /// refunded; the purchase, if another product replaced it and Apple does not say when;
-    /// otherwise its end.
+    /// The last moment for which the row counts, in milliseconds since 1970. If the row was
+    /// refunded, this is the moment of the refund. If another product replaced the row and Apple
+    /// does not say when, it is the moment of the purchase. Otherwise it is the end of the row.
     private var lastMoment: Int64 {
         let end = expires?.milliseconds ?? 0
         if let cancelled { return min(cancelled.milliseconds, end) }
@@ -319,9 +321,9 @@ extension Offer {
 }
 
 extension Renewal {
-    /// The end of the grace period after a period. Nil if there is no grace period, or if it ended
-    /// no later than the period, because it then belongs to an earlier failure. Also nil if renewal
-    /// is off and no payment is being retried.
+    /// The end of the grace period after a period. Nil if there is no grace period. Also nil if the
+    /// grace period ended before the period or at its end, because it then belongs to an earlier
+    /// failure. Also nil if renewal is off and no payment is being retried.
     fileprivate func grace(after period: Timeline.Period) -> Instant? {
         guard isRetrying || willRenew, let graceUntil, let end = period.payment.until else {
             return nil

@@ -174,7 +174,8 @@ extension AppleReportService {
     }
 
     /// The number of subscriptions that were in a grace period at a moment, and were paid later in
-    /// that grace period: all such subscriptions, and those whose next period costs nothing.
+    /// that grace period. Counts all such subscriptions, and separately the subscriptions whose
+    /// next period costs nothing.
     private static func collected(
         _ shifts: [TransactionShift], in country: String?, at moment: Instant
     ) -> (all: Int64, free: Int64) {

@@ -5,8 +5,7 @@ import Ledger
 import Storage
 
 // Fetches the App Store's report files. The stored files show which files are missing. So any
-// number of servers may fetch files, and a server that was down fetches the files of that time
-// later.
+// number of servers may fetch files. A server that was down fetches the missed files later.
 
 extension AppleReportService {
     /// The maximum number of past days whose reports are fetched. Apple keeps daily reports for a
@@ -16,8 +15,8 @@ extension AppleReportService {
     package static let reportMonthsMax = 3
     /// The maximum number of files that one call fetches.
     private static let filesMax = 50
-    /// How long after the expected time of a report the answer "no sales" is not final, because
-    /// Apple may have given it too early.
+    /// The time for which the answer "no sales" is not final, counted from the expected time of the
+    /// report. Apple may have given that answer too early.
     static let doubtMax = Duration.seconds(14 * 86_400)
     /// The interval between requests for the same report while "no sales" is not final: see
     /// ``doubtMax``.
@@ -27,9 +26,9 @@ extension AppleReportService {
         .sales, .subscription, .subscriptionEvent, .subscriber,
     ]
 
-    /// Fetches and stores the report files of every app that are due and missing. Returns the
-    /// number of reports that were stored or that Apple answered with "no sales"; 0 if no request
-    /// may be made now.
+    /// Fetches and stores the due and missing report files of every app. Returns the number of
+    /// reports that were stored or that Apple answered with "no sales"; 0 if no request may be made
+    /// now.
     package func fetch() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
@@ -39,9 +38,9 @@ extension AppleReportService {
         return count
     }
 
-    /// Fetches the report files of one app that are due and missing, the oldest first. Returns nil
-    /// if the configuration has no key for reports. A file is stored as a whole or not at all. If
-    /// Apple refuses a report, the others are fetched nevertheless.
+    /// Fetches the due and missing report files of one app, the oldest first. Returns nil if the
+    /// configuration has no key for reports. A file is stored as a whole or not at all. If Apple
+    /// refuses a report, the others are fetched nevertheless.
     ///
     /// - Parameters:
     ///   - isPatient: whether to pause after a failure before the same request is repeated.
@@ -248,8 +247,8 @@ private struct MissingReport {
         name = "\(vendorNumber)_\(month)_\(region).txt.gz"
     }
 
-    /// Whether the report must be fetched: if it is not stored, if the stored report is of another
-    /// developer, or if Apple may have answered "no sales" too early.
+    /// Whether the report must be fetched. True in three cases: the report is not stored, the
+    /// stored report is about another developer, or Apple may have answered "no sales" too early.
     func isMissing(
         among stored: [AppleReportFile], _ vendorNumber: String, at now: Instant
     ) -> Bool {

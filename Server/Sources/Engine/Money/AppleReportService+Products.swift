@@ -7,7 +7,7 @@ extension AppleReportService {
     private static let itemSalesMax = 20_000
     private static let itemSalesAtOnce = 500
 
-    /// Determines about which products the rows of reports are. The documents of sales are read
+    /// Determines which products the rows of reports are about. The documents of sales are read
     /// only if a row lists items, because only documents say which product an item belongs to. An
     /// item may have the id of another product.
     ///

@@ -12,19 +12,21 @@ package struct AppleReportImport: Hashable, Sendable {
     package var rowsCount: Int
     /// Whether the same content had been imported before.
     package var isKnown: Bool
-    /// The name of the file that was used until now, if it was another one. The file that was
-    /// imported last is used.
+    /// The name of the file that this file replaces. Nil if there is none. Of several files about
+    /// the same days, the file that was imported last is used.
     package var replacedName: String? = nil
-    /// The name of the file of all regions that is used in place of this file of one region.
+    /// The name of a file about all regions that is used in place of this file about one region.
+    /// Nil if there is no such file.
     package var displacedBy: String? = nil
-    /// The vendor number in the file's name, if it differs from the configured one. Otherwise nil.
+    /// The vendor number in the file's name, if it differs from the configured number. Otherwise
+    /// nil.
     package var otherVendorNumber: String? = nil
 
     /// Whether the file is compared with our sales. False for a sales report of a week or longer.
     package var isCompared: Bool { kind != SalesReportKind.sales.rawValue || days.count == 1 }
 }
 
-/// Our sales and the App Store's, compared.
+/// A comparison of our sales with the sales that the App Store reports.
 package struct SalesComparison: Sendable {
     package var days: ClosedRange<Int64>
     package var reconciliation: SalesReconciliation
@@ -54,8 +56,8 @@ package struct AppleReportService: Sendable {
     package static let appleFilesMax = 400
 
     /// Reads one of the App Store's report files and stores it byte for byte. Nothing is stored if
-    /// any of it cannot be read. Idempotent. If several files are about the same days and the same
-    /// region, the one that was imported last counts.
+    /// any part of the file cannot be read. Idempotent. If several files are about the same days
+    /// and the same region, the file that was imported last counts.
     ///
     /// - Parameters:
     ///   - content: the text of the file, decompressed.
@@ -100,9 +102,10 @@ package struct AppleReportService: Sendable {
             })
     }
 
-    /// The file of the same region that was used until now. Nil if there is none.
+    /// The file of the same region that was used until now. Nil if there is no such file.
     ///
-    /// - Parameter files: the financial files about any of the days, the ones imported last first.
+    /// - Parameter files: the financial files about any of the days, in the order of their imports,
+    ///   the last first.
     private static func replaced(
         by report: AppleReport, among files: [AppleReportFile], _ found: AppleReportInsertion
     ) -> AppleReportFile? {
@@ -170,8 +173,8 @@ package struct AppleReportService: Sendable {
             ours: ours.all, apples: apples.all)
     }
 
-    /// The imported files that are about any of the days, without their content, the ones imported
-    /// last first: at most ``appleFilesMax``.
+    /// The imported files that are about any of the days, without their content. The file that was
+    /// imported last comes first. Returns at most ``appleFilesMax`` files.
     package func files(
         of appID: AppID, in days: ClosedRange<Int64>
     ) async throws(EngineFailure) -> [AppleReportFile] {
@@ -190,8 +193,8 @@ package struct AppleReportService: Sendable {
     /// The number of purchases that are read at once in the search for shifts.
     private static let shiftPurchasesMax = 500
 
-    /// The sales that the App Store counts at another moment than we do, according to documents
-    /// from a moment on.
+    /// The sales that the App Store counts at another moment than we do. Considers only documents
+    /// from the given moment on.
     func transactionShifts(
         of app: AppID, since: Instant
     ) async throws -> [TransactionShift] {

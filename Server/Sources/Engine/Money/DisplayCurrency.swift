@@ -19,8 +19,8 @@ package struct DisplayCurrency: Hashable, Sendable {
 
 extension ReportingService {
     /// The currency in which pages show amounts: the configured currency. If none is configured,
-    /// the currency in which most was paid. That is decided by amounts at the rates of today, or by
-    /// the number of payments if there are no rates.
+    /// the currency in which most was paid. Amounts are compared at the rates of today. If there
+    /// are no rates, the numbers of payments are compared.
     ///
     /// - Returns: nil if nothing was paid yet.
     package func displayCurrency(

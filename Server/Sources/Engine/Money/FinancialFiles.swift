@@ -2,12 +2,13 @@ import AppStoreFormats
 import Ledger
 import Storage
 
-/// The stored financial files that are used. No two of them are about the same days and region.
+/// The stored financial files that are used. No two of these files are about the same days and
+/// region.
 struct FinancialFiles {
     /// The files that are used, in the order in which they were imported.
     private(set) var counting: [AppleReport] = []
 
-    /// - Parameter reports: the stored reports, the last imported one at the end.
+    /// - Parameter reports: the stored reports, in the order of their imports.
     init(_ reports: [AppleReport]) {
         // A report of "no sales" is used only if there is no file.
         let newestFirst =

@@ -1,15 +1,15 @@
 import Ledger
 import Storage
 
-/// Derives the rows about money again, and the timelines that they are computed from.
+/// Derives the rows about money again, and the timelines from which these rows are computed.
 struct MoneyUpdates {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Derives the rows of the next purchases again. Also replaces timelines, if this version of
-    /// the program derives others from the same facts. Returns the number of purchases; 0 if none
-    /// is left, or if another server is deriving them.
+    /// Derives the rows of the next purchases again. Also replaces a timeline if this version of
+    /// the program derives another timeline from the same facts. Returns the number of purchases; 0
+    /// if no purchase is left, or if another server is deriving the rows.
     func continueFill(of app: AppID, at now: Instant) throws(StorageFailure) -> Int {
         guard let purchases = try tx.money.nextFill(of: app) else { return 0 }
         try tx.purchases.touch(purchases, in: app)
@@ -21,9 +21,9 @@ struct MoneyUpdates {
         return purchases.count
     }
 
-    /// Replaces the timeline of a purchase by the one that follows from its facts, and emits the
-    /// events of the difference. Leaves consumables unchanged, because only a rebuild also corrects
-    /// wallets.
+    /// Derives the timeline of a purchase from its facts. If the result differs from the stored
+    /// timeline, replaces the stored timeline and emits the events of the difference. Leaves
+    /// consumables unchanged, because only a rebuild also corrects wallets.
     private func deriveTimeline(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

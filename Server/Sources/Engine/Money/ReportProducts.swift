@@ -1,10 +1,11 @@
 import Ledger
 
-/// Finds the product about which a row of the App Store's reports is.
+/// Finds the product that a row of the App Store's reports is about.
 ///
-/// A report names a product by its SKU: its id, which some files write with spaces at its end. For
-/// a purchase through the Advanced Commerce API, the report names the SKUs of the items instead,
-/// each in single quotation marks, separated by commas (Apple: "Summary Sales Report").
+/// A report names a product by its SKU, which is the product's id. Some files add spaces at the end
+/// of the id. For a purchase through the Advanced Commerce API, the report names the SKUs of the
+/// items instead, each in single quotation marks, separated by commas (Apple: "Summary Sales
+/// Report").
 struct ReportProducts: Sendable {
     private let known: Set<ProductID>
     /// The products by their id in lower case, without products whose ids differ only in case.

@@ -50,7 +50,7 @@ package struct ReportQuery: Hashable, Sendable {
     /// The maximum number of days in one report: a century.
     private static let daysMax = 36_600
 
-    /// Whether the report needs a sum for every day, because it shows days or weeks, or because
+    /// Whether the report needs a sum for every day. It does if it shows days or weeks, or if
     /// amounts are converted at each day's rates.
     var keepsDays: Bool {
         switch length {
@@ -107,7 +107,7 @@ package struct ReportSources: Sendable {
     package var next: SourceCursor?
 }
 
-/// A position in the list of rows behind a number: the values of the last row.
+/// A position in the list of rows behind a number: the values of the last row that was returned.
 package struct SourceCursor: Hashable, Sendable {
     /// The maximum length of a cursor's text, in bytes.
     static let textBytesMax = 2048

@@ -132,8 +132,8 @@ package struct ReportingService: Sendable {
         return numbers
     }
 
-    /// - Parameter other: the definition whose columns are shown beside the first one's; nil if
-    ///   there is none.
+    /// - Parameter other: the definition whose columns are shown beside the columns of the first
+    ///   definition; nil if there is none.
     private static func report(
         _ definition: ReportDefinition, _ numbers: ReportNumbers, _ query: ReportQuery,
         _ periods: [ReportPeriod], _ app: AppSettings, today: Int64,
@@ -229,9 +229,10 @@ package struct ReportingService: Sendable {
 
     // MARK: - Filling
 
-    /// Derives rows about money that are missing, or were derived by other rules, some purchases at
-    /// a time. Returns how many purchases were examined; 0 if nothing is left. Idempotent, and safe
-    /// for several servers at once. If a server is killed, the next one continues.
+    /// Derives rows about money, for some purchases at a time, if the rows are missing or were
+    /// derived by other rules. Returns how many purchases were examined; 0 if nothing is left.
+    /// Idempotent, and safe for several servers at once. If a server is killed, another server
+    /// continues.
     package func fillMoney() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
@@ -246,7 +247,7 @@ package struct ReportingService: Sendable {
         let begins = fill?.rules != app.money.rules.fingerprint
         guard !begins || !ruleChecks.isDone(app.id) else {
             // Another server with other rules has begun to derive the rows. If this server began
-            // again, neither of the two would ever end.
+            // again, neither of the two servers would ever finish.
             warnOfOtherMoneyRules(of: app.id)
             return 0
         }

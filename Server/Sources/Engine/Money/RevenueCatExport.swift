@@ -3,8 +3,8 @@ import Ledger
 import Reports
 import Storage
 
-/// Transactions in the columns of RevenueCat's scheduled data export, version 5, so that software
-/// that reads RevenueCat's files can read this export. There is one row for each transaction.
+/// Transactions in the columns of RevenueCat's scheduled data export, version 5. Software that
+/// reads RevenueCat's files can also read this export. There is one row for each transaction.
 package struct RevenueCatExport: Sendable {
     package static let columns = [
         "rc_original_app_user_id", "rc_last_seen_app_user_id_alias", "country", "country_source",
@@ -27,7 +27,7 @@ package struct RevenueCatExport: Sendable {
 
     /// The values of a transaction, in the order of ``columns``.
     ///
-    /// - Parameter attributes: those of the transaction's customer.
+    /// - Parameter attributes: the attributes of the transaction's customer.
     func values(
         of sold: SoldTransaction, _ attributes: [CustomerAttribute]
     ) -> [ExportedValue] {
@@ -48,8 +48,8 @@ package struct RevenueCatExport: Sendable {
         [.text(sold.segment.product.rawValue), .none, .text(sold.duration)]
     }
 
-    /// The times of a transaction. Its end is the end of the period or of the grace period,
-    /// whichever is later, unless the purchase was refunded or replaced.
+    /// The times of a transaction. The end of a transaction is the end of the period or of the
+    /// grace period, whichever is later. A refund or a replacement ends the transaction earlier.
     private func times(of sold: SoldTransaction) -> [ExportedValue] {
         let end = sold.until.map { until in max(until, sold.graceUntil ?? until) }
         let isCut = sold.endedAt.flatMap { ended in sold.until.map { ended < $0 } } ?? false

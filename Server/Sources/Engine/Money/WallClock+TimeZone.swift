@@ -13,8 +13,8 @@ extension WallClock {
 
     /// Creates a clock from the machine's data of a time zone.
     ///
-    /// Compares each day with the next one and, if their offsets differ, searches for the second
-    /// of the change. So it works for any kind of clock change.
+    /// Compares each day with the next day. If their offsets differ, searches for the second of the
+    /// change. So it works for any kind of clock change.
     package init(_ zone: TimeZone) {
         let start = Self.start(of: Self.years.lowerBound)
         let end = Self.start(of: Self.years.upperBound)

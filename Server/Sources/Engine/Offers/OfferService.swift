@@ -90,10 +90,10 @@ package struct OfferService: Sendable {
     /// eligible in the sandbox, the signature must name a sandbox transaction of the customer.
     /// Without that rule, a purchase that cost nothing would lower a price in production.
     ///
-    /// - Parameter whoeverItIs: whether to sign also for customers who are not eligible according
-    ///   to the stored data, and for unknown transactions. True for an app's server, which may know
-    ///   more. False for an app key: anyone can read such a key, and could invent a customer who
-    ///   never bought anything.
+    /// - Parameter whoeverItIs: whether to sign an offer even if the customer is not eligible
+    ///   according to the stored data, or if the transaction is unknown. True for an app's server,
+    ///   which may have more data. False for an app key: anyone can read such a key, and could
+    ///   invent a customer who never bought anything.
     package func sign(
         _ order: OfferRequest, app appID: AppID, environment: Ledger.Environment, whoeverItIs: Bool
     ) async throws(EngineFailure) -> SignedOffer {

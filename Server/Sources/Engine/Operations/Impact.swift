@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// What a new configuration of an app would change for its customers now.
+/// The changes of customers' entitlements that a new configuration of an app would cause now.
 package struct Impact: Hashable, Sendable {
     package var customers = 0
     /// The number of entitlements that customers would lose, over all customers; ``firstLosses``
@@ -95,8 +95,8 @@ extension MaintenanceService {
     /// The number of customers examined in one read transaction.
     private static let impactBatch = 500
 
-    /// Compares what each customer of an app has under the current settings with what the customer
-    /// would have under other settings. Writes nothing.
+    /// Compares the entitlements of each customer of an app under the current settings with the
+    /// entitlements under other settings. Writes nothing.
     ///
     /// - Parameter limit: the time after which to stop. At least one batch of customers is
     ///   examined. Nil examines all customers.

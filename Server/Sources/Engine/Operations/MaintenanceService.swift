@@ -25,16 +25,16 @@ package struct MaintenanceService: Sendable {
     /// The maximum number of unusable documents named in the report.
     private static let unusableMax = 20
 
-    /// The maximum number of extra passes over documents that arrived meanwhile. After these
-    /// passes, the facts of the remaining documents are copied.
+    /// The maximum number of extra passes over documents that arrive during the rebuild. After
+    /// these passes, the existing facts of the remaining documents are copied.
     private static let extraPassesMax = 10
     /// The maximum difference between the clocks of servers, plus the time that a document may wait
     /// before it is recorded.
     private static let arrivalMax = Duration.seconds(600)
 
     /// The maximum number of attempts of the transaction that finishes a rebuild. Each attempt
-    /// waits for locks as long as a write may wait. Another operation, such as VACUUM, may lock a
-    /// table for longer.
+    /// waits for locks. Its maximum wait is the same as that of a write. Another operation, such as
+    /// VACUUM, may lock a table for longer.
     package static let endingAttemptsMax = 10
     /// The pauses between these attempts, in which the writers that waited behind an attempt can
     /// proceed.
@@ -43,17 +43,18 @@ package struct MaintenanceService: Sendable {
     /// Rebuilds all derived rows from the documents, or only compares them.
     ///
     /// Every document is verified again, as of the time it was received, because a fact always
-    /// needs a verified document. The current rows stay in use until all new ones exist; then one
-    /// transaction replaces them. Documents that arrive meanwhile are included. If new documents
-    /// keep arriving, the facts of the last documents are copied as they were first derived.
+    /// needs a verified document. The current rows stay in use until all new rows exist. Then one
+    /// transaction replaces the current rows. Documents that arrive meanwhile are included. If new
+    /// documents keep arriving, the existing facts of the last documents are copied and not derived
+    /// again.
     ///
     /// - Parameter withoutUnusable: whether to continue even if documents that are in use can no
     ///   longer be verified, for example under another configuration. The facts of such documents
     ///   are then lost.
     /// - Parameter sleep: called between attempts to lock the tables.
-    /// - Throws: ``EngineFailure`` `storage` if documents in use can no longer be verified and
-    ///   `withoutUnusable` is false, or if another rebuild is running; `busy` if other operations
-    ///   lock the tables all the time. If the function throws, nothing is changed.
+    /// - Throws: ``EngineFailure``. It is `storage` if documents in use can no longer be verified
+    ///   and `withoutUnusable` is false, or if another rebuild is running. It is `busy` if other
+    ///   operations lock the tables all the time. If the function throws, nothing is changed.
     package func rebuild(
         verifyOnly: Bool, withoutUnusable: Bool = false,
         progress: @Sendable (_ done: Int, _ of: Int) -> Void = { _, _ in },
@@ -76,8 +77,8 @@ package struct MaintenanceService: Sendable {
                 }
                 return walk.report
             }
-            // Documents that arrived meanwhile come after the position of the pass, even if they
-            // were signed later.
+            // Documents that arrived during the pass come after its position, even if they were
+            // signed later.
             walk.extraPasses += 1
             if walk.extraPasses > Self.extraPassesMax { walk.copiesArrivedSince = since }
         }
@@ -127,9 +128,9 @@ package struct MaintenanceService: Sendable {
         walk.unappliedUnclaims += try await apply(unclaims, verifyOnly: walk.verifiesOnly)
     }
 
-    /// Applies the ends of claims that documents report and that the tables lack, for example
-    /// because an earlier version of Perennial recorded a document without knowing its meaning.
-    /// Returns the number of ids that were not recorded.
+    /// Applies the ends of claims that documents report, if the tables lack them. For example, an
+    /// earlier version of Perennial recorded a document without knowing its meaning. Returns the
+    /// number of ids that were not recorded.
     private func apply(
         _ unclaims: [(unclaim: SeatUnclaim, document: StoredDocument)], verifyOnly: Bool
     ) async throws(EngineFailure) -> Int {
@@ -198,8 +199,8 @@ extension MaintenanceService {
         do throws(EngineFailure) {
             try await untilFree(sleep) { tx in try tx.rebuild.finish() }
         } catch {
-            // The rebuild is complete. The next rebuild empties the table first, so rows that stay
-            // behind do no harm.
+            // The rebuild is complete. The next rebuild empties the table first, so the remaining
+            // rows do no harm.
             context.logger.warning(
                 "deleting the temporary rows of a rebuild failed",
                 metadata: ["reason": "\(error)"])
@@ -276,14 +277,14 @@ private enum RebuildOutcome: Sendable {
 private struct RebuildProgress: Sendable {
     var report = RebuildReport(documents: 0, differences: 0, firstDifferences: [], unusable: [])
     var verifiesOnly: Bool
-    /// The number of ids of claims in documents that were recorded and not applied.
+    /// The number of claim ids in recorded documents whose ends were not applied to the tables.
     var unappliedUnclaims = 0
     var positions: [AppID: DocumentPosition] = [:]
     /// The number of facts that this rebuild has made.
     var facts = 0
     var extraPasses = 0
-    /// The facts of documents that this rebuild has not read, and that arrived since this time, are
-    /// copied as they are. Nil if no facts are copied.
+    /// If documents arrived since this time and this rebuild has not read them, their existing
+    /// facts are copied. Nil if no facts are copied.
     var copiesArrivedSince: Instant?
 
     /// Whether facts in use might be lost, because their documents are not usable or were not read.

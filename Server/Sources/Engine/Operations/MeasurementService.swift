@@ -33,13 +33,14 @@ package struct AppMeasurements: Hashable, Sendable {
     /// The number of committed events without numbers; at most ``MeasurementRows/countMax``.
     package var unnumberedEvents = 0
     package var oldestUnnumberedAge = Duration.zero
-    /// How long the oldest change that time alone causes has been due.
+    /// The time for which the oldest due change has been due, among the changes that time alone
+    /// causes.
     package var oldestTransitionAge = Duration.zero
     /// The number of changes that are not in the sums about money; at most
     /// ``MeasurementRows/countMax``.
     package var unsummedChanges = 0
     package var oldestUnsummedAge = Duration.zero
-    /// The number of events whose effect on the rows about customers is not written.
+    /// The number of events whose effect on the rows about customers is not written yet.
     package var unshownEvents: Int64 = 0
 
     package init(app: AppID) { self.app = app }
@@ -78,8 +79,8 @@ package struct MeasurementService: Sendable {
         let searched = Mutex<Set<AppID>>([])
     }
 
-    /// The number of documents that are read at once in the search for the newest notifications,
-    /// and the maximum number of such reads.
+    /// The number of documents that are read at once in the search for the newest notifications.
+    /// ``headPiecesMax`` is the maximum number of such reads.
     private static let headsMax = 1_000
     private static let headPiecesMax = 10
 
@@ -95,8 +96,10 @@ package struct MeasurementService: Sendable {
     /// The measurements of the last ``refresh(isReady:)``. Nil before the first refresh.
     package var last: Measurements? { cache.measurements.withLock { $0 } }
 
-    /// When the newest notification arrived at this server; after a start, at any server of the
-    /// database. Nil if none is known: at a start, only the newest documents are searched.
+    /// When the newest notification arrived at this server. If no notification has arrived since
+    /// this server started, returns when the newest notification arrived at any server of the
+    /// database. Nil if no notification is known: after a start, only the newest documents are
+    /// searched.
     package func newestNotification(of app: AppID, in environment: Ledger.Environment) -> Instant? {
         context.newestNotifications.find(app, in: environment)
     }

@@ -1,13 +1,13 @@
 import Ledger
 import Storage
 
-/// Replaces the facts in use with rebuilt ones, and emits the events of the differences.
+/// Replaces the facts in use with rebuilt facts, and emits the events of the differences.
 struct RebuildUpdates {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Replaces the facts in use with the rebuilt ones, and projects every purchase again. The
+    /// Replaces the facts in use with the rebuilt facts, and projects every purchase again. The
     /// rebuilt rows stay, so that the operation can be repeated: call ``Rebuild/finish()`` in a
     /// separate transaction afterwards.
     func swapRebuilt(at now: Instant) throws(StorageFailure) {

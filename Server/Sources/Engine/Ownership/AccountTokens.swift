@@ -12,9 +12,9 @@ package enum AccountTokens: String, Hashable, Sendable, CaseIterable {
 
 extension OwnershipService {
     /// Returns the UUID to set as account token (Apple: `appAccountToken`) when a customer buys.
-    /// The UUID is one of the customer's ids: one that the app has made, or else one that this
-    /// function makes. Returns nil if the app's account tokens are not customer ids. Idempotent.
-    /// Creates an unknown customer, unless the id itself is a UUID.
+    /// The UUID is one of the customer's ids: an id that the app has made, or else a new id that
+    /// this function makes. Returns nil if the app's account tokens are not customer ids.
+    /// Idempotent. Creates an unknown customer, unless the id itself is a UUID.
     ///
     /// - Parameter isByApp: whether the request has an app key.
     package func accountToken(

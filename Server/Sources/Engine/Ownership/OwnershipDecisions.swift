@@ -8,7 +8,8 @@ struct OwnershipDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// Everything that determines the result of a claim by a device that presents a purchase.
+    /// All values that determine the result of a claim, which a device makes when it presents a
+    /// purchase.
     ///
     /// - Parameters:
     ///   - timeline: the purchase's timeline, including the documents that the device presents.
@@ -32,7 +33,7 @@ struct OwnershipDecisions {
             owner?.documentAge = link.document.map { now - $0.signedAt }
             owner?.isConfirmed = link.document?.isConfirming ?? true
         }
-        // Most requests repeat a customer's own purchases. For their own purchases, nothing else is
+        // Most requests repeat a customer's own purchases. For such purchases, nothing else is
         // read.
         let isAnonymous = stored?.isAnonymous ?? id.isAnonymous
         let documentAge = signedAt.map { now - $0 }
@@ -82,8 +83,8 @@ struct OwnershipDecisions {
         let all = try tx.shares.all(of: purchase, in: app.id)
         let counted =
             isOwnerAnonymous ? all : all.counted(by: app.shareRules(in: purchase.environment))
-        // A customer who has signed in on a device that shares the purchase keeps the place of that
-        // device among the shares.
+        // If a customer signs in on a device that shares the purchase, the customer takes over the
+        // share of that device.
         let isAnyKind = isOwnerAnonymous && claim.isClaimantAnonymous
         func compete(_ share: Share) -> Bool {
             share.customer != claim.claimant
@@ -159,7 +160,7 @@ struct OwnershipDecisions {
     }
 
     /// Ends a share, so that another share takes its place. Also ends the shares that are no longer
-    /// in force, because otherwise one of them would take the place.
+    /// in force. Otherwise one of these shares would take the freed place.
     private func makeRoom(
         in purchase: PurchaseID, of claim: OwnershipClaim, byEnding other: CustomerID,
         in app: AppSettings, at now: Instant
@@ -192,8 +193,8 @@ struct OwnershipDecisions {
         try OwnershipUpdates(tx).share(purchase, with: sharer, document: document, in: app, at: now)
     }
 
-    /// If the document that a device presents is evidence that the customer has the store account,
-    /// records it with a purchase that the customer already owns or shares.
+    /// Records the document that a device presents with a purchase that the customer already owns
+    /// or shares. The document is evidence that the customer uses the store account.
     private func remember(
         _ signedAt: Instant, isNew: Bool, of claim: OwnershipClaim, to purchase: PurchaseID,
         in app: AppID
@@ -204,8 +205,8 @@ struct OwnershipDecisions {
                 documentSignedAt: signedAt, isNew: isNew, of: purchase, sharedWith: claimant,
                 in: app)
         }
-        // A person who needs no evidence for a purchase keeps it, whatever documents the device
-        // presents.
+        // If a person owns a purchase without the need for evidence, the documents of devices do
+        // not matter.
         guard owner.isAnonymous || owner.isProvisional,
             let link = try tx.links.find(of: purchase, in: app)
         else { return }
@@ -235,9 +236,9 @@ struct OwnershipDecisions {
     }
 
     /// Returns the customer that a purchase's account token identifies: a known customer, or an
-    /// unknown id. An unknown id is spelled like one of the given ids, or else in lower case.
-    /// Returns nil if the token was an id of an erased customer, or if the app's tokens are not
-    /// customer ids.
+    /// unknown id. If the id is unknown, returns the given id that is the same UUID. If there is no
+    /// such id, returns the token in lower case. Returns nil if the token was an id of an erased
+    /// customer, or if the app's tokens are not customer ids.
     func identified(
         by token: String?, or ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -283,9 +284,9 @@ struct OwnershipDecisions {
         return bought.allSatisfy { inWallets.contains($0.transaction) }
     }
 
-    /// Whether a purchase stays with an erased customer, because no customer is left who could owe
-    /// the spent credits. Returns false if the purchase names the customer, and none of its credits
-    /// were spent.
+    /// Whether a purchase stays with an erased customer, because no remaining customer could owe
+    /// the spent credits. Returns false if the purchase names the claiming customer, and none of
+    /// its credits were spent.
     func isConsumedByErased(
         _ timeline: Timeline, for id: CustomerID, in app: AppSettings
     ) throws -> Bool {
@@ -352,10 +353,10 @@ struct OwnershipDecisions {
 }
 
 extension [Share] {
-    /// The shares in a person's purchase that are in force, in the order of this list. These are
-    /// the oldest shares of persons, as many as the rules allow, and the oldest shares of anonymous
-    /// customers, as many again. The purchase may have more shares, which began when an anonymous
-    /// customer owned the purchase.
+    /// The shares in a person's purchase that are in force, in the order of this list. The rules
+    /// allow a maximum number of shares of persons, and the same number of shares of anonymous
+    /// customers. Of each kind, the oldest shares are in force. The purchase may have more shares,
+    /// which began when an anonymous customer owned the purchase.
     fileprivate func counted(by rules: OwnershipClaim.ShareRules) -> [Share] {
         var counted: Set<CustomerID> = []
         for isAnonymous in [true, false] {

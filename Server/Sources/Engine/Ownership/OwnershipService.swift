@@ -18,8 +18,8 @@ package struct OwnershipChange: Hashable, Sendable {
 package struct OwnershipService: Sendable {
     let context: Context
 
-    /// Moves a purchase to a customer on support's authority, whatever the policy says, or confirms
-    /// that the customer has it. Idempotent: if the same change for the same reason is in effect,
+    /// Moves a purchase to a customer on support's authority, or confirms that the customer has it.
+    /// Ignores the restore policy. Idempotent: if the same change for the same reason is in effect,
     /// it is returned.
     package func transfer(
         _ order: OwnershipChange, to id: CustomerID, app appID: AppID

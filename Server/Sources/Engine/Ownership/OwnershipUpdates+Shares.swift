@@ -20,8 +20,8 @@ extension OwnershipUpdates {
     }
 
     /// Restores the share that a customer had before the purchase was moved to the customer, if
-    /// there was one. The share gets the transfer that gave it, so that the share can be undone as
-    /// before. The move must have been undone before.
+    /// there was one. The share is recorded with the same transfer as before, so that it can still
+    /// be undone. The move must have been undone before.
     func restoreShare(
         _ move: StoredTransfer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -19,14 +19,14 @@ extension OwnershipUpdates {
         try tx.purchases.touch([old, new], in: app)
     }
 
-    /// Links each purchase that continues another one to the customer who has the earlier purchase,
-    /// on the same evidence. The app posts nothing in this case, because nothing was bought. The
-    /// customer may also be a known customer who has the earlier purchase only by its account
-    /// token.
+    /// If a purchase continues an earlier purchase, links it to the customer who has the earlier
+    /// purchase, on the same evidence. The app posts nothing in this case, because nothing was
+    /// bought. The customer may also be a known customer who has the earlier purchase only by its
+    /// account token.
     ///
     /// Does nothing if the new purchase has an owner already, or if its account token differs from
-    /// that of the old purchase. If the old purchase has no owner yet, the next document about the
-    /// new purchase links it.
+    /// the account token of the old purchase. If the old purchase has no owner yet, the next
+    /// document about the new purchase links it.
     func linkSuccessors(
         _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {

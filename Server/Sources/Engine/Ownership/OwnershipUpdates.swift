@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// Changes who owns, shares and may claim a purchase, and emits events.
+/// Changes the owner, the shares and the blocks of a purchase, and emits events.
 package struct OwnershipUpdates {
     let tx: DatabaseSession
 
@@ -126,7 +126,7 @@ package struct OwnershipUpdates {
         try tx.shares.delete(in: purchase, of: customer, in: app)
         try SeatUpdates(tx).release(ofOwner: customer, on: purchase, in: app, at: now)
         try tx.seatInvitations.withdrawAll(of: purchase, in: app, at: now)
-        // The block protected the former owner, not the next one.
+        // The block protected the former owner, not the next owner.
         try unblock(purchase, of: former, in: app, at: now)
         try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: former, in: app, .movedAway, from: customer, at: now)

@@ -17,8 +17,8 @@ package struct DocumentRecorder {
     /// Inserts facts with the documents that attest them, and projects them into the purchases that
     /// they are about. Existing facts are unchanged. Idempotent.
     ///
-    /// Then writes everything that follows from a changed purchase: each ``PurchaseProjection``
-    /// contains the timelines before and after, and the documents between the two.
+    /// Then writes all other rows that depend on a changed purchase. Each ``PurchaseProjection``
+    /// contains the timelines before and after the change, and the documents that cause it.
     func project(
         _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {

@@ -15,7 +15,7 @@ package struct OpenedDocument: Sendable {
     package var refusal: EngineFailure?
     /// The purchases about which the document attests something.
     package var purchases: [PurchaseID]
-    /// The customer who has one of these purchases. Nil if no customer has one.
+    /// The customer who has one of these purchases. Nil if no customer has one of them.
     package var owner: CustomerID?
 
     /// The document as text. For a receipt, which is binary, its Base64.
@@ -25,8 +25,8 @@ package struct OpenedDocument: Sendable {
     }
 }
 
-/// Data in addition to a document's id by which the document is found. There is no index by id
-/// alone.
+/// Data about a document, needed in addition to the document's id to find the document. There is no
+/// index by id alone.
 package struct DocumentHint: Sendable {
     /// A purchase about which the document attests something.
     package var purchase: PurchaseID?
@@ -52,8 +52,8 @@ package struct DocumentService: Sendable {
     private static let aheadMax = Duration.seconds(600)
 
     /// Returns a document of an app. Finds the document by a purchase that it is about, or by the
-    /// time at which it became known. A document from a device that was signed long before its
-    /// arrival is found only by purchase.
+    /// time at which it became known. If a document from a device was signed long before its
+    /// arrival, it is found only by purchase.
     ///
     /// - Returns: nil if the document is not found in this way.
     package func find(

@@ -24,8 +24,8 @@ package struct NotificationLog: Sendable {
 /// Notifications that were signed since a moment.
 package struct RecentNotifications: Sendable {
     package var heads: [DocumentHead]
-    /// Whether the list contains all notifications since the moment. False if there were so many
-    /// that only the latest were read.
+    /// Whether the list contains all notifications since the moment. False if there were too many,
+    /// so that only the latest were read.
     package var isWhole: Bool
 }
 
@@ -52,8 +52,8 @@ package struct NotificationService: Sendable {
 
     /// The maximum number of notifications on a page.
     package static let notificationsMax = 100
-    /// The number of documents that are read at once in the search for notifications, and the
-    /// maximum number of such reads.
+    /// The number of documents that are read at once in the search for notifications, and below it
+    /// the maximum number of such reads.
     private static let headsMax = 1_000
     private static let headPiecesMax = 10
     /// The maximum number of purchases that are named as the next to be checked.
@@ -128,7 +128,7 @@ package struct NotificationService: Sendable {
     }
 }
 
-/// Reads the heads of documents, back in time, and keeps those of notifications.
+/// Reads the heads of documents, the last signed first, and keeps the heads of notifications.
 private struct HeadWalk {
     let environment: Ledger.Environment
     var place: DocumentCursor?

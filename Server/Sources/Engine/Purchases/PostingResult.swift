@@ -9,8 +9,8 @@ package struct PostingResult: Hashable, Sendable {
     package var documents: [Outcome]
     /// The ownership of the posted purchases, in the order of their ids.
     package var ownerships: [OwnershipResult]
-    /// The number of purchases that this posting gave to another owner, or shared with one more
-    /// customer, although it contained no new document. 0 if any document was new.
+    /// The number of purchases that got another owner, or one more share, although the posting
+    /// contained no new document. 0 if any document was new.
     var changesWithoutDocument: Int
 
     /// The failure for the first purchase that the customer did not get. Nil if there is no such
@@ -33,7 +33,7 @@ package struct PostingResult: Hashable, Sendable {
     package struct Outcome: Hashable, Sendable {
         package var place: DocumentPlace
         /// The transaction that the document is about. Nil if the document was not verified, or is
-        /// not about exactly one.
+        /// not about exactly one transaction.
         package var transaction: TransactionID?
         package var result: Result
 

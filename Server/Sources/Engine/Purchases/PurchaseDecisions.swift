@@ -6,7 +6,7 @@ import Intake
 import Ledger
 import Storage
 
-/// Decides what a posted document does to a purchase, and what a preview shows of it.
+/// Decides the effect of a posted document on a purchase, and the result of a preview.
 struct PurchaseDecisions {
     let tx: DatabaseSession
 
@@ -186,8 +186,9 @@ struct PurchaseDecisions {
             changesWithoutDocument: new.isEmpty ? changes : 0)
     }
 
-    /// Records documents, payments first. Returns the documents, and the indices of those that are
-    /// new. If the request is partial, returns renewal infos without a transaction as failures.
+    /// Records documents, payments first. Returns the documents, and the indices of the new
+    /// documents. If the request is partial, returns renewal infos without a transaction as
+    /// failures.
     private func insert(
         _ posted: [PostedDocument], isPartial: Bool, in app: AppSettings,
         _ walletCache: inout WalletProjectionCache

@@ -59,7 +59,7 @@ struct PurchaseProjection: Sendable {
         }
     }
 
-    /// Returns the projection with its events, for an app without wallets.
+    /// A copy with the events of the projection, for an app without wallets.
     func withEvents(_ rules: AccessRules) -> PurchaseProjection {
         var (projection, noWallet) = (self, WalletProjection?.none)
         projection.emitEvents(rules, &noWallet)

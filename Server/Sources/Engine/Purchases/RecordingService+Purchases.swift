@@ -46,13 +46,13 @@ package struct PurchaseEvidence: Hashable, Sendable {
 }
 
 extension RecordingService {
-    /// Records a device's purchases and links those that have no owner to the customer. Returns the
+    /// Records a device's purchases. Links purchases without an owner to the customer. Returns the
     /// customer in the environment of the first document. Idempotent.
     ///
-    /// All documents are verified before any is recorded: if one is rejected, the request fails and
-    /// changes nothing. If a purchase belongs to another customer, the app's restore policy
-    /// decides. If the purchase stays with the other customer, the documents and their facts are
-    /// recorded nevertheless.
+    /// All documents are verified before any document is recorded. If a document is rejected, the
+    /// request fails and changes nothing. If a purchase belongs to another customer, the app's
+    /// restore policy decides. If the purchase stays with the other customer, the documents and
+    /// their facts are recorded nevertheless.
     package func record(
         _ evidence: PurchaseEvidence, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> CustomerState {
@@ -187,7 +187,7 @@ extension PurchaseEvidence {
 
 extension VerifiedDocument {
     /// Returns the document itself if no field is missing. Throws `incomplete` otherwise, because
-    /// the sender of a document expects that it has an effect.
+    /// the sender of a document expects that the document has an effect.
     var complete: VerifiedDocument {
         get throws(EngineFailure) {
             if let lacking = shortcomings.first { throw .incomplete(lacking) }

@@ -23,8 +23,8 @@ package struct RecordingService: Sendable {
     package static let notificationBytesMax = 1_048_576
 
     /// Records the body of a notification of version 2 or 1. When the function returns, the
-    /// notification is on disk together with its forwards; or, if the app's policy is `any`,
-    /// another address has accepted it. Idempotent.
+    /// notification is on disk together with its forwards. If the app's policy is `any`, it is also
+    /// possible that only another address has accepted the notification. Idempotent.
     ///
     /// - Parameter contentType: the value of the header, which is forwarded with the body.
     /// - Throws: ``EngineFailure``: `unreadable`, `limitExceeded`, `notForAnyApp` or `notTrusted`
@@ -103,8 +103,8 @@ package struct RecordingService: Sendable {
         let receivedAt = context.now()
         let outcome = await app.verifier.notification(
             jws, for: app.settings.identity, at: AppStoreDate(receivedAt))
-        // If the notification claims a bundle ID that is not configured, a failure about that
-        // explains the rejection better.
+        // If the notification claims a bundle ID that is not configured, a failure about the bundle
+        // ID explains the rejection better.
         if case .refused = outcome, Verifier.peek(jws).map({ $0.bundleID != nil }) ?? true {
             _ = try self.context.app(claimedBy: jws)
         }
@@ -170,8 +170,8 @@ extension VerificationService {
         }
     }
 
-    /// Counts a document that cannot be verified yet, whichever way it arrived, so that the
-    /// operator checks this machine's clock.
+    /// Counts a document that cannot be verified yet, so that the operator checks this machine's
+    /// clock. Used for documents from all sources.
     private func undecided(_ uncertainty: ClockMismatch) -> EngineFailure {
         context.counters.documentsSignedAhead.add()
         return .notYetVerifiable(uncertainty)

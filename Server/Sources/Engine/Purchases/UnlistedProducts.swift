@@ -23,7 +23,7 @@ package struct UnlistedSales: Hashable, Sendable {
 }
 
 /// Records which products were looked up in the configuration, so that each product that gives
-/// nothing is logged only once. Also keeps the purchases of these products, so that pages do not
+/// nothing is logged only once. Also caches the purchases of these products, so that pages do not
 /// query the database each second.
 final class UnlistedProducts: Sendable {
     /// The maximum number of products that are looked up.
@@ -81,8 +81,8 @@ extension AppSettings {
         return period.payment.revocation == nil ? period.product : nil
     }
 
-    /// Whether the app itself counts how much of a product a customer has. True for consumables if
-    /// no wallets are configured.
+    /// Whether the app itself, and not a wallet, counts the units of a product that a customer has.
+    /// True for consumables if no wallets are configured.
     func countsItself(_ kind: ProductKind) -> Bool {
         kind == .consumable && wallets.credits.isEmpty
     }

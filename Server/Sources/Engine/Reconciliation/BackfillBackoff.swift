@@ -1,9 +1,9 @@
 import Ledger
 import Synchronization
 
-/// Remembers since when, and how often, requests for an app's missed notifications have failed.
-/// Each process remembers only its own failures. The pauses do not apply to other queries, because
-/// one failing endpoint must not stop those.
+/// The failures of requests for an app's missed notifications, and the pauses after them. Each
+/// process counts only its own failures. The pauses do not apply to other queries, because one
+/// failing endpoint must not stop other queries.
 final class BackfillBackoff: Sendable {
     struct Key: Hashable {
         var app: AppID

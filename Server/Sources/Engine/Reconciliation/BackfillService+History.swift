@@ -21,12 +21,12 @@ extension BackfillService {
     /// The time by which each walk overlaps the previous one, because notifications may be added to
     /// the history late.
     private static let walkOverlap = Duration.hours(2)
-    /// How long before the newest document the first walk of a database begins. A running
+    /// The time from the start of the first walk of a database to its newest document. A running
     /// subscription is checked at this interval, so an undetected loss may be that old. After an
-    /// import, this time covers what the import cannot have contained. If no purchase is known, the
-    /// walk begins now, because no answer of this server can be wrong. A server that was started
-    /// before an import has walked without the imported purchases. So after an import, the next
-    /// walk counts as the first walk again.
+    /// import, this time covers the notifications that the import cannot have contained. If no
+    /// purchase is known, the walk begins now, because no answer of this server can be wrong. A
+    /// server that was started before an import has made its first walk without the imported
+    /// purchases. So after an import, the next walk counts as the first walk again.
     static let firstWalkSpan = Duration.days(30)
     /// The number of pages after which the lease is extended. The lease lasts longer than reading
     /// these pages takes.
@@ -34,7 +34,8 @@ extension BackfillService {
 
     /// Reads the App Store's notification history if a walk is due, and records the notifications
     /// that are missing here. Returns the number of missing notifications. Idempotent, and safe for
-    /// several servers at once: one server reads, and the next one continues where it stopped.
+    /// several servers at once: one server reads, and the next server continues where the first one
+    /// stopped.
     @discardableResult
     package func walkHistory() async throws(EngineFailure) -> Int {
         var count = 0
@@ -124,7 +125,7 @@ extension BackfillService {
             }
             walk.at = end
             // A first walk that is interrupted starts again from the beginning, because it must not
-            // forward what it finds.
+            // forward the notifications that it finds.
             let walkedTo = walk.sendsOn ? end : nil
             guard
                 try await context.transaction({ tx in
@@ -154,7 +155,8 @@ extension BackfillService {
             for payload in try await missing(page.signedPayloads, of: lease.app)
             where try await recordMissed(payload, of: lease.app, sendsOn: walk.sendsOn) {
                 walk.missing += 1
-                // A first walk finds what was sent before this server had the address.
+                // A first walk finds notifications that were sent before this server had the
+                // address. These are not lost.
                 if walk.sendsOn { context.counters.notificationsLost.add() }
             }
             if page.hasMore, count == HistoryWalkStates.pagesMax { return .tooLong }
@@ -194,7 +196,7 @@ extension BackfillService {
         context.logger.warning(
             "The App Store's history of notifications could not be read to its end.",
             metadata: ["app": "\(walk.lease.app)", "reason": "\(error)"])
-        // If this server is stopping, the failure is not the App Store's.
+        // If this server is stopping, the App Store did not cause the failure.
         guard !Task.isCancelled else { return }
         let failure = error as? AppStoreFailure
         // A shorter stretch costs less to repeat, and may succeed if single pages fail.
@@ -258,8 +260,8 @@ final class HistoryWalkStates: Sendable {
     private static let initialStretch = Duration.days(1)
     private static let stretchMin = Duration.seconds(60)
     private static let stretchMax = Duration.days(7)
-    /// The intended number of pages of a stretch. After a stretch with fewer pages, the next one is
-    /// longer; after a stretch with more pages, it is shorter.
+    /// The intended number of pages of a stretch. After a stretch with fewer pages, the next
+    /// stretch is longer. After a stretch with more pages, the next stretch is shorter.
     private static let targetPages = 100...500
 
     let backoff = BackfillBackoff()

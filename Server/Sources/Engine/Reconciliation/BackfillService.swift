@@ -27,7 +27,8 @@ package struct BackfillService: Sendable {
 
     /// The interval between two backfills of notifications that did not arrive.
     package static let backfillInterval = Duration.hours(1)
-    /// The time that the first backfill covers: as many days as the App Store retries.
+    /// The time that the first backfill covers: the time for which the App Store retries a
+    /// notification.
     private static let firstBackfillSpan = Duration.days(7)
     /// The time by which each backfill overlaps the previous one, because a notification may have
     /// been on its way when the previous backfill ended.
@@ -43,8 +44,8 @@ package struct BackfillService: Sendable {
     }
 
     /// Whether the last attempt to backfill notifications failed. After a failure, due purchases
-    /// are checked first, so that one endpoint that does not respond does not delay requests to the
-    /// others.
+    /// are checked first, so that one unresponsive endpoint does not delay requests to the other
+    /// endpoints.
     package var isFailing: Bool { backfillBackoff.isAnyActive }
 
     /// Requests missed notifications from the App Store if a request is due, and records them.
@@ -98,7 +99,7 @@ package struct BackfillService: Sendable {
             // Uses the time of the failure, because the request may have begun long ago.
             let failedAt = self.context.now()
             let failure = error as? AppStoreFailure
-            // If this server is stopping, the failure is not the App Store's.
+            // If this server is stopping, the App Store did not cause the failure.
             let isStopping = Task.isCancelled
             context.logger.warning(
                 "backfilling missed notifications failed",
@@ -136,7 +137,8 @@ package struct BackfillService: Sendable {
     }
 
     /// The maximum number of retries of a page. ``pageWaitMax`` is the longest wait before a retry.
-    /// The App Store or Perennial's rate limit may require a pause between two pages.
+    /// Such a wait is necessary if the App Store, or Perennial's rate limit, requires a pause
+    /// between two pages.
     private static let pageWaitsMax = 3
     private static let pageWaitMax = Duration.seconds(5)
 

@@ -4,14 +4,14 @@ import Intake
 import Ledger
 import Storage
 
-/// A response of the App Store Server API that reports a grace period: by an unsigned status, next
-/// to signed renewal info that does not name the period's end.
+/// A response of the App Store Server API that reports a grace period by an unsigned status. The
+/// signed renewal info next to the status does not name the end of the grace period.
 ///
-/// By itself the renewal info says that the App Store is collecting payment without a grace period,
-/// and would deny access to a paying customer. So the response is recorded as a separate document,
-/// from which a rebuild derives the same grace period again. That document is trusted like
-/// verifyReceipt responses, which are not signed either, because only this server can have recorded
-/// it.
+/// By itself, the renewal info says that the App Store is retrying a payment without a grace
+/// period. That would deny access to a paying customer. So the response is recorded as a separate
+/// document, from which a rebuild derives the same grace period again. The document is not signed.
+/// It is trusted nevertheless, like verifyReceipt responses, because only this server can have
+/// recorded it.
 struct GraceResponse {
     let signedRenewalInfo: String
 

@@ -26,8 +26,8 @@ struct ReconciliationDecisions {
     }
 
     /// Whether the App Store may soon respond about a purchase, although it has not done so within
-    /// the last minute. True if its failure is temporary, if queries are paused for a short time
-    /// only, or if another server waits for the response.
+    /// the last minute. True if the last failure is temporary, if queries are paused only for a
+    /// short time, or if another server waits for the response.
     func mayRespondSoon(
         about wish: UrgentChecks.Entry, at now: Instant
     ) throws(StorageFailure) -> Bool {
@@ -50,8 +50,8 @@ struct ReconciliationDecisions {
         of app: AppID, in environment: Ledger.Environment, at now: Instant
     ) throws(StorageFailure) {
         let standing = try tx.appStore.health(of: app, in: environment)
-        // If a request that was sent together with a failed one also fails, its failure adds no
-        // information.
+        // If several requests were sent together and one has failed, the failures of the others add
+        // no information.
         guard standing.pausedUntil <= now else { return }
         try tx.appStore.failed(
             app, in: environment,

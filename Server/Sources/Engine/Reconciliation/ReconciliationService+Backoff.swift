@@ -20,7 +20,7 @@ extension ReconciliationService {
             "checking a purchase with the App Store failed",
             metadata: ["purchase": "\(lease.purchase)", "reason": "\(failure)"])
         try await context.transaction { tx in
-            // If this server is stopping, the failure is not the App Store's.
+            // If this server is stopping, the App Store did not cause the failure.
             if isStopping { return try tx.checks.release(lease) }
             switch failure {
             case .rateLimited(let until):

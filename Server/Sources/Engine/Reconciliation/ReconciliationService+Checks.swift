@@ -21,7 +21,8 @@ package enum CheckOutcome: Hashable, Sendable {
 /// The documents and other results that one check has found so far.
 struct CheckResult {
     var attestations: [VerifiedDocument] = []
-    /// How many of ``attestations``, from the first on, were recorded already when they were read.
+    /// The number of ``attestations`` that were recorded already when they were read. These are the
+    /// first ones of the list.
     var recordedCount = 0
     /// Why a document of the response was rejected.
     var rejection: String?
@@ -60,8 +61,8 @@ extension ReconciliationService {
     }
 
     /// Reads the history page by page and records each page before requesting the next one. If an
-    /// account has too many transactions for one check, the next check continues from there.
-    /// Nothing else may have been added to the result before.
+    /// account has too many transactions for one check, the next check continues after the last
+    /// page. The result must be empty when this function is called.
     func readHistory(
         of lease: CheckLease, from client: AppStoreClient, into findings: inout CheckResult
     ) async throws {
@@ -94,10 +95,10 @@ extension ReconciliationService {
     /// Fetches the status of a subscription's whole group.
     ///
     /// Only the signed parts of the response are recorded and count. The unsigned status next to
-    /// them does not count, except for a grace period whose end the signed part does not name (see
-    /// ``GraceResponse``). If no end can be determined, the signed renewal info is skipped. In that
-    /// case, the stored information stays valid for as long as after a missing response,
-    /// and the App Store is queried again just as soon.
+    /// them does not count. The only exception is a grace period whose end the signed part does not
+    /// name (see ``GraceResponse``). If no end can be determined, the signed renewal info is
+    /// skipped. The effect is then the same as if no response had arrived: the stored information
+    /// stays valid for the same time, and the next query comes equally soon.
     func fetchStatuses(
         of purchase: PurchaseID, for lease: CheckLease, from client: AppStoreClient,
         into findings: inout CheckResult

@@ -6,7 +6,7 @@ import Storage
 
 extension ReconciliationService {
     /// The maximum number of documents that are searched for a receipt of a purchase, newest first.
-    /// The first one nearly always contains a receipt.
+    /// The first document nearly always contains a receipt.
     private static let receiptDocumentsMax = 5
 
     /// Checks a purchase by its newest known receipt, for an app without an API key. The response
@@ -49,8 +49,9 @@ extension ReconciliationService {
         return try await completeCheck(lease, findings, asked: asked)
     }
 
-    /// The receipt by which to ask about a purchase. An app receipt is better than one of a single
-    /// transaction: its response covers the whole account, and says who has paid.
+    /// The receipt with which to query Apple about a purchase. An app receipt is better than a
+    /// receipt of a single transaction: the response to an app receipt covers the whole account,
+    /// and says who has paid.
     private func receipt(
         of purchase: PurchaseID, in app: AppID
     ) async throws(EngineFailure) -> String? {

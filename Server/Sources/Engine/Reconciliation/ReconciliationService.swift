@@ -28,14 +28,13 @@ package struct ReconciliationService: Sendable {
 
     /// The minimum time between two urgent checks of one purchase.
     static let urgentCheckInterval = Duration.seconds(60)
-    /// How many times, and at what interval, the result of another server's check is polled: for
-    /// five seconds in total.
+    /// The maximum number of polls for the result of another server's check. With the interval
+    /// below, the polls take five seconds in total.
     private static let pollsMax = 50
     private static let pollInterval = Duration.milliseconds(100)
 
     /// Queries the App Store about purchases that are due and records the responses. Returns how
-    /// many purchases were checked, whatever the result; 0 if nothing is due that may be checked
-    /// now.
+    /// many purchases were checked, whatever the result; 0 if no due purchase may be checked now.
     ///
     /// Idempotent and safe for several servers at once: each purchase is leased to one server. If
     /// the App Store does not respond, nothing changes.
@@ -47,7 +46,7 @@ package struct ReconciliationService: Sendable {
         return wished + leases.count
     }
 
-    /// Leases checks so that every app gets its share, however many checks are due for other apps.
+    /// Leases checks so that every app gets its share, even if many checks are due for other apps.
     /// The unused share of an app goes to the apps with more due checks.
     private func leaseChecks(limit: Int) async throws(EngineFailure) -> [CheckLease] {
         let apps = roundRobin.rotated(queryableApps)
@@ -185,7 +184,8 @@ extension ReconciliationService {
         try await context.read { tx in try tx.checks.history(of: purchase, in: app)?.history }
     }
 
-    /// The apps whose App Store can be queried, each in both environments, production first.
+    /// The apps about which the App Store can be queried, each in both environments, production
+    /// first.
     var queryableStores: [(AppID, Ledger.Environment)] {
         queryableApps.flatMap { app in Ledger.Environment.allCases.map { (app, $0) } }
     }
@@ -225,9 +225,9 @@ extension ReconciliationService {
         return leases.count
     }
 
-    /// Runs leased checks, a limited number at a time. If this process was suspended meanwhile, so
-    /// that the leases may have expired, does not begin further checks, because another server may
-    /// have leased them.
+    /// Runs leased checks, a limited number at a time. If this process was suspended meanwhile, the
+    /// leases may have expired, and another server may have leased the checks. Then no further
+    /// checks are begun.
     ///
     /// - Parameter taken: a moment before the lease began, by this machine's clock.
     private func runChecks(
@@ -249,8 +249,8 @@ extension ReconciliationService {
     }
 }
 
-/// The order in which apps are served. Each batch begins with another app, so that all get their
-/// share even if there are more apps than a batch holds.
+/// The order in which apps are served. Each batch begins with another app, so that every app gets
+/// its share even if there are more apps than a batch holds.
 final class RoundRobin: Sendable {
     private let batches = Mutex(0)
 

@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import Storage
 
-/// Decides who may take a seat of a purchase, and who has one.
+/// Decides who may take a seat of a purchase, and who has a seat.
 struct SeatDecisions {
     let tx: DatabaseSession
 
@@ -31,8 +31,8 @@ struct SeatDecisions {
 
     // MARK: - What members and purchasers see
 
-    /// The subscriptions of others in which a customer has a seat, as members of the groups see
-    /// them.
+    /// The subscriptions of others in which a customer has a seat, with only the data that a member
+    /// may see.
     func seatTimelines(
         of known: StoredCustomer?, in app: AppID, environment: Environment, at now: Instant
     ) throws -> [Timeline] {

@@ -4,7 +4,7 @@ import PerennialContract
 package enum SeatRefusal: Hashable, Sendable {
     /// There is no seat for another member.
     case taken
-    /// The app does not invite the members of the group: another party does.
+    /// Another party, not the app, invites the members of the group.
     case notOurs
     /// The purchase was not bought in seats.
     case noSeats

@@ -27,10 +27,10 @@ extension SeatService {
     /// Reports to the App Store the claims on seats that have begun or ended. Returns the number of
     /// processed claims; 0 if nothing is due.
     ///
-    /// Idempotent and safe for several servers at once: each claim is leased to one server, and its
-    /// id identifies the request, so the App Store makes only one claim of repeated requests. The
-    /// database records each request before it is sent. If the server then dies, another server
-    /// repeats the request.
+    /// Idempotent and safe for several servers at once: each claim is leased to one server. The
+    /// claim's id identifies the request, so the App Store makes only one claim if a request is
+    /// repeated. The database records each request before it is sent. If the server then dies,
+    /// another server repeats the request.
     package func report() async throws(EngineFailure) -> Int {
         var count = 0
         for (app, environment) in reportedStores {
@@ -71,7 +71,7 @@ extension SeatService {
                 case .unclaim: break
                 case .wait, .nothing:
                     var state = claim.report.state
-                    // A claim that only the timeline ends can be opened again by a late document.
+                    // If only the timeline ends a claim, a late document can open the claim again.
                     let isOver = claim.end != nil
                     if step == .wait {
                         state = .off
@@ -141,7 +141,7 @@ extension SeatService {
         if case .rateLimited(let until) = failure {
             (next, isAttempt) = (max(now, Instant(until)), false)
         } else if Task.isCancelled {
-            // If this server is stopping, the failure is not the App Store's.
+            // If this server is stopping, the App Store did not cause the failure.
             (next, isAttempt) = (now, false)
         }
         let (due, counts) = (next, isAttempt)
@@ -153,7 +153,7 @@ extension SeatService {
 }
 
 extension SeatReport.Answer {
-    /// The App Store's answer about a claim that a failure means. Returns nil if the request is to
+    /// Converts a failure to the App Store's answer about a claim. Returns nil if the request is to
     /// be repeated.
     fileprivate init?(_ failure: AppStoreFailure) {
         guard case .refused = failure else { return nil }

@@ -20,8 +20,8 @@ package struct SeatClaimState: Hashable, Sendable {
     package var isAnonymous = false
 }
 
-/// The seats of groups: makes and ends claims, reports them to the App Store, and compares them
-/// with its list.
+/// The seats of groups: makes and ends claims, reports claims to the App Store, and compares them
+/// with the App Store's list.
 package struct SeatService: Sendable {
     let context: Context
 

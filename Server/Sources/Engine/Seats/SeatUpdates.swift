@@ -36,7 +36,7 @@ struct SeatUpdates {
         try emitEvents(.seatReleased, of: ended, on: purchase, in: app, by: cause, at: now)
     }
 
-    /// Ends the claims that were made before a subscription ended and was bought again. Call this
+    /// Ends claims from the time before a subscription ended and was bought again. Call this
     /// function when another customer takes a seat. Do not call it when documents arrive, because a
     /// later document may say that the subscription continued. Idempotent.
     func releaseFormer(
@@ -70,9 +70,9 @@ struct SeatUpdates {
             }, of: purchase, in: app, by: cause, at: now)
     }
 
-    /// Moves the claims of a merged customer to the remaining one. Of two open claims on one
-    /// purchase, the older one stays. No claim stays on a purchase that the customer owns. The
-    /// links must have been moved before.
+    /// Moves the claims of a merged customer to the remaining customer. If both have an open claim
+    /// on one purchase, the older claim stays. No claim stays on a purchase that the customer owns.
+    /// The links must have been moved before.
     func mergeClaims(
         of other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

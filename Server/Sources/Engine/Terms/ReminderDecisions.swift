@@ -18,8 +18,8 @@ struct ReminderDecisions {
         let timelines = try CustomerReader(tx).timelines(
             of: known, ids, in: app, environment: watch.environment)
         let reminders = app.terms.reminders(of: app.terms.terms(of: timelines))
-        // Includes the subject of the watch: a reminder that was emitted while a purchase had no
-        // owner was for the same person.
+        // Includes the subject of the watch, because an earlier reminder may have been emitted
+        // while the purchase had no owner. That reminder was for the same person.
         let names =
             ids + [watch.subject]
             + timelines.compactMap(\.accountToken).map(CustomerID.init(rawValue:))

@@ -13,8 +13,9 @@ package struct TermService: Sendable {
     /// again if the configuration has changed. Returns how many customers were examined.
     ///
     /// A reminder is written together with its event, under a unique key. So the reminder is
-    /// emitted once, however many servers are running, and whenever they stop. A reminder that
-    /// could not be emitted on time is emitted late, but never after the term has ended.
+    /// emitted once, even if several servers are running, or if a server stops at any moment. A
+    /// reminder that could not be emitted on time is emitted late, but never after the term has
+    /// ended.
     func emitReminders(of app: AppSettings) async throws(EngineFailure) -> Int {
         let isNew = !ruleChecks.isDone(app.id)
         // Without reminders, one pass is enough to delete the examinations that the previous

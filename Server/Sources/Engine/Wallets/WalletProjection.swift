@@ -118,8 +118,9 @@ struct WalletProjection {
         }
     }
 
-    /// Applies a new purchase that only adds entries to wallets, without computing the wallets
-    /// again. Returns nil and changes nothing if the purchase may also affect other entries.
+    /// Applies a new purchase without computing the wallets again. This is possible if the purchase
+    /// only adds entries to wallets. Returns nil and changes nothing if the purchase may also
+    /// affect other entries.
     private mutating func applyNew(
         _ later: Timeline, _ currencies: [CurrencyID], _ telling: EventContext
     ) -> [EventEntry]? {
@@ -149,7 +150,7 @@ struct WalletProjection {
     }
 
     /// Returns a `wallet_adjusted` event for each currency whose balance differs from the last
-    /// reported one.
+    /// reported balance.
     mutating func adjustments(_ telling: EventContext) -> [EventEntry] {
         rules.allCurrencies.sorted().flatMap { currency in
             let balance = cachedWallet(currency).balance

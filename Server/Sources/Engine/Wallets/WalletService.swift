@@ -38,7 +38,8 @@ package struct WalletService: Sendable {
     /// with a key. An app can never credit.
     ///
     /// The balance is computed from purchases and bookings, within the transaction that records the
-    /// booking. So of two concurrent bookings, the later one includes the earlier one.
+    /// booking. So if two bookings are concurrent, the balance of the later booking includes the
+    /// earlier booking.
     package func book(
         _ order: NewBooking, of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> StoredBooking {
@@ -87,8 +88,8 @@ extension NewBooking {
     private static let keyPrefixOfApps = "app\n"
 
     /// The id of the booking, a debit or a credit: the same for the same idempotency key. The
-    /// idempotency keys of apps are separate from those of servers, because anyone can extract an
-    /// app's API key, and could otherwise use up the idempotency key of a server's next debit.
+    /// idempotency keys of apps are separate from the idempotency keys of servers. Otherwise anyone
+    /// could extract an app's API key, and use up the idempotency key of a server's next debit.
     fileprivate var bookingID: BookingID {
         let whole = key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 }
         return BookingID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))

@@ -4,17 +4,17 @@ import Storage
 // A purchase without a link counts in the wallets of the customer whom its account token names. An
 // app can set another account later (Apple: "Set App Account Token"), and units that were already
 // spent must not be credited a second time. So a spent purchase is linked to the customer who spent
-// it; an unspent purchase goes to the account that the documents now name. Documents alone
-// therefore lead to the same result in any order; only a debit between two documents makes a
-// difference.
+// it. An unspent purchase goes to the account that the documents now name. So documents alone lead
+// to the same result in any order. The order matters only if there is a debit between two
+// documents.
 //
-// A change of the configuration may mean that tokens no longer name customers, and no document
-// reports such a change. So a debit links the purchases that it spends at once. The rule about
-// documents is still needed: spent purchases can be without a link if a later purchase paid a debt,
-// or if two wallets were merged.
+// A change of the configuration may have the effect that tokens no longer name customers. No
+// document reports such a change. So a debit links the purchases that it spends at once. The rule
+// about documents is still needed: spent purchases can be without a link if a later purchase paid a
+// debt, or if two wallets were merged.
 extension WalletUpdates {
-    /// The customer whom a purchase named until now, if it now names another customer or none.
-    /// Returns nil if the purchase credits nothing or named no known customer.
+    /// The customer whom a purchase named until now, if the purchase now names another customer or
+    /// no customer. Returns nil if the purchase credits nothing or named no known customer.
     ///
     /// - Parameter before: the stored purchase. The purchase must have no link.
     func formerBeneficiary(
@@ -28,8 +28,9 @@ extension WalletUpdates {
         return next == former ? nil : former
     }
 
-    /// Links to a customer each purchase that the customer has only by its account token and has
-    /// partly spent, and emits events. Balances do not change. Idempotent.
+    /// Finds the purchases that a customer has only by their account token, and has at least partly
+    /// spent. Links these purchases to the customer, and emits events. Balances do not change.
+    /// Idempotent.
     func linkSpent(
         by customer: CustomerID, in app: AppID, _ environment: Environment, at now: Instant
     ) throws(StorageFailure) {

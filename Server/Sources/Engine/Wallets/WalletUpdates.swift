@@ -131,7 +131,8 @@ struct WalletUpdates {
         }
     }
 
-    /// Emits `wallet_adjusted` for each currency whose balance differs from the last reported one.
+    /// Emits `wallet_adjusted` for each currency whose balance differs from the last reported
+    /// balance.
     func emitAdjustments(
         of customer: CustomerID, in app: AppID, from cause: EventEntry.Cause,
         other: CustomerID? = nil, at now: Instant

@@ -64,7 +64,8 @@ extension Intake {
         answeredAt: AppStoreDate, kinds: [String: ProductKind] = [:]
     ) throws(IntakeFailure) -> LegacyFacts {
         let place = try LegacyContext(environment, attestedAt: answeredAt)
-        // The latest state of the account comes last, because it contains what the receipt cannot.
+        // The rows of the latest state of the account come last, because they contain later
+        // information than the receipt.
         let rows = (answer.receipt?.purchases ?? []) + (answer.latestRows ?? [])
         return place.facts(
             rows: rows.map { ($0, kinds[$0.productID ?? ""]) }, renewals: answer.renewals ?? [])
@@ -250,7 +251,7 @@ private struct Neighbours {
     }
 
     /// Whether the row was refunded because another product replaced it. Older rows do not contain
-    /// this.
+    /// this information.
     func hasReplacement(of row: VerifyReceiptRow) -> Bool {
         guard row.expires != nil, let cancelled = row.cancelled else { return false }
         return others(of: row).contains { other in
@@ -282,9 +283,10 @@ extension VerifyReceiptRow {
         appAccountToken = receipt.appAccountToken
     }
 
-    /// The terms and the offer of a row. A named offer is certain. Nothing says whether an unnamed
-    /// free period is an offer of another kind. It is undocumented whether the App Store marks a
-    /// free named offer as free: if it does not, the period counts as a period at a reduced price.
+    /// The terms and the offer of a row. A named offer is certain. If a free period has no named
+    /// offer, the row does not say whether the period belongs to an offer of another kind. It is
+    /// undocumented whether the App Store marks a free period with a named offer as free. If it
+    /// does not, the period counts as a period at a reduced price.
     fileprivate var terms: (Terms, Offer?) {
         let isFree = isTrial == true
         guard let offer = namedOffer ?? (isFree ? Offer(.introductory) : nil) else {
@@ -313,8 +315,8 @@ extension V1Notification {
         return rows
     }
 
-    /// The renewal info of each subscription. Before notifications contained lists, it was at the
-    /// top level.
+    /// The renewal info of each subscription. Older notifications contain no list: their renewal
+    /// info is at the top level.
     fileprivate var renewals: [VerifyReceiptRenewal] {
         var listed = unifiedReceipt?.renewals ?? []
         let shown = latest ?? latestExpired

@@ -5,7 +5,7 @@ import Ledger
 /// say how much of its price was refunded; its items do (Apple:
 /// `Transaction.AdvancedCommerceInfo.Item.refunds`, `revocationDate`).
 struct ItemRefunds {
-    /// When access to the last of the items was revoked; nil while at least one of them is not
+    /// When access to the last of the items was revoked; nil while at least one item is not
     /// revoked. The access of a purchase depends on its product, not on its items, so the purchase
     /// stays open until the last item is revoked.
     let revokedAt: AppStoreDate?
@@ -53,8 +53,9 @@ struct ItemRefunds {
 }
 
 extension AdvancedCommerceTransactionItem {
-    /// The amount of each refund, in thousandths of the currency's unit. A full refund that states
-    /// no amount has the item's price; any other has nil.
+    /// The amount of each refund, in thousandths of the currency's unit. If a full refund states no
+    /// amount, its amount is the item's price. If any other refund states no amount, the value is
+    /// nil.
     fileprivate var refundedAmounts: [Int64?] {
         (refunds ?? []).map { refund in
             refund.refundAmount ?? (refund.refundType == "FULL" ? price : nil)

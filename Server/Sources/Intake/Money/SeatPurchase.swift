@@ -4,10 +4,11 @@ import Ledger
 /// The seats in a transaction. The transaction's price is the rounded average of one seat; the
 /// amount paid is the sum over the price tiers.
 ///
-/// Not used for a member of a group: the numbers in a member's transaction are the purchaser's.
+/// Do not use this type for a member of a group, because a member's transaction repeats the
+/// purchaser's numbers.
 struct SeatPurchase {
     let seats: Seats
-    /// What all seats cost together, in thousandths of the currency's unit. Nil if no price is
+    /// The cost of all seats together, in thousandths of the currency's unit. Nil if no price is
     /// known.
     let total: Int64?
     private let count: Int
@@ -16,8 +17,8 @@ struct SeatPurchase {
 
     /// The maximum number of tiers. Apple allows five.
     static let tiersMax = 16
-    /// A higher total is counted as this amount, in thousandths of the currency's unit, so that
-    /// sums do not overflow.
+    /// The maximum total, in thousandths of the currency's unit. A higher total is counted as this
+    /// amount, so that sums do not overflow.
     static let totalMax: Int64 = 1_000_000_000_000_000
 
     /// Reads the seats of a transaction. Returns nil for a purchase without seats.
@@ -42,9 +43,9 @@ struct SeatPurchase {
 
     /// The amount paid, without refunds of single seats.
     ///
-    /// - Parameter isRevoked: whether the whole transaction is revoked. Its revocation then says
-    ///   how much of the remaining seats was refunded, or of all seats if none had been refunded
-    ///   before.
+    /// - Parameter isRevoked: whether the whole transaction is revoked. If so, its revocation says
+    ///   how much of the price of the remaining seats was refunded. If no seat had been refunded
+    ///   before, these are all seats.
     func price(isRevoked: Bool) -> Int64? {
         guard let total, seats.refunded > 0, !isRevoked || seats.refunded < count else {
             return total
@@ -53,7 +54,7 @@ struct SeatPurchase {
     }
 
     /// The part of the total that was refunded. The App Store reports the refunded seats without an
-    /// amount. If it reports no share either, the refunded seats count as the cheapest ones.
+    /// amount. If it reports no share either, the cheapest seats count as refunded.
     private func refund(of total: Int64, _ percentage: Int64?) -> Int64 {
         if let percentage { return Percentage.part(percentage, of: total) }
         guard !seats.tiers.isEmpty else {
@@ -99,7 +100,8 @@ struct SeatPurchase {
             })
     }
 
-    /// The tiers in our form. Returns nil if they are invalid, or do not add up to the quantity.
+    /// The tiers in our form. Returns nil if the tiers are invalid, or do not add up to the
+    /// quantity.
     private static func tiers(_ told: [SeatPriceTier]?, of quantity: Int) -> [Seats.Tier]? {
         guard let told, (1...tiersMax).contains(told.count) else { return nil }
         var tiers: [Seats.Tier] = []

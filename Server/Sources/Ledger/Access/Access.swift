@@ -4,8 +4,8 @@ package struct Access: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var state: State
-    /// When open access ends if nothing else happens; nil if it never ends. If access is shut,
-    /// since when it is shut.
+    /// If access is open, the time when it ends unless something else happens; nil if it never
+    /// ends. If access is shut, the time since which it is shut.
     package var until: Instant?
     package var reason: Reason
     /// Whether the next renewal continues the access. Nil if the App Store has not reported it.
@@ -37,7 +37,8 @@ extension Timeline {
     /// How long the App Store keeps trying to collect a payment of a commitment.
     package static let committedRetryMax = Duration.days(committedRetryDaysMax)
     package static let committedRetryDaysMax = 90
-    /// How far the App Store's clock may be ahead of ours without shutting out a paying customer.
+    /// The maximum time by which the App Store's clock may be ahead of ours without denying access
+    /// to a paying customer.
     package static let clockSkewMax = Duration.seconds(300)
 
     /// The access that this purchase gives at a moment. Returns nil if the purchase gives no access
@@ -48,8 +49,8 @@ extension Timeline {
     /// decides, together with the latest renewal info: revoked, grace, retry, ended, or
     /// unconfirmed.
     ///
-    /// - Parameter products: products that give the same entitlement. A period paid ahead for one
-    ///   of them counts like a renewal of the current product.
+    /// - Parameter products: products that give the same entitlement. A period that was paid ahead
+    ///   for one of these products counts like a renewal of the current product.
     package func access(
         at now: Instant, rules: AccessRules = AccessRules(), through products: Set<ProductID> = []
     ) -> Access? {
@@ -66,11 +67,11 @@ extension Timeline {
         return seat?.standing == .waiting ? access.withoutSeat : access
     }
 
-    /// The period that decides at a moment: the one that covers it, otherwise the one that began
-    /// last. Returns nil if no period that gives access has begun.
+    /// The period that decides about access at a moment: the period that covers the moment, or else
+    /// the period that began last. Returns nil if no period that gives access has begun.
     ///
     /// If the first payment of a period was refunded, seats that were added to the period count
-    /// instead. Of two periods that run at once, the one that was bought last counts.
+    /// instead. If two periods run at the same time, the period that was bought last counts.
     package func period(at now: Instant) -> Period? {
         boughtLast(covering: now)
             ?? last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
@@ -89,8 +90,8 @@ extension Timeline {
     }
 
     /// The period that began last. If the period has several payments, returns the payment that
-    /// gave access for longest. If several payments lasted equally long, prefers one that was not
-    /// refunded.
+    /// gave access for longest. If several payments lasted equally long, prefers a payment that was
+    /// not refunded.
     private func lastBegun(by now: Instant) -> Period? {
         let main =
             last { $0.from <= now && !$0.isAddition && !$0.isOvertaken }
@@ -117,7 +118,7 @@ extension Timeline {
             willRenew: continuation(after: period).willRenew)
     }
 
-    /// The access after a period that no other period follows, whatever the renewal status says.
+    /// The access after a period that no other period follows. Ignores the renewal status.
     private func ended(
         _ period: Period, at end: Instant, _ ending: Renewal.Ending?, of due: Instant? = nil
     ) -> Access {
@@ -136,14 +137,14 @@ extension Timeline {
         return access
     }
 
-    /// The latest renewal info that applies to this period's end. Renewal info signed before the
-    /// period began applies only if it contains the period's end, as it does for periods charged
-    /// ahead.
+    /// The latest renewal info that applies to this period's end. If renewal info was signed before
+    /// the period began, it applies only if it contains the period's end. This is the case for
+    /// periods that were charged ahead.
     ///
-    /// Renewal info that reports a failed payment is usually about the payment for this period: a
-    /// period whose payment was collected in a grace period begins where the previous period ended.
-    /// The renewal info is about the end of this period if it was signed near that end, or if its
-    /// grace period lasts beyond it.
+    /// Renewal info that reports a failed payment is usually about the payment for this period. The
+    /// reason is that a payment that is collected in a grace period pays for a period that begins
+    /// at the end of the previous period. The renewal info is about the end of this period if it
+    /// was signed near that end, or if its grace period lasts beyond it.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
@@ -155,7 +156,7 @@ extension Timeline {
             ? renewal : nil
     }
 
-    /// How long before a period's end the App Store begins to charge the next one.
+    /// How long before a period's end the App Store begins to charge for the next period.
     private static let chargedAheadMax = Duration.days(1)
 
     private func open(_ period: Period, _ products: Set<ProductID>) -> Access {
@@ -237,7 +238,8 @@ extension Timeline {
             return self.ended(period, at: ended ?? end, renewal.ending, of: due)
         }
         // The App Store has extended the period, or has renewed it and the payment is not known
-        // yet. In both cases the date in the renewal info is the end, whatever follows.
+        // yet. In both cases the date in the renewal info is the end, whether or not a renewal
+        // follows.
         let due = max(end, renewal.renewsAt ?? end)
         if now < due {
             return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
@@ -280,8 +282,8 @@ extension Timeline {
 }
 
 extension Renewal {
-    /// Whether the App Store charged, or tried to charge, at the due date although the period that
-    /// ended then was refunded. A grace period that was over at the due date belongs to an earlier
+    /// Whether the App Store charged, or tried to charge, at the due date. The period that ended at
+    /// that date was refunded. A grace period that was over at the due date belongs to an earlier
     /// failure. Once renewal is off, a grace period has no meaning even if renewal info still
     /// contains it.
     fileprivate func wasCollectionAttempted(
@@ -308,8 +310,8 @@ extension Timeline.Period {
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }
 
-    /// Whether this payment gave access for longer than another one. If both gave access equally
-    /// long, whether only the other one was refunded.
+    /// Whether this payment gave access for longer than another payment. If both payments gave
+    /// access until the same moment, returns whether only the other payment was refunded.
     fileprivate func outlasted(_ other: Self) -> Bool {
         guard let end = openUntil, let otherEnd = other.openUntil else { return false }
         guard end == otherEnd else { return end > otherEnd }
@@ -320,8 +322,8 @@ extension Timeline.Period {
         from <= now && (openUntil.map { now < $0 } ?? true)
     }
 
-    /// Whether a higher product has replaced this one, and the App Store has not named that product
-    /// yet.
+    /// Whether a higher product has replaced the product of this period, and the App Store has not
+    /// named the higher product yet.
     package var isUpgradedToUnknown: Bool { payment.isReplacedByUpgrade && !isReplaced }
 
     /// How long the App Store tries to collect the payment that is due at this period's end.
@@ -340,10 +342,10 @@ extension Payment {
 }
 
 extension Payment {
-    /// Whether the payment gives access by itself. Subscriptions give access during their periods,
-    /// and so do unknown kinds that have an end; non-consumables give access for ever. Consumables
-    /// credit wallets. The length of non-renewing terms is set by the app, not by the App Store. So
-    /// neither of these two kinds gives access by itself.
+    /// Whether the payment gives access by itself. Subscriptions, and unknown kinds with an end,
+    /// give access during their periods. Non-consumables give access for ever. Consumables credit
+    /// wallets. The length of non-renewing terms is set by the app, not by the App Store. So
+    /// neither consumables nor non-renewing terms give access by themselves.
     var opensByItself: Bool {
         switch kind {
         case .autoRenewable, .unknown: until != nil

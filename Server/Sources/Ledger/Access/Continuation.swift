@@ -30,8 +30,8 @@ package enum Continuation: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// What follows a period, for a customer with access through one of the given products or, if
-    /// none are given, through any product of the chain.
+    /// What follows a period, for a customer who has access through one of the given products. If
+    /// no products are given, any product of the chain gives access.
     ///
     /// Renewal info from before the period began is ignored if it says that renewal was off,
     /// because the customer has since returned or bought another product.

@@ -4,9 +4,9 @@ package enum Entitlement {
     /// purchases and the terms computed from them. Returns nil if the customer never had any of
     /// these products.
     ///
-    /// Open access outranks shut access. If both are open, the one that stays open longer wins. If
-    /// both are shut, one whose payment is still being collected wins, because it may open again;
-    /// otherwise the one that was shut last wins.
+    /// Open access outranks shut access. If both are open, the access that stays open longer wins.
+    /// If both are shut, access whose payment is still being collected wins, because it may open
+    /// again; otherwise the access that was shut last wins.
     ///
     /// - Parameter others: access to the entitlement from other sources than its products.
     package static func access(
@@ -22,8 +22,8 @@ package enum Entitlement {
 
 extension Timeline {
     /// The access that this purchase gives through some products. The access lasts until the end of
-    /// the consecutive periods paid for any of them. A chain that has changed to another product
-    /// gives no access through the former product.
+    /// the consecutive periods that were paid for any of these products. A chain that has changed
+    /// to another product gives no access through the former product.
     func access(
         through products: Set<ProductID>, at now: Instant, rules: AccessRules
     ) -> Access? {

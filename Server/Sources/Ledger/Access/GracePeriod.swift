@@ -1,5 +1,6 @@
-/// The time after a period for which the App Store keeps access open although the renewal could not
-/// be charged. Its end is in the renewal info; otherwise `Intake+GracePeriod` derives it.
+/// The time after the end of a period during which the App Store keeps access open, although the
+/// renewal could not be charged. The end of the grace period is in the renewal info; if it is
+/// missing there, `Intake+GracePeriod` derives it.
 struct GracePeriod: Hashable, Sendable {
     let until: Instant
 

@@ -65,8 +65,8 @@ package struct PaidAppRule: Hashable, Sendable {
             reason: .ownedApp(since: proof.value.from, version: version), willRenew: false)
     }
 
-    /// The proof that the customer had the app before its first free version; if there are several,
-    /// the one with the earliest date. Returns nil if there is none.
+    /// The proof that the customer had the app before its first free version; if there are several
+    /// proofs, the proof with the earliest date. Returns nil if there is no proof.
     package func proof(in timeline: Timeline) -> Timeline.Attested<AppPurchase>? {
         guard timeline.purchase.environment == .production || countsInSandbox else { return nil }
         let valid = timeline.appProofs?.all.filter { proves($0.value) } ?? []

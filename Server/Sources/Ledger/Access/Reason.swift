@@ -1,4 +1,4 @@
-/// Why access is open or closed, as one sentence for people.
+/// Why access is open or shut, as one sentence for people.
 package enum Reason: Hashable, Sendable {
     case paid(until: Instant, Continuation)
     case trial(until: Instant, Continuation)
@@ -9,8 +9,8 @@ package enum Reason: Hashable, Sendable {
     case grace(until: Instant)
     case unconfirmed(since: Instant, until: Instant)
     case upgradedToUnknown(until: Instant)
-    /// The App Store could not collect the renewal, and keeps trying. The values are when the
-    /// renewal was due, and the end of the grace period that followed.
+    /// The App Store could not collect the renewal, and keeps trying. The values are the time when
+    /// the renewal was due, and the end of the grace period that followed.
     case retrying(due: Instant, graceUntil: Instant?)
     /// The period ended, for the given reason. If the App Store could not collect a payment, `at`
     /// is when the renewal was due.

@@ -50,7 +50,7 @@ package struct PurchaseUsage: Hashable, Sendable {
     }
 }
 
-/// Whether to respond to the App Store's inquiries, and with what.
+/// Whether to respond to the App Store's inquiries, and with which data.
 package struct ConsumptionRules: Hashable, Sendable {
     package enum Policy: String, Hashable, Sendable, CaseIterable {
         /// Nothing is sent, and no inquiry is recorded.
@@ -100,12 +100,12 @@ package struct ConsumptionRules: Hashable, Sendable {
 
 // MARK: - Numbers
 
-/// A payment whose refund is requested, as its timeline describes it, and every transaction number
-/// under which it was reported.
+/// A payment whose refund is requested. Contains the payment from its timeline, and every
+/// transaction number under which it was reported.
 package struct InquiredPayment: Hashable, Sendable {
     package var payment: Payment
-    /// All numbers of the payment, without duplicates. The number that the inquiry names comes
-    /// first, then the timeline's, then the others in ascending order.
+    /// All numbers of the payment, without duplicates. First comes the number that the inquiry
+    /// names, then the number in the timeline, then the other numbers in ascending order.
     package var numbers: [TransactionID]
 
     package init(payment: Payment, numbers: [TransactionID]) {
@@ -113,8 +113,8 @@ package struct InquiredPayment: Hashable, Sendable {
         self.numbers = numbers
     }
 
-    /// What the app's server has reported about the payment under any of its numbers. If there are
-    /// several reports, the one under the number that comes first in ``numbers``.
+    /// The report of the app's server about the payment, under any of the payment's numbers. If
+    /// there are several reports, the report under the number that comes first in ``numbers``.
     package func usage(among uses: [PurchaseUsage]) -> PurchaseUsage? {
         for number in numbers {
             if let use = uses.first(where: { $0.transaction == number }) { return use }
@@ -195,7 +195,7 @@ extension Wallet {
 }
 
 extension TermRules {
-    /// How much of the time that a transaction bought has passed, in thousandths of a percent.
+    /// The share of the bought time of a transaction that has passed, in thousandths of a percent.
     /// Returns nil if the transaction bought no time.
     package func usedShare(
         of transaction: TransactionID, among timelines: [Timeline], at now: Instant

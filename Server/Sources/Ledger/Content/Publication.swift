@@ -2,7 +2,8 @@
 package struct Publication: Hashable, Sendable {
     package var id: PublicationID
     package var publishedAt: Instant
-    /// The entitlement whose holders may read the publication. Nil if it is only sold separately.
+    /// The entitlement whose holders may read the publication. Nil if the publication is only sold
+    /// separately.
     package var entitlement: EntitlementID?
     /// Products that give access to the publication without the entitlement.
     package var products: Set<ProductID>
@@ -25,8 +26,8 @@ package struct PublicationID: TextIdentifier {
 
 /// The app's rules for all its publications.
 package struct PublicationRules: Hashable, Sendable {
-    /// Whether customers who no longer have the entitlement may still read what was published while
-    /// they had it.
+    /// Whether customers who no longer have the entitlement may still read the publications that
+    /// appeared while they had it.
     package var staysAfterLapse: Bool
     /// Whether customers with the entitlement may read everything that was ever published.
     package var opensEarlier: Bool
@@ -54,8 +55,8 @@ package struct Reading: Hashable, Sendable {
         case earlier
         /// The customer may not read the publication, but could read it with the entitlement.
         case lapsed
-        /// The customer may not read the publication, and had the entitlement only before or after
-        /// its publication, or never.
+        /// The customer may not read the publication, and did not have the entitlement when it was
+        /// published.
         case notHeldAtPublication
         case onlySold
     }
@@ -64,7 +65,8 @@ package struct Reading: Hashable, Sendable {
 /// Everything that decides which publications one customer may read at one moment.
 package struct PublicationReader {
     private let tenures: [EntitlementID: Tenure]
-    /// The timelines that give access now, by each product through which they give it.
+    /// The timelines that give access now, by the product that gives the access. A timeline may be
+    /// listed under two products.
     private let openTimelines: [ProductID: [Timeline]]
     private let now: Instant
     private let access: AccessRules
@@ -123,8 +125,10 @@ package struct PublicationReader {
             .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
     }
 
-    /// For each entitlement, the publications that were the newest one when a range of the
-    /// customer's entitlement began, each with the start of the first such range.
+    /// For each range of time in which the customer had an entitlement, finds the publication that
+    /// was the newest when the range began. Returns these publications by entitlement, each with
+    /// the start of the range. If several ranges have the same publication, returns the start of
+    /// the first range.
     private func starts(
         among published: [Publication]
     ) -> [EntitlementID: [PublicationID: Instant]] {
@@ -193,7 +197,7 @@ private struct Tenure {
 
     /// A refunded period does not count. After an upgrade or a partial refund, the period counts
     /// until the refund. While a purchase is open beyond its paid time, in grace or unconfirmed,
-    /// its own range continues, whatever else was bought or granted meanwhile.
+    /// its own range continues. Other purchases and grants in this time do not matter.
     init(
         _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
         through products: Set<ProductID>, isOpen: Bool, at now: Instant, rules: AccessRules
@@ -235,8 +239,8 @@ extension Timeline {
         guard let access = access(through: products, at: now, rules: rules), access.isOpen,
             let period = period(at: now)
         else { return nil }
-        // A refunded period, or one of another product before a change, does not count.
-        // Then the range begins at the end of that period.
+        // A refunded period does not count, and neither does a period of another product before a
+        // change. Then the range begins at the end of that period.
         let counts = products.contains(period.product) && !period.payment.isFullyRefunded
         let from = counts ? period.from : period.payment.until ?? now
         return min(from, now)..<(now + .milliseconds(1))

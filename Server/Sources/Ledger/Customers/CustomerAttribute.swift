@@ -1,17 +1,18 @@
-/// What an app says about a customer under a name, such as a mail address or a favourite bird.
-/// Nobody has signed it, so it never decides about access, ownership or money.
+/// A named value that an app sets for a customer, such as a mail address or a favourite bird. The
+/// value is not signed, so it never affects access, ownership or money.
 package struct CustomerAttribute: Hashable, Sendable {
-    /// A name of the app's own, or a reserved one, which begins with `$`.
+    /// A name that the app chose, or a reserved name, which begins with `$`.
     package var name: String
-    /// Nil if the attribute was deleted. The deletion is remembered, so that an older value that
-    /// arrives later does not return.
+    /// Nil if the attribute was deleted. A deleted attribute stays stored, so that an older value
+    /// that arrives later has no effect.
     package var value: String?
-    /// When the value was set, by the clock of whoever set it. Never ahead of the server's clock.
+    /// When the value was set, by the clock of the author's device or server. Never ahead of the
+    /// server's clock.
     package var updatedAt: Instant
     package var author: Author
 
     package enum Author: String, Hashable, Sendable, CaseIterable {
-        /// A device, with an app key. Anybody who has the app can say this about their own
+        /// A device, with an app key. Any user of the app can set such values for their own
         /// customer.
         case app
         /// The app's server, or a person of support, with a secret key.
@@ -25,11 +26,11 @@ package struct CustomerAttribute: Hashable, Sendable {
         self.author = author
     }
 
-    /// Whether this value stays if both are known. The answer depends only on the two values, so
-    /// the order in which they arrive does not matter: the later one stays, and of two of one
-    /// moment the greater one. Of two values of a write-once attribute, the earlier or lesser one
-    /// stays; a deletion of such an attribute stays beside any value. Otherwise a deletion could
-    /// remove the value that had kept out another one, and the order would matter.
+    /// Whether this value wins over another value of the same attribute. The answer depends only on
+    /// the two values, so the order in which they arrive does not matter. The later value wins; if
+    /// both have the same time, the greater value wins. For a write-once attribute, the earlier or
+    /// lesser value wins, but a deletion wins over any value. Otherwise a deletion could remove the
+    /// value that had kept out another value, and the order would matter.
     package func outranks(_ other: Self) -> Bool {
         let (own, theirs) = (rank, other.rank)
         guard isWriteOnce, (value == nil) == (other.value == nil) else {
@@ -46,12 +47,14 @@ package struct CustomerAttribute: Hashable, Sendable {
 // MARK: - Names
 
 extension CustomerAttribute {
-    /// The name of the customer's mail address, by which support finds the customer.
+    /// The name of the attribute that contains the customer's mail address. Support can find the
+    /// customer by this address.
     package static let mailAddress = "$email"
-    /// A name whose value `true` asks the server to fill in something about the request.
+    /// Names with a special value: `true` asks the server to replace the value by data about the
+    /// request.
     package static let requests: Set<String> = ["$ip", "$deviceVersion"]
-    /// Names of devices and of advertisements that brought the customer. RevenueCat never changes
-    /// such a value once it is set.
+    /// Names of attributes about the device, and about the advertisement that brought the customer.
+    /// RevenueCat never changes such a value once it is set.
     private static let writeOnce: Set<String> = [
         "$idfa", "$idfv", "$mediaSource", "$campaign", "$adGroup", "$ad", "$keyword", "$creative",
     ]
@@ -70,20 +73,20 @@ extension CustomerAttribute {
 // MARK: - Limits
 
 extension CustomerAttribute {
-    /// The maximum length of a name, in characters (all of ASCII).
+    /// The maximum length of a name, in characters, all of which are ASCII.
     package static let nameCharactersMax = 40
     /// The maximum length of a value, in Unicode scalars.
     package static let valueCharactersMax = 500
-    /// The maximum number of a customer's attributes with names of the app's own.
+    /// The maximum number of a customer's attributes with names that the app chose.
     package static let ownMax = 50
     /// The maximum number of a customer's attributes with reserved names.
     package static let reservedMax = 50
-    /// The maximum number of deletions that are remembered for a customer.
+    /// The maximum number of deleted attributes that stay stored for a customer.
     package static let deletionsMax = 50
     /// The maximum number of attributes in one request.
     package static let changesMax = 100
 
-    /// Why an attribute cannot be stored, as a sentence. Returns nil if it can.
+    /// Why an attribute cannot be stored, as a sentence. Returns nil if it can be stored.
     package static func defect(of name: String, _ value: String?) -> String? {
         guard isWellFormed(name) else {
             return "A name has 1 to \(nameCharactersMax) characters: first a letter, or `$` and a "
@@ -111,8 +114,8 @@ extension CustomerAttribute {
         return letters.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
     }
 
-    /// Something before and after one `@`, without white space. More would refuse addresses that
-    /// exist.
+    /// Whether the text has something before and after a single `@`, and no white space. A stricter
+    /// rule would refuse addresses that exist.
     private static func isMailAddress(_ text: String) -> Bool {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
@@ -123,16 +126,18 @@ extension CustomerAttribute {
 // MARK: - Several attributes
 
 extension CustomerAttribute {
-    /// The text by which a mail address is compared: letters of ASCII in lower case.
+    /// The form of a mail address for comparisons: ASCII letters are in lower case.
     package static func comparable(mailAddress text: String) -> String {
         String(text.map { $0.isASCII ? Character($0.lowercased()) : $0 })
     }
 
-    /// What is known of a customer after a merge with another one. Of each name, the value that
-    /// outranks the other stays; beyond the limits, the latest ones stay.
+    /// The attributes of a customer after a merge with another customer. If both have a value for a
+    /// name, the value that outranks the other one stays. If there are more attributes than the
+    /// limits allow, the latest stay.
     ///
     /// - Parameter keepsOwn: whether the first customer's values stay, however old they are. Then
-    ///   the other customer adds only names that the first one does not have, within the limits.
+    ///   the other customer adds only names that the first customer does not have, within the
+    ///   limits.
     package static func merged(
         _ own: [CustomerAttribute], with other: [CustomerAttribute], keepsOwn: Bool
     ) -> [CustomerAttribute] {
@@ -148,7 +153,8 @@ extension CustomerAttribute {
         return limited(Array(all.values), first: keepsOwn ? Set(own.map(\.name)) : [])
     }
 
-    /// The attributes within the limits: of each kind those with the given names, then the latest.
+    /// The attributes that fit within the limits. Of each kind, the attributes with the given names
+    /// are kept first, and then the latest.
     package static func limited(
         _ all: [CustomerAttribute], first: Set<String> = []
     ) -> [CustomerAttribute] {

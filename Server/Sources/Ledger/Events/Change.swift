@@ -10,9 +10,9 @@ package struct Change: Hashable, Sendable {
     /// The status reported by this change. The next change of the purchase has this status as
     /// ``before``.
     package var after: PurchaseStatus?
-    /// By how much the seller's money from this purchase has grown; negative if it shrank. The sum
-    /// over all changes of a purchase equals the money of its timeline. Nil if no money moved, or
-    /// if the App Store does not report the amount.
+    /// The amount by which the seller's money from this purchase has grown; negative if it has
+    /// shrunk. The sum over all changes of a purchase equals the money of its timeline. Nil if no
+    /// money moved, or if the App Store does not report the amount.
     package var money: Money?
     /// The product that the change is about.
     package var product: ProductID?

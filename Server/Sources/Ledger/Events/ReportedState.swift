@@ -1,11 +1,11 @@
 /// The progress of one purchase's event log: the last reported status, and the moment up to which
 /// changes were reported.
 ///
-/// The log records what was learned, and when, so it depends on the order of arrival. The following
-/// properties do not depend on it: each change begins with the status at which the previous change
-/// ended, the last change ends with the purchase's current status, and the money of all changes
-/// adds up to the money of its timeline. Nothing is reported twice: a document that says nothing
-/// new makes no change.
+/// The log records what was learned, and when, so it depends on the order of arrival. Three
+/// properties do not depend on that order. Each change begins with the status with which the
+/// previous change ended. The last change ends with the purchase's current status. The money of all
+/// changes adds up to the money of the timeline. Nothing is reported twice: a document that says
+/// nothing new makes no change.
 ///
 /// Late information corrects earlier reports. If a purchase was reported as expired, and then a
 /// payment arrives that covers the same time, that payment is a change from expired to paid.
@@ -42,14 +42,14 @@ package struct ReportedState: Hashable, Sendable {
         return changes
     }
 
-    /// Returns what new facts have changed, preceded by what time alone has caused since the last
-    /// report.
+    /// Returns the changes that new facts have caused. The changes that time alone has caused since
+    /// the last report come first.
     ///
     /// A transition is omitted if it was not reported yet and the new facts undo it. For example, a
-    /// renewal that arrives a moment after the period's end is reported only as a renewal. Changes
-    /// that are learned at once are reported in the order in which they happened. The most
-    /// significant of these changes carries the change of status; if nothing was known of the
-    /// purchase before, the first one does.
+    /// renewal that arrives a moment after the period's end is reported only as a renewal. If
+    /// several changes become known at once, they are reported in the order in which they happened.
+    /// The most significant of these changes carries the change of status; if nothing was known of
+    /// the purchase before, the first change carries it.
     package mutating func changes(
         from before: Timeline, to after: Timeline, at now: Instant,
         rules: AccessRules = AccessRules()
@@ -83,7 +83,7 @@ package struct ReportedState: Hashable, Sendable {
 
 extension Timeline {
     /// Whether this timeline undoes a transition of an older timeline: by a payment that covers the
-    /// moment of the transition, or by a confirmed state in place of an assumed one.
+    /// moment of the transition, or by a confirmed state in place of an assumed state.
     fileprivate func undoes(_ edge: Instant, of before: Timeline, _ rules: AccessRules) -> Bool {
         guard let told = before.reportedAccess(at: edge, rules: rules) else { return false }
         if told.isUncertain {
@@ -110,8 +110,8 @@ extension Access {
 }
 
 extension Change.Kind {
-    /// The weight that decides which of several changes learned at once carries the change of
-    /// status.
+    /// The weight of a change. If several changes become known at once, the change with the
+    /// greatest weight carries the change of status.
     fileprivate var weight: Int {
         switch self {
         case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,

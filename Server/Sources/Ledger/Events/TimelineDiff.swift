@@ -60,8 +60,9 @@ struct TimelineDiff {
         }
     }
 
-    /// Periods that the later timeline no longer has: those that no document describes any more,
-    /// which happens only in a rebuild, and copies that were once reported as separate purchases.
+    /// Periods that the later timeline no longer has. There are two kinds: periods that no document
+    /// describes any more, which happens only in a rebuild, and copies that were once reported as
+    /// separate purchases.
     private var removedPeriods: [Timeline.Period] {
         if before.periods.count <= after.periods.count,
             zip(before.periods, after.periods).allSatisfy({ $0.isSame(as: $1) })
@@ -109,8 +110,9 @@ struct TimelineDiff {
         return previous.product == period.product ? .renewed : .upgraded
     }
 
-    /// The kind of change for a period that another person pays for. Its kind says whether the use
-    /// of the purchase begins, begins again, or continues, whatever kind of payment the buyer made.
+    /// The kind of change for a period that another person pays for. The kind says whether the use
+    /// of the purchase begins, begins again, or continues. The kind of the buyer's payment does not
+    /// matter.
     private func shared(
         _ period: Timeline.Period, after previous: Timeline.Period?
     ) -> Change.Kind {
@@ -142,10 +144,10 @@ struct TimelineDiff {
         return hasGap && before.renewal?.value.renewsAt != period.from
     }
 
-    /// Whether this is the payment that the App Store tried to collect: the payment after the last
-    /// known period, not an earlier payment that is learned of late. The document that reports the
-    /// recovery may be the first to contain the line item of that last period. Then the period's id
-    /// has changed.
+    /// Whether this is the payment that the App Store tried to collect. That is the payment after
+    /// the last known period, not an earlier payment that becomes known late. The document about
+    /// the recovery may be the first document with the line item of that last period. Then the
+    /// period's id has changed.
     private func wasOutstanding(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {
@@ -199,8 +201,8 @@ struct TimelineDiff {
         }
     }
 
-    /// The amount that turns the old value into the new one; if the currencies differ, one amount
-    /// for each.
+    /// The difference between the new and the old amount. If the currencies differ, one amount for
+    /// each currency.
     private static func difference(_ old: Money?, _ new: Money?) -> [Money] {
         guard let old, let new, old.currency == new.currency else {
             let gone = old.map { Money(milliunits: -$0.milliunits, currency: $0.currency) }
@@ -247,9 +249,9 @@ struct TimelineDiff {
         }
     }
 
-    /// The moment of the change. If access is shut, the moment since which it is shut, but at the
-    /// latest now. If a purchase expires after grace or retry, the moment at which the App Store
-    /// reported that.
+    /// The moment of the change. If access is shut, this is the moment since which it is shut, but
+    /// at the latest now. If a purchase expires after grace or retry, it is the moment at which the
+    /// App Store reported that.
     private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
         if kind == .expired, told?.state == .grace || told?.state == .retry {
             return after.renewal?.at ?? now
@@ -269,8 +271,8 @@ extension Payment {
 }
 
 extension Timeline.Period {
-    /// Whether a refund, or the end of sharing, had ended the period before the next one began. A
-    /// refund caused by an upgrade does not count.
+    /// Whether a refund, or the end of sharing, had ended the period before the next period began.
+    /// A refund caused by an upgrade does not count.
     fileprivate func wasTakenBack(before next: Instant) -> Bool {
         guard let revocation = payment.revocation, !payment.isUpgraded else { return false }
         return revocation.at < next

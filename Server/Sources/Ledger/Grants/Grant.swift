@@ -22,7 +22,8 @@ package struct Grant: Hashable, Sendable {
         self.withdrawnAt = withdrawnAt
     }
 
-    /// When the grant ends or ended, by itself or because it was withdrawn. Nil if it has no end.
+    /// When the grant ends or has ended: by itself, or because it was withdrawn. Nil if it has no
+    /// end.
     package var end: Instant? {
         guard let withdrawnAt else { return until }
         return until.map { min($0, withdrawnAt) } ?? withdrawnAt
@@ -39,8 +40,8 @@ package struct GrantID: TextIdentifier {
 /// The source that decides an entitlement: a purchase, or a manual grant.
 package struct EntitlementStatus: Hashable, Sendable {
     package var state: Access.State
-    /// When an open entitlement ends if nothing else happens; nil if it never ends. If the
-    /// entitlement is shut, since when it is shut.
+    /// If the entitlement is open, the time when it ends unless something else happens; nil if it
+    /// never ends. If the entitlement is shut, the time since which it is shut.
     package var until: Instant?
     package var reason: Reason
     /// Whether the next renewal continues the access. False for grants. Nil if the App Store has
@@ -88,10 +89,10 @@ package struct EntitlementStatus: Hashable, Sendable {
         if case .grant(let id) = source { id } else { nil }
     }
 
-    /// The status that a purchase and grants give together. Open access beats shut access, and
-    /// among open ones the one that stays open longest wins. Among shut ones, a purchase whose
-    /// payment is still being collected wins, because it may open again. If nothing else
-    /// distinguishes them, the purchase wins.
+    /// The status that a purchase and grants give together. Open access wins over shut access, and
+    /// if several are open, the access that stays open longest wins. If all are shut, a purchase
+    /// whose payment is still being collected wins, because it may open again. If nothing else
+    /// distinguishes a purchase and a grant, the purchase wins.
     package static func strongest(
         _ access: Access?, _ grants: [Grant], at now: Instant
     ) -> EntitlementStatus? {

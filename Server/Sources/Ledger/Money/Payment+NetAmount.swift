@@ -11,9 +11,9 @@ extension Payment {
         return Money(milliunits: price.milliunits - back, currency: price.currency)
     }
 
-    /// Whether a part of the price was refunded whose amount is unknown. If no share is reported,
-    /// everything was refunded; but an upgrade refunds the remainder of a period, and only the App
-    /// Store can say how much that is.
+    /// Whether an unknown part of the price was refunded. If no share is reported, usually
+    /// everything was refunded. But an upgrade refunds the remainder of a period, and only the App
+    /// Store knows the amount of the remainder.
     var isRefundShareUnknown: Bool {
         guard let revocation, revocation.kind == .refund, isUpgraded else { return false }
         return revocation.percentage == nil && revocation.at > from

@@ -1,5 +1,5 @@
-/// Shares of a whole in thousandths of a percent, as the App Store counts what was refunded and
-/// what was used.
+/// Shares of a whole in thousandths of a percent. The App Store uses this unit for refunded and
+/// used shares.
 package enum Percentage {
     /// 100 %.
     package static let whole: Int64 = 100_000

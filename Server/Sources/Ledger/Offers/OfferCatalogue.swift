@@ -103,8 +103,8 @@ package struct OfferEligibility: Hashable, Sendable {
 
 extension OfferCatalogue {
     /// Whether a customer is eligible for each offer, judged by the customer's purchases. The
-    /// results are sorted by the product's name. The App Store judges by the store account, which
-    /// may have bought more than we know, so it decides again at the purchase.
+    /// results are sorted by the product's name. The App Store decides again at the purchase. It
+    /// considers all purchases of the store account, some of which may be unknown to us.
     package func eligibility(
         for timelines: [Timeline], at now: Instant, rules: AccessRules
     ) -> [OfferEligibility] {
@@ -130,8 +130,8 @@ extension OfferCatalogue {
         return names
     }
 
-    /// The group of the payment's product: from the catalogue if it lists the product, otherwise as
-    /// the App Store names it.
+    /// The group of the payment's product: the catalogue's name if the catalogue lists the product,
+    /// otherwise the App Store's name.
     private func group(of payment: Payment, _ names: [String: String]) -> String? {
         products[payment.product]?.group ?? payment.group.map { names[$0] ?? $0 }
     }

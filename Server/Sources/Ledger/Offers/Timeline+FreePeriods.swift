@@ -15,13 +15,13 @@ extension Payment {
         }
     }
 
-    /// Whether the offer is the one for new subscribers. A receipt may say only that a period is
+    /// Whether the offer is the offer for new subscribers. A receipt may say only that a period is
     /// free.
     package var isIntroductory: Bool { offer.map { $0.kind == .introductory } ?? isFree }
 }
 
 extension Timeline {
-    /// The number of a period among those that were charged, from 1. Added seats have the number of
+    /// The number of a period among the charged periods, from 1. Added seats have the number of
     /// their period. Returns nil if another document describes the period better, or if this
     /// purchase does not contain the period.
     package func number(of period: Period) -> Int? {
@@ -33,8 +33,8 @@ extension Timeline {
         return index.map { $0 + 1 }
     }
 
-    /// Whether a period is the first one after a free period, and is not free itself. A gap before
-    /// it, a change of product, and the moment of its collection do not matter.
+    /// Whether a period is the first period after a free period, and is not free itself. A gap
+    /// before it, a change of product, and the moment of its collection do not matter.
     package func convertsFreePeriod(_ period: Period) -> Bool {
         let charged = chargedPeriods
         guard !period.payment.isFree, let index = charged.firstIndex(where: { $0.id == period.id }),

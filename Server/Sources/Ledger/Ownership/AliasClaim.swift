@@ -1,11 +1,12 @@
 /// An app's request to make two ids one customer: the kind of each id, and whether the request may
-/// speak for both.
+/// act for both.
 ///
-/// An app key is public in practice, so a request with it proves nothing. Anyone who knows an
-/// anonymous id may speak for it, because such an id cannot be guessed. Every other id may belong
-/// to another person: a known person, a future one, or the account token of a purchase, which
-/// anyone with a copy of the signed transaction can read. So with an app key an anonymous id may be
-/// added to a person, or to another anonymous id. Any other request needs more proof.
+/// An app key is public in practice, so a request with an app key proves nothing. Anyone who knows
+/// an anonymous id may act as its customer, because such an id cannot be guessed. Every other id
+/// may belong to another person: a known person, a future person, or the owner of a purchase with
+/// this account token. Anyone with a copy of a signed transaction can read its account token. So
+/// with an app key an anonymous id may be added to a person, or to another anonymous id. Any other
+/// request needs more proof.
 package struct AliasClaim: Hashable, Sendable {
     package var first: Side
     package var second: Side

@@ -6,7 +6,7 @@ extension CustomerID {
     package static let anonymousCharactersMin = 32
 
     /// Whether an app created the id for a user who has not signed in. Anyone who knows such an id
-    /// may speak for it.
+    /// may act as its customer.
     package var isAnonymous: Bool {
         isLong(after: Self.anonymousPrefix) || isLong(after: Self.revenueCatAnonymousPrefix)
     }

@@ -24,9 +24,10 @@ extension OwnershipClaim {
 
         package static let mostDefault = 5
         package static let anonymousMostDefault = 100
-        /// The maximum age of a document, in days since its signature, that gives a share or takes
-        /// a purchase from an anonymous customer. The limit excludes a person who has only an old
-        /// copy of a document, and no device of the store account that could get a new one.
+        /// The maximum age of a document, in days since its signature. An older document gives no
+        /// share, and takes no purchase from an anonymous customer. The limit excludes a person who
+        /// has only an old copy of a document. A device of the store account can always get a new
+        /// document.
         package static let documentDaysMax = 30
 
         package init(most: Int = mostDefault, anonymousMost: Int = anonymousMostDefault) {
@@ -56,7 +57,7 @@ extension OwnershipClaim {
     /// Whether the claimant gets a share. An anonymous customer is a device, and users give up
     /// devices without notice. So if all shares are taken, the share with the oldest document ends
     /// in favour of a newer document. Therefore copies of a document cannot exclude a device of the
-    /// store account itself, which can always get a newer one.
+    /// store account itself: such a device can always get a newer document.
     private func verdict(ofSharingWithAtMost most: Int, _ rules: ShareRules) -> Verdict {
         if isShareUndone { return .refuse(.decidedBySupport) }
         guard rules.accepts(documentOfAge: documentAge) else { return .refuse(.documentTooOld) }

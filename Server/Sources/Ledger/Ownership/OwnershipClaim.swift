@@ -3,8 +3,8 @@
 /// The strongest evidence is a decision by support, then the account that the app named at the
 /// purchase, then the first device that presented the purchase. A purchase that names a customer
 /// goes to no other customer, even if that customer is not known yet. Any other purchase moves only
-/// if the app's restore policy allows it. Consumables never move once part of them was spent: one
-/// customer would spend what another has bought.
+/// if the app's restore policy allows it. Consumables never move once part of them was spent,
+/// because otherwise two customers could spend them.
 ///
 /// An anonymous customer is a device whose user has not signed in, not a person. Two anonymous
 /// customers that present one purchase are devices of one store account, so both have it. A person
@@ -12,14 +12,14 @@
 ///
 /// Anyone may have a copy of a document, but only a device of the store account gets a newer
 /// document. So the newer document wins between a person and an anonymous customer. A person who
-/// took a purchase with a document has it provisionally, until they present a document that was
-/// signed afterwards. Until then, the first customer who presents such a document gets the
-/// purchase.
+/// took a purchase with a document has the purchase provisionally, until the person presents a
+/// document that was signed afterwards. Until then, the first customer who presents such a document
+/// gets the purchase.
 package struct OwnershipClaim: Hashable, Sendable {
     /// The owner. Nil if there is none.
     package var owner: Owner?
-    /// The customer whom the purchase itself names, or its account token if that is not the id of a
-    /// known customer. Nil if the purchase names no customer.
+    /// The customer whom the purchase's account token names. If the token is not the id of a known
+    /// customer, the token itself. Nil if the purchase names no customer.
     package var named: CustomerID?
     /// The customer who claims the purchase. Nil if the posted id is unknown and is not the id that
     /// the purchase names.
@@ -41,8 +41,8 @@ package struct OwnershipClaim: Hashable, Sendable {
     /// How many other customers of the claimant's kind (persons, or anonymous customers) have a
     /// share in the purchase.
     package var sharers: Int
-    /// The share that ends first if all shares are taken: its document is the oldest of the
-    /// ``sharers``. Nil if they have no share.
+    /// The share that ends first if all shares are taken: the share with the oldest document among
+    /// the shares of the ``sharers``. Nil if there is no such share.
     package var weakestShare: Share?
     /// How long ago the document that the device presents was signed. Nil if it presents none.
     package var documentAge: Duration?
@@ -59,9 +59,9 @@ package struct OwnershipClaim: Hashable, Sendable {
         package var documentAge: Duration?
         /// How long the owner has had the purchase.
         package var heldFor: Duration = .zero
-        /// Whether a device of the owner has presented a document that was signed after the
-        /// purchase became the owner's, and that no other customer had presented before. Also true
-        /// if the owner needs no such document.
+        /// Whether a device of the owner has presented a confirming document: a document that was
+        /// signed after the owner got the purchase, and that no other customer had presented
+        /// before. Also true if the owner needs no such document.
         package var isConfirmed = true
 
         package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {
@@ -70,13 +70,13 @@ package struct OwnershipClaim: Hashable, Sendable {
             self.isBlocked = isBlocked
         }
 
-        /// Whether someone with a copy of a document could have got the purchase in the same way as
-        /// the owner. This is true if the owner is a person whose only evidence is a document that
-        /// was signed before the purchase became the owner's.
+        /// Whether someone who only has a copy of a document could have got the purchase in the way
+        /// in which the owner got it. This is true if the owner is a person whose only evidence is
+        /// a document that was signed before the owner got the purchase.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
-        /// An age: a document that is younger was signed after the purchase became the owner's, by
-        /// the clock of the store and by that of this server.
+        /// If a document is younger than this age, it was signed after the owner got the purchase,
+        /// both by the store's clock and by this server's clock.
         package var confirmingAge: Duration { min(heldFor, documentAge ?? heldFor) }
     }
 
@@ -133,9 +133,9 @@ package struct OwnershipClaim: Hashable, Sendable {
     package enum Verdict: Hashable, Sendable {
         /// The purchase already belongs to the claimant, or is already shared with them.
         case alreadyTheirs
-        /// The purchase had no owner, and becomes the claimant's.
+        /// The purchase had no owner. The claimant becomes its owner.
         case link(by: Evidence)
-        /// The purchase becomes the claimant's, and its owner loses it.
+        /// The claimant becomes the owner, and the present owner loses the purchase.
         case move(by: Evidence)
         case share
         /// The purchase is shared with the claimant, and the share of another customer ends,
@@ -164,7 +164,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         case usedUp = "used_up"
         /// The maximum number of customers already share the purchase.
         case sharedWithMost = "shared_with_most"
-        /// The presented document was signed too long ago, or before one that others have shown.
+        /// The presented document was signed too long ago, or before a document that others have
+        /// presented.
         case documentTooOld = "document_too_old"
         /// The app has found the purchase by itself. The purchase may move if the customer restores
         /// it.
@@ -181,14 +182,14 @@ package struct OwnershipClaim: Hashable, Sendable {
         }
         if owner.customer == claimant { return .alreadyTheirs }
         let keepsShare = isShared && policy == .share
-        // A customer who shares the purchase may take it from an owner who may only have a copy of
-        // its document.
+        // If the owner may only have a copy of the purchase's document, a customer who shares the
+        // purchase may take it over.
         if keepsShare && !(owner.isProvisional && intent != .sync) { return .alreadyTheirs }
         let verdict = verdict(against: owner, isNamed: isNamed, policy, rules)
         switch verdict {
         case .share, .shareInstead, .refuse:
-            // A share in an anonymous customer's purchase is also kept by a customer who has signed
-            // in since.
+            // If a customer has a share in an anonymous customer's purchase, and has signed in
+            // since, the customer keeps the share.
             return keepsShare || isShared && owner.isAnonymous ? .alreadyTheirs : verdict
         case .alreadyTheirs, .link, .move: return verdict
         }
@@ -256,8 +257,9 @@ package struct OwnershipClaim: Hashable, Sendable {
     // MARK: - Which documents are remembered
 
     /// Whether the document must be remembered if the purchase becomes the claimant's by this
-    /// verdict. If false, the purchase belongs to the claimant independently of later documents:
-    /// because they bought it as a person, or because the purchase names them.
+    /// verdict. If false, the purchase belongs to the claimant independently of later documents.
+    /// There are two possible reasons: the claimant bought it as a person, or the purchase names
+    /// the claimant.
     ///
     /// - Parameter isDocumentNew: whether no customer has presented the document before. A customer
     ///   who links a purchase with a document that was presented before, for example after its
@@ -266,8 +268,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         switch verdict {
         case .link: isClaimantAnonymous || !isDocumentNew
         // The document is also remembered if the policy moves the purchase from one person to
-        // another: it may be a copy, and a later document of the buyer can say that the purchase is
-        // in use again.
+        // another: the document may be a copy, and a later document of the buyer may show that the
+        // purchase is in use again.
         case .move(let evidence): isClaimantAnonymous || evidence == .device
         case .share, .shareInstead: true
         case .alreadyTheirs, .refuse: false

@@ -36,9 +36,9 @@ extension PurchaseID {
     }
 }
 
-/// The earliest version at which a store account had the app on each platform, as documents prove
-/// it. A proof stays valid whatever later documents say: an account that gets the app on another
-/// platform or device gets another first version there.
+/// For each platform, the earliest version at which a store account had the app, according to
+/// documents. Later documents do not invalidate a proof: if an account gets the app on another
+/// platform or device, it gets another first version there.
 package struct AppProofs: Hashable, Sendable {
     /// The proof for all platforms other than the Mac.
     package private(set) var onDevices: Timeline.Attested<AppPurchase>?
@@ -51,7 +51,7 @@ package struct AppProofs: Hashable, Sendable {
     /// One or two proofs: one for each platform that has a proof.
     package var all: [Timeline.Attested<AppPurchase>] { [onDevices, onMacs].compactMap(\.self) }
 
-    /// Combines the proofs of two sets of documents: for each platform, the one with the earlier
+    /// Combines the proofs of two sets of documents: for each platform, the proof with the earlier
     /// version.
     package func adding(_ other: Self) -> Self {
         var proofs = self
@@ -69,8 +69,9 @@ package struct AppProofs: Hashable, Sendable {
 }
 
 extension Timeline.Attested<AppPurchase> {
-    /// Whether this purchase proves an earlier version than the other, or the same version by an
-    /// earlier date. The last rules only make the result independent of the order of arrival.
+    /// Whether this purchase proves an earlier version than the other purchase, or proves the same
+    /// version with an earlier date. The last rules only make the result independent of the order
+    /// of arrival.
     fileprivate func provesMore(than other: Self) -> Bool {
         let (mine, others) = (value.parsedVersion, other.value.parsedVersion)
         if mine != others {
@@ -84,7 +85,7 @@ extension Timeline.Attested<AppPurchase> {
 }
 
 extension AppPurchase {
-    /// The version as numbers. Nil if the App Store names no version, or one that does not consist
-    /// of numbers.
+    /// The version as numbers. Nil if the App Store names no version, or a version that does not
+    /// consist of numbers.
     package var parsedVersion: AppVersion? { version.flatMap(AppVersion.init) }
 }

@@ -2,8 +2,8 @@
 
 extension Timeline {
     /// Which grade of document a value comes from. If there are statements of both grades, the
-    /// latest of each is stored beside the value, so that the value never depends on the order of
-    /// arrival.
+    /// latest statement of each grade is stored beside the value. So the value never depends on the
+    /// order of arrival.
     package indirect enum Sources<Value: Hashable & Sendable>: Hashable, Sendable {
         case signed
         case legacy
@@ -38,8 +38,8 @@ extension Timeline {
 }
 
 extension Timeline.Sourced where Value == Renewal {
-    /// When the last of those legacy documents arrived that do not say when their content was true.
-    /// If there are signed documents too, this time is stored with the legacy statement.
+    /// The arrival time of the last legacy document that does not say when its content was true. If
+    /// there are signed documents too, this time is stored with the legacy statement.
     package var receivedAt: Instant? {
         get {
             switch sources {
@@ -83,7 +83,7 @@ extension Timeline.Sourced where Value: Mergeable {
         sources = .both(signed: signed, legacy: legacy)
     }
 
-    /// Combines two values: the latest statement of each grade, merged.
+    /// Combines two values. Takes the latest statement of each grade, and merges these statements.
     func adding(_ other: Self) -> Self {
         switch (parts, other.parts) {
         case ((let one?, nil), (let two?, nil)):
@@ -136,8 +136,8 @@ protocol Mergeable: CanonicallyOrdered, Hashable, Sendable {
         signed: Timeline.Attested<Self>, legacy: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
 
-    /// Combines two legacy statements: the later one wins, completed with values that only the
-    /// other one has. Commutative and idempotent.
+    /// Combines two legacy statements: the later statement wins. Values that only the earlier
+    /// statement has are added to it. Commutative and idempotent.
     static func joined(
         _ one: Timeline.Attested<Self>, _ two: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
@@ -150,7 +150,8 @@ extension Payment: Mergeable {
         guard legacy.at > signed.at else { return signed }
         var payment = signed.value
         payment.isUpgraded = payment.isUpgraded || legacy.value.isUpgraded
-        // An end is only ever extended, never shortened. Legacy documents truncate it to seconds.
+        // An end is only ever extended, never shortened. Legacy documents truncate the end to
+        // seconds.
         if let told = legacy.value.until, let known = payment.until, told >= known + .seconds(1) {
             payment.until = told
         }
@@ -163,8 +164,8 @@ extension Payment: Mergeable {
         return Timeline.Attested(payment, at: legacy.at)
     }
 
-    /// Receipts name the kind of product, verifyReceipt responses name the subscription group and
-    /// the account, neither kind of document names both, and old ones do not mention family
+    /// Receipts name the kind of product. verifyReceipt responses name the subscription group and
+    /// the account. Neither kind of document names both, and old documents do not mention family
     /// sharing. For fields that only some documents have, the greatest value wins. Only the
     /// remaining fields decide which statement is later.
     static func joined(
@@ -213,8 +214,8 @@ extension Payment: Mergeable {
         return plain.canonicalOrder
     }
 
-    /// The rank of the offer among statements: an offer with a name says more than an offer without
-    /// a name, which says more than no offer.
+    /// The rank of the offer among statements: an offer with a name ranks above an offer without a
+    /// name, and any offer ranks above no offer.
     private var offerRank: [String] {
         let rank = offer.map { $0.id == nil ? "1" : "2" } ?? "0"
         return [rank, offer?.kind.rawValue ?? "", offer?.id ?? "", terms.rawValue]
@@ -239,9 +240,9 @@ extension Payment: Mergeable {
 }
 
 extension Renewal: Mergeable {
-    /// Merges two statements. If the later legacy statement says the same as the signed one, the
-    /// signed one is retained, with the date of the later one. Most legacy documents do not mention
-    /// price increases, and none mentions seats.
+    /// Merges two statements. If the legacy statement is later and says the same as the signed
+    /// statement, the signed statement is kept, with the date of the legacy statement. Most legacy
+    /// documents do not mention price increases, and none of them mentions seats.
     static func merged(
         signed: Timeline.Attested<Renewal>, legacy: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
@@ -262,7 +263,7 @@ extension Renewal: Mergeable {
     }
 
     /// Responses about a single transaction do not contain grace, so the latest known end of grace
-    /// wins. Once that end has passed it has no effect, and the App Store itself continues to
+    /// wins. Once that end has passed, it has no effect. The App Store itself also continues to
     /// report it.
     static func joined(
         _ one: Timeline.Attested<Renewal>, _ two: Timeline.Attested<Renewal>

@@ -1,5 +1,5 @@
-/// Where a transaction was bought, as the app said when it posted it. These values are not signed,
-/// so they have no effect on access or ownership.
+/// The place where a transaction was bought, according to the app that posted the transaction.
+/// These values are not signed, so they have no effect on access or ownership.
 package struct PurchaseOrigin: Hashable, Sendable {
     /// The place in the app where the product was offered.
     package var placement: String?

@@ -5,8 +5,8 @@ package struct PurchaseStatus: Hashable, Sendable {
     /// The state of the access. Nil if the purchase gives no access by time or ownership, such as a
     /// consumable, or no access yet.
     package var state: Access.State?
-    /// When open access ends if nothing else happens. Nil if it never ends by itself, or if access
-    /// is shut.
+    /// If access is open, the time when it ends unless something else happens. Nil if it never ends
+    /// by itself, or if access is shut.
     package var until: Instant?
     /// Whether the next renewal continues the access. Nil if the App Store has not reported it.
     package var willRenew: Bool?
@@ -27,9 +27,9 @@ package struct PurchaseStatus: Hashable, Sendable {
 extension Timeline {
     /// The status of this purchase at a moment. Returns nil if no payment is known.
     ///
-    /// It equals the access of ``access(at:rules:through:)``, with one exception: just after a
-    /// period's end, while the notification about the renewal is probably on its way, the status
-    /// from before the end stays in force.
+    /// The status follows from ``access(at:rules:through:)``, with one exception: just after a
+    /// period's end, the notification about the renewal is probably on its way. For that time, the
+    /// status from before the end stays in force.
     package func status(at now: Instant, rules: AccessRules = AccessRules()) -> PurchaseStatus? {
         status(from: reportedAccess(at: now, rules: rules))
     }
@@ -47,8 +47,9 @@ extension Timeline {
         guard case .unconfirmed(let since, _)? = access?.reason, let period = period(at: now),
             now < since + period.notificationWait, period.from < since
         else { return access }
-        // Just before that end, the waiting time of an earlier end may not have been over, because
-        // the App Store can extend an end by less than the waiting time.
+        // The recursion is necessary because the App Store can extend an end by less than the
+        // waiting time. Then the waiting time of an earlier end may not have been over just before
+        // this end.
         return reportedAccess(at: since - .milliseconds(1), rules: rules)
     }
 }

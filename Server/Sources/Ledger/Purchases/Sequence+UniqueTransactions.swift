@@ -1,7 +1,7 @@
 extension Sequence {
-    /// The elements, but only one for each transaction. A sandbox receipt can name a transaction's
-    /// purchase by another number than the signed transaction does: then one payment appears in two
-    /// purchases. If it is revoked in one of them, it counts as revoked.
+    /// The elements, with only one element for each transaction. A sandbox receipt and a signed
+    /// transaction can name the same purchase by different numbers. Then one payment appears in two
+    /// purchases. If the payment is revoked in one of these purchases, it counts as revoked.
     func uniquedByTransaction(_ payment: (Element) -> Payment) -> [Element] {
         var places: [TransactionID: Int] = [:]
         var kept: [Element] = []

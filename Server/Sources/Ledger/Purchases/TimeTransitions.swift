@@ -2,7 +2,7 @@
 
 extension Timeline {
     /// The first moment after the last report at which the status changes without new facts.
-    /// Returns nil if it never changes without new facts.
+    /// Returns nil if the status never changes without new facts.
     package func nextTransition(after told: ReportedState, rules: AccessRules = AccessRules())
         -> Instant?
     {
@@ -73,8 +73,9 @@ extension Timeline {
 }
 
 extension Timeline.Period {
-    /// The end of the period and, if the period was revoked, the end that it would have had,
-    /// because the next renewal is due then in any case.
+    /// The end of the period. If the period was revoked, there is a second value: the end that the
+    /// period would have had without the revocation. The next renewal is due at that time in any
+    /// case.
     fileprivate var ends: [Instant] {
         guard let open = openUntil else { return [] }
         guard payment.revocation != nil, let due = payment.until, due != open else { return [open] }

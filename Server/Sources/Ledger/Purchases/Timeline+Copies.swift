@@ -1,12 +1,13 @@
-// A one-time purchase can have several transactions: a restore can make a new one, which names the
-// first one as its original. All of them are one purchase: bought once, paid once, refunded once.
+// A one-time purchase can have several transactions: a restore can make a new transaction, which
+// names the first transaction as its original. All of them are one purchase: bought once, paid
+// once, refunded once.
 
 extension Timeline {
     /// What documents say about one transaction of a period.
     package struct Copy: Hashable, Sendable {
         package var sourced: Sourced<Payment>
-        /// Whether an earlier document reported the transaction as revoked, and the latest one does
-        /// not: the refund was reversed.
+        /// Whether an earlier document reported the transaction as revoked, but the latest document
+        /// does not. This means that the refund was reversed.
         package var wasRevoked: Bool
 
         package init(_ sourced: Sourced<Payment>, wasRevoked: Bool = false) {
@@ -27,8 +28,8 @@ extension Timeline {
                 joined, wasRevoked: wasRevoked && joined.value.value.revocation == nil)
         }
 
-        /// Whether this copy comes before another: the original transaction comes first, then the
-        /// others in the order in which they were restored.
+        /// Whether this copy comes before another: the original transaction comes first, and then
+        /// the other copies in the order in which they were restored.
         fileprivate func precedes(_ other: Self, of purchase: PurchaseID) -> Bool {
             let (one, two) = (payment, other.payment)
             let isFirst = one.transaction == purchase.original
@@ -83,8 +84,8 @@ extension [Timeline.Copy] {
     /// How the purchase was revoked. Nil if it was not revoked, or is no longer revoked.
     ///
     /// A refund that names any copy revokes every copy that existed when the refund was made. Two
-    /// things undo it: a later document in which a revoked copy is no longer revoked, and a copy
-    /// that was obtained after the refund.
+    /// things undo the revocation: a later document in which a revoked copy is no longer revoked,
+    /// and a copy that was obtained after the refund.
     fileprivate var revocation: Revocation? {
         let revoked = filter { $0.payment.revocation != nil }
         guard let last = revoked.max(by: { !$0.sourced.value.supersedes($1.sourced.value) }),
@@ -100,8 +101,8 @@ extension [Timeline.Copy] {
 }
 
 extension Timeline.Period {
-    /// The period that copies of one purchase describe: the payment of the first transaction,
-    /// beginning at the earliest date of all.
+    /// The period that copies of one purchase describe. Its payment is the payment of the first
+    /// transaction, and it begins at the earliest date of all copies.
     init(_ copies: [Timeline.Copy], of purchase: PurchaseID) {
         guard copies.count > 1 || copies[0].wasRevoked else {
             self.init(copies[0].sourced)
@@ -137,8 +138,8 @@ extension Timeline.Period {
 
 extension Payment {
     /// Whether the product is bought once, so that every transaction of its purchase is the same
-    /// purchase. A legacy document that does not name the kind is about such a payment if it names
-    /// no end.
+    /// purchase. If a legacy document does not name the kind, it is about such a payment if it
+    /// names no end.
     var isBoughtOnce: Bool {
         switch kind {
         case .nonConsumable, .consumable, .nonRenewing: true

@@ -1,15 +1,15 @@
-// Renewals that were charged before their period begins. What the customer does before the period
-// begins can change whether such a renewal counts.
+// Renewals that were charged before their period begins. Actions of the customer before the period
+// begins can decide whether such a renewal counts.
 
 extension Timeline {
     /// Whether a renewal that was charged ahead was refunded because the customer bought another
-    /// product before it began.
+    /// product before the renewal began.
     ///
     /// A renewal begins when the previous period ends. If that moment lies within a period of
-    /// another product, or of that product's renewal, then the renewal was charged before the other
-    /// product was bought. The App Store marks such a renewal as upgraded, but does not send a
-    /// notification about that. When this becomes known, the other product's period may have ended
-    /// already.
+    /// another product, or within a renewal of that other product, then the renewal was charged
+    /// before the other product was bought. The App Store marks such a renewal as upgraded, but
+    /// does not send a notification about that. When this becomes known, the other product's period
+    /// may have ended already.
     func isVoid(_ renewal: Payment, after last: Int) -> Bool {
         let end = periods[last].payment.until
         let isWithin = end.map { renewal.from < $0 } ?? false
@@ -25,11 +25,11 @@ extension Timeline {
         }
     }
 
-    /// Whether the same product was bought again after a renewal's previous period began, and lasts
-    /// beyond the renewal's start. A payment begins when the latest period ends,
-    /// so the renewal must have been charged before the product was bought again. This happens if a
-    /// renewal is charged ahead and refunded, and the refund is reversed after the customer has
-    /// bought again.
+    /// Whether the product of a renewal was bought again after the period before the renewal began,
+    /// and the new purchase lasts beyond the renewal's start. A payment begins when the latest
+    /// period ends, so the renewal must have been charged before the product was bought again. This
+    /// happens if a renewal is charged ahead and refunded, and the refund is reversed after the
+    /// customer has bought again.
     func isOvertaken(_ index: Int) -> Bool {
         let from = periods[index].from
         guard

@@ -1,5 +1,5 @@
-/// What is known about our checks of one purchase with the App Store. The time of the next check
-/// follows from this and from the purchase's timeline, and from nothing else.
+/// What is known about our checks of one purchase with the App Store. The time of the next check is
+/// computed only from this history and from the purchase's timeline.
 package struct CheckHistory: Hashable, Sendable {
     /// When we first learned of the purchase.
     package var knownAt: Instant
@@ -25,8 +25,8 @@ package struct CheckHistory: Hashable, Sendable {
         CheckHistory(knownAt: knownAt, askedAt: max(askedAt ?? now, now))
     }
 
-    /// Whether a check now is the first in its interval. Intervals are counted from when we first
-    /// learned of the purchase.
+    /// Whether a check at this moment would be the first check of the current interval. Intervals
+    /// are counted from when we first learned of the purchase.
     package func isFirst(at now: Instant, inEach stretch: Duration) -> Bool {
         guard let askedAt else { return true }
         return Int64((now - knownAt) / stretch) != Int64((askedAt - knownAt) / stretch)
@@ -41,8 +41,8 @@ package struct CheckHistory: Hashable, Sendable {
 /// How often to check when nothing is in doubt.
 package struct CheckRules: Hashable, Sendable {
     /// The interval between checks of a live purchase. If one of its periods is longer, the length
-    /// of that period is used instead. Ended purchases are checked a third as often, and less and
-    /// less often.
+    /// of that period is used instead. Ended purchases are checked a third as often at first, and
+    /// later less and less often.
     package var sweep: Duration
     package static let sweepDefault = Duration.days(30)
 
@@ -78,7 +78,7 @@ extension CheckHistory {
 /// - at once, for a purchase never checked: its history is not known;
 /// - before a period's end, if nothing is known of its renewal;
 /// - after a period's end, until the App Store reports the outcome;
-/// - during grace and retry, less and less often, and at the end of either;
+/// - during grace and retry, less and less often, and at the end of grace or retry;
 /// - after an upgrade to a product not named yet;
 /// - after information that does not say when it was true.
 ///
@@ -145,8 +145,9 @@ extension Timeline {
     }
 
     /// When to check after an upgrade whose product the App Store has not named yet. If the upgrade
-    /// is known from the response to the last check, the silence counts from the start of the
-    /// period: each response has a new date, so that date does not say when the upgrade happened.
+    /// is known from the response to the last check, the waiting time counts from the start of the
+    /// period. The reason is that each response has a new date, which does not say when the upgrade
+    /// happened.
     private func nextUpgradeCheck(of period: Period, after asked: Instant) -> Instant? {
         let told = period.attestedAt
         if asked + Self.clockSkewMax < told { return told + period.notificationWait }
@@ -171,9 +172,9 @@ extension Timeline {
         return nextCheckAfterEnd(of: period, later, after: asked)
     }
 
-    /// When to check if the App Store has said after a period's end that the period continues until
-    /// a later date, and names no payment for it. Nothing is due before then, and access is open.
-    /// Checks continue, less and less often, because the later date may belong to a payment that is
+    /// When to check if, after a period's end, the App Store has reported a later end of the
+    /// period, but no payment for it. Nothing is due before then, and access is open. Checks
+    /// continue, less and less often, because the later date may belong to a payment that is
     /// reported late.
     private func nextCheckBeforeLaterEnd(
         of period: Period, end: Instant, after asked: Instant
@@ -215,9 +216,9 @@ extension Timeline {
         return last + max(least, min(last - end, Self.collectingPauseMax))
     }
 
-    /// When to check if the App Store reports nothing. Waits as long as the silence has lasted so
-    /// far; at most an hour in the first eight hours, and then an eighth of the time passed.
-    /// Returns nil when the App Store no longer collects: then only the sweep remains.
+    /// When to check if the App Store reports nothing. Waits as long as there has been no report so
+    /// far, but at most an hour in the first eight hours. After that, waits an eighth of the time
+    /// passed. Returns nil when the App Store no longer collects: then only the sweep remains.
     private func nextCheckInSilence(
         since start: Instant, of period: Period, after asked: Instant
     ) -> Instant? {
@@ -234,8 +235,8 @@ extension Timeline {
     private static let upgradeWait = Duration.hours(1)
 
     /// When another product replaced a paid period. Only the App Store's list of transactions
-    /// contains the amount that the upgrade refunded, so it must be read after that. Returns nil if
-    /// the list need not be read.
+    /// contains the amount that the upgrade refunded, so the list must be read after the upgrade.
+    /// Returns nil if the list need not be read.
     package func unresolvedUpgrade(after asked: Instant) -> Instant? {
         let replaced = periods.last {
             $0.isReplaced && (!$0.payment.isUpgraded || $0.payment.isRefundShareUnknown)
@@ -254,7 +255,7 @@ extension Timeline {
         guard let heard = sourcedRenewal?.receivedAt, let renewal, renewal.at < heard else {
             return nil
         }
-        // Checks a moment later, so that the service of the App Store that responds has also
+        // Checks a moment later. By then, the App Store's service that answers the check has also
         // received the information.
         let question = heard + (periods.last?.notificationWait ?? Self.notificationWaitMax)
         return asked < question ? question : nil

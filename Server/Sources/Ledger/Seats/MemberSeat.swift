@@ -34,9 +34,10 @@ extension Timeline {
         return view
     }
 
-    /// The timeline with only the periods that a member has had since the claim began, or without
-    /// periods while the claim waits. This timeline decides which publications came out while the
-    /// member had access. Only the whole timeline says whether the member has access.
+    /// The timeline with only the periods that a member has had since the claim began. While the
+    /// claim waits for a seat, the timeline has no periods. This timeline decides which
+    /// publications came out while the member had access. Only the whole timeline says whether the
+    /// member has access.
     package var sinceSeat: Timeline {
         guard let seat else { return self }
         var view = self

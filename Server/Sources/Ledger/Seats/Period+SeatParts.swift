@@ -9,7 +9,8 @@ extension Timeline.Period {
     /// The maximum time between the signatures of documents that describe the same state.
     private static let describedTogetherMax = Duration.seconds(60)
 
-    /// Whether the identifiers that both have show that a statement is about this payment.
+    /// Whether a statement is about this payment, as shown by the identifiers that both of them
+    /// have.
     ///
     /// - Parameter otherID: the id of the statement: see ``Payment/id(_:)``.
     func isTold(by other: Payment, _ otherID: String, _ grade: Grade) -> Bool {
@@ -23,10 +24,10 @@ extension Timeline.Period {
         return begins(with: other)
     }
 
-    /// Whether a statement is about this payment although it may have another id: seats of a period
-    /// that has several payments are distinguished by their transactions. A statement that does not
-    /// mention the other payments may have another transaction number, if its period begins
-    /// together with this payment.
+    /// Whether a statement is about this payment although its id may differ. If a period has
+    /// several payments for seats, these are distinguished by their transactions. A statement that
+    /// does not mention the other payments may have another transaction number, if its period
+    /// begins together with this payment.
     func isSeated(as other: Payment) -> Bool {
         guard payment.isPart || other.isPart else { return false }
         if payment.transaction == other.transaction { return true }
@@ -37,9 +38,9 @@ extension Timeline.Period {
         max(from, other.from) - min(from, other.from) <= Self.samePaymentMax
     }
 
-    /// Whether these seats were bought within the period of the others. Older documents do not say
-    /// that seats were added, but a payment that begins later with the same line item can only be
-    /// for added seats.
+    /// Whether these seats were bought within the period of the other seats. Older documents do not
+    /// say that seats were added, but a payment that begins later with the same line item can only
+    /// be for added seats.
     func adds(to other: Self) -> Bool {
         let isPart = payment.isPart || payment.hasLine(of: other.payment)
         guard isPart, product == other.product, let until = other.payment.until else {
@@ -48,7 +49,7 @@ extension Timeline.Period {
         return from >= other.from && from < until && !endsApart(from: other)
     }
 
-    /// Whether the two periods end separately. In this case the later one was bought again, for
+    /// Whether the two periods end separately. In this case the later period was bought again, for
     /// example after all seats were refunded. Ends that differ because of an extension do not
     /// count: for a while, an extension may be known for only one of the payments. An extension
     /// adds whole days, and periods that the App Store describes together are extended together.
@@ -57,7 +58,7 @@ extension Timeline.Period {
         let difference = max(until, end) - min(until, end)
         guard difference > Self.samePaymentMax else { return false }
         if until > end, other.attestedAt + Self.describedTogetherMax >= attestedAt { return true }
-        // In the sandbox an extension is shortened as much as the periods are.
+        // In the sandbox, extensions are shortened by the same factor as periods.
         return end - other.from >= Self.realTimeMin && !Self.canBeExtension(difference)
     }
 
@@ -65,8 +66,8 @@ extension Timeline.Period {
     /// three days.
     private static let realTimeMin = Duration.days(2)
 
-    /// Whether a length can result from extensions: one day or more, of which a change of clocks
-    /// may add or remove an hour.
+    /// Whether a length can result from extensions: one or more whole days. A change of clocks may
+    /// add or remove an hour.
     private static func canBeExtension(_ length: Duration) -> Bool {
         let (day, hour) = (Duration.days(1), Duration.hours(1))
         guard length >= day - hour - samePaymentMax else { return false }

@@ -1,10 +1,10 @@
-// Who has the seats of a group whose members the app invites. The claims alone give access: these
-// members get no transaction from the App Store.
+// The members who have seats of a group whose members the app invites. The claims alone give
+// access: these members get no transaction from the App Store.
 //
-// Claims are ranked by the moment they began. As many claims are held as there are seats besides
-// the purchaser's own, and the others wait. Nothing is written when seats become fewer, so the
-// order in which documents arrive does not matter, and a waiting member gets a seat as soon as a
-// seat is free.
+// Claims are ranked by the moment they began. The first claims get the seats that exist besides the
+// purchaser's own seat, and the other claims wait. Nothing is written when seats become fewer. So
+// the order in which documents arrive does not matter, and a waiting member gets a seat as soon as
+// a seat is free.
 
 /// One person's claim on a seat of somebody else's subscription.
 package struct SeatClaim: Hashable, Sendable {
@@ -51,7 +51,7 @@ package struct SeatClaim: Hashable, Sendable {
         /// The standing of an open claim.
         ///
         /// - Parameters:
-        ///   - rank: how many open claims of the same purchase come before this one.
+        ///   - rank: how many open claims of the same purchase come before this claim.
         ///   - capacity: the number of seats for members.
         package init(rank: Int, capacity: Int) {
             self = rank < capacity ? .held : .waiting
@@ -70,7 +70,7 @@ package struct SeatClaim: Hashable, Sendable {
         self.report = report ?? SeatReport(since: claimedAt)
     }
 
-    /// Whether the claim gets a seat before another one.
+    /// Whether the claim gets a seat before another claim.
     package func precedes(_ other: Self) -> Bool { (claimedAt, id) < (other.claimedAt, other.id) }
 }
 
@@ -80,7 +80,7 @@ package struct SeatClaimID: TextIdentifier {
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// Who has the seats of one purchase at one moment.
+/// The members who have the seats of one purchase at one moment.
 package struct SeatRoster: Hashable, Sendable {
     /// The number of seats for members: one less than the number that was bought, because the
     /// purchaser has one seat.
@@ -91,8 +91,8 @@ package struct SeatRoster: Hashable, Sendable {
     package var takenByOthers: Int
 
     /// - Parameters:
-    ///   - claims: all claims of the purchase, in any order. Claims that ended are ignored, and so
-    ///     are those from before the subscription was bought again.
+    ///   - claims: all claims of the purchase, in any order. Claims that ended, and claims from
+    ///     before the subscription was bought again, are ignored.
     ///   - takenByOthers: the number of seats that no new member can take.
     package init(
         _ claims: [SeatClaim], of timeline: Timeline, takenByOthers: Int = 0, at now: Instant
@@ -125,7 +125,7 @@ extension Timeline {
     /// A renewal continues a subscription, however late its payment is. Any other purchase before
     /// the end, or soon after it, also continues the subscription, because the last renewal may be
     /// unknown yet, or the App Store may have been collecting. But after a refunded payment,
-    /// another purchase does not continue it.
+    /// another purchase does not continue the subscription.
     package var seatsBegin: Instant? {
         var begin: Instant?
         var end: Instant?
@@ -146,12 +146,12 @@ extension Timeline {
         return begin
     }
 
-    /// How long after the end of a subscription a purchase continues its group: the App Store's
-    /// longest grace period.
+    /// The maximum time after the end of a subscription within which another purchase continues its
+    /// group. This is the App Store's longest grace period.
     package static let groupKeptMax = Duration.days(28)
 
     /// Who invites the members of the group that this purchase pays for, according to the latest
-    /// payment that says so. Nil if it is not a purchase of seats.
+    /// payment that names the inviter. Nil if this is not a purchase of seats.
     package func seatHost(at now: Instant) -> Seats.Invitations? {
         let begun = periods.filter { $0.from <= now + Self.clockSkewMax && !$0.isVoid }
         guard let payment = begun.last(where: { $0.payment.seats != nil })?.payment,

@@ -9,7 +9,8 @@ package struct SeatReport: Hashable, Sendable {
     /// When the first request about the claim was about to be sent: from then on the App Store may
     /// know the claim. Nil if the App Store cannot know the claim.
     package var askedAt: Instant?
-    /// Since when the report has its state, or since when the end of the claim is to be reported.
+    /// The time since which the report has its state, or since which the end of the claim is to be
+    /// reported.
     package var since: Instant
 
     package enum State: String, Hashable, Sendable, CaseIterable {

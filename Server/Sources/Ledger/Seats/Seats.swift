@@ -47,8 +47,8 @@ package struct Seats: Hashable, Sendable {
 }
 
 extension Payment {
-    /// The number of seats of the payment that are left: one for a subscription without seats, none
-    /// if the payment is revoked.
+    /// The number of seats that the payment still pays for: 1 if the subscription was not bought in
+    /// seats, 0 if the payment is revoked.
     package var seatsLeft: Int { revocation == nil ? seatsBought : 0 }
 
     /// The number of seats that were not refunded individually, whether or not the payment is
@@ -87,8 +87,8 @@ extension Timeline {
         }
     }
 
-    /// How many seats of the period in force were refunded, including those of payments that were
-    /// refunded as a whole.
+    /// How many seats of the period in force were refunded, including the seats of payments that
+    /// were refunded as a whole.
     package func refundedSeats(at now: Instant) -> Int {
         guard let period = period(at: now) else { return 0 }
         return periods.reduce(0) { sum, other in

@@ -22,13 +22,13 @@ extension StoreSeats {
     package static let knownFor = Duration.days(3)
 
     /// How many seats are kept for claims that are not ours: no new member can take these seats,
-    /// but no member loses one.
+    /// but no member loses a seat.
     package func takenByOthers(at now: Instant) -> Int {
         now < askedAt + Self.knownFor ? foreign : 0
     }
 }
 
-/// How our claims on one purchase differ from those that the App Store lists.
+/// The differences between our claims on one purchase and the claims that the App Store lists.
 package struct StoreSeatComparison: Hashable, Sendable {
     /// Our open claims that the App Store has probably ended because seats were refunded. There is
     /// at most one for each refunded seat that has not ended a claim yet, and the newest claims
@@ -54,8 +54,8 @@ package struct StoreSeatComparison: Hashable, Sendable {
     /// - Parameters:
     ///   - listed: the ids that the App Store lists.
     ///   - claims: the claims that the list can contain. These are the purchase's claims that are
-    ///     open or may be known to the App Store, those that it has ended in the period in force,
-    ///     and all claims whose ids are listed.
+    ///     open or may be known to the App Store, the claims that the App Store has ended in the
+    ///     period in force, and all claims whose ids are listed.
     ///   - timeline: the timeline of the purchase.
     ///   - askedAt: when the request was sent.
     package init(

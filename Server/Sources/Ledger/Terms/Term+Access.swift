@@ -1,10 +1,10 @@
 extension Collection<Term> {
     /// The access that terms give a customer through some products at a moment. Returns nil if the
-    /// customer never had any of them, or if none has begun.
+    /// customer never had any of these terms, or if none of them has begun.
     ///
     /// A term that covers the moment is open, until the end of the terms that follow it without a
-    /// gap. Among parallel chains, the one that lasts longest wins. Among ended terms, the one that
-    /// ended last wins.
+    /// gap. Among parallel chains, the chain that lasts longest wins. Among ended terms, the term
+    /// that ended last wins.
     func access(through products: Set<ProductID>, at now: Instant) -> Access? {
         let terms = filter { products.contains($0.product) }
         let running = terms.filter { $0.covers(now) || $0.covers(now + Timeline.clockSkewMax) }

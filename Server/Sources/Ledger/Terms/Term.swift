@@ -4,7 +4,8 @@ package struct Term: Hashable, Sendable {
     package var purchase: PurchaseID
     package var payment: Payment
     package var from: Instant
-    /// The end of the term. It is earlier than paid for if the term was revoked.
+    /// The end of the term. If the term was revoked, this is earlier than the end that was paid
+    /// for.
     package var until: Instant
     /// Whether the term follows the previous term of its chain without a gap.
     package var continues: Bool
@@ -36,7 +37,7 @@ package struct Term: Hashable, Sendable {
 /// The app's rules for its terms.
 package struct TermRules: Hashable, Sendable {
     package var products: [ProductID: Product]
-    /// The clock by whose days and months terms are counted.
+    /// The clock that determines days and months when terms are counted.
     package var clock: WallClock
     package var overlap: Overlap
 
@@ -61,11 +62,11 @@ package struct TermRules: Hashable, Sendable {
         }
     }
 
-    /// What happens to a term that is bought while another one of its chain runs.
+    /// What happens if a term is bought while another term of its chain runs.
     package enum Overlap: String, Hashable, Sendable, CaseIterable {
-        /// The new term begins at the end of the running one, as a separate term.
+        /// The new term begins at the end of the running term, as a separate term.
         case stack
-        /// The new term extends the running one, and the customer sees one term.
+        /// The new term extends the running term, and the customer sees one term.
         case extend
         /// The app is advised to refuse the purchase. If the purchase is made nevertheless, it is
         /// stacked, so that no paid time is lost.
@@ -94,7 +95,7 @@ extension TermRules {
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the previous term. The ends of consecutive terms are counted from the start of the
-    /// first one. So if the first one began on the last day of a month, each of them ends on the
+    /// first term. So if the first term began on the last day of a month, each term ends on the
     /// last day of a month. But no term is shorter than it would be alone. A revoked term ends at
     /// its revocation, and the following terms begin earlier. A term revoked before it began does
     /// not count.
@@ -169,8 +170,8 @@ private struct Chain {
     private var length = Term.Length(months: 0, days: 0)
     private var end: Instant?
 
-    /// The maximum time by which a term may be too short because the clocks change: the end of a
-    /// term has the same local time as the start of its run.
+    /// The maximum time by which a term may be too short because of clock changes. Such a
+    /// difference arises because the end of a term has the same local time as the start of its run.
     private static let leapMax = Duration.hours(12)
 
     init(name: String) { self.name = name }
@@ -184,8 +185,8 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, length) = (from, .init(months: 0, days: 0)) }
         length = length + more
         var paid = clock.moment(months: length.months, days: length.days, after: anchor ?? from)
-        // The days and months of a long run, added up, may end earlier than this term alone would.
-        // Then the run is counted anew from this term.
+        // If the days and months of a long run are added up, the end may be earlier than the end of
+        // this term alone. Then the run is counted anew from this term.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid + Self.leapMax { (paid, anchor, length) = (alone, from, more) }
         var term = Term(

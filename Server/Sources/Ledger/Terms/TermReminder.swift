@@ -47,12 +47,12 @@ package struct TermEnding: Hashable, Sendable {
 }
 
 extension TermRules {
-    /// The reminders for a customer's terms, sorted by due time: for each run of terms without a
-    /// gap, and each of the reminder days of its last product.
+    /// The reminders for a customer's terms, sorted by due time. Each run of terms without a gap
+    /// has one reminder for each of the reminder days of its last product.
     ///
     /// Days are counted in local time. A reminder is omitted if it would have been due before the
-    /// last term was bought, because a customer who has just bought a short term knows that it ends
-    /// soon.
+    /// last term was bought. The reason is that a customer who has just bought a short term knows
+    /// its end.
     ///
     /// - Parameter terms: all terms of a customer, the result of ``terms(of:)``.
     package func reminders(of terms: [Term]) -> [TermReminder] {

@@ -31,8 +31,8 @@ package struct WallClock: Hashable, Sendable {
         self.changes = changes
     }
 
-    /// Returns the moment that is a number of calendar months, and then days, after another, at the
-    /// same local time. If the month has no such day, its last day is used. A local time that the
+    /// Adds a number of calendar months, and then a number of days, to a moment. Keeps the local
+    /// time. If the resulting month has no such day, its last day is used. A local time that the
     /// clocks skip moves later by the skipped interval. If a local time occurs twice, the first one
     /// is used.
     package func moment(months: Int, days: Int, after start: Instant) -> Instant {

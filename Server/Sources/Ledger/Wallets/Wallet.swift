@@ -84,8 +84,8 @@ package struct WalletRules: Hashable, Sendable {
 /// A customer's balance of one currency, with its statement: a pure function of the customer's
 /// purchases and bookings (debits and manual credits).
 ///
-/// Each payment credits only once, however often and however it is reported: a restored purchase
-/// cannot credit twice.
+/// Each payment credits only once, even if several documents report it: a restored purchase cannot
+/// credit twice.
 ///
 /// Credits from purchases are spent first, manual credits last. So a refund that deducts the
 /// remaining part never deducts manual credits.
@@ -100,7 +100,7 @@ package struct Wallet: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var at: Instant
         package var cause: Cause
-        /// By how much the entry changes the balance; negative for a deduction.
+        /// The amount by which the entry changes the balance; negative for a deduction.
         package var amount: Int64
         /// The amount before the refund rules apply. These rules may deduct less than was refunded.
         var whole: Int64
@@ -116,8 +116,9 @@ package struct Wallet: Hashable, Sendable {
         case credit(BookingID, reason: String)
     }
 
-    /// The maximum amount that one purchase credits, and the maximum of one debit or manual credit:
-    /// the sum of any realistic number of such amounts stays far from the limits of Int64.
+    /// The maximum amount that one purchase credits, and the maximum of one debit or manual credit.
+    /// With this limit, the sum of any realistic number of amounts stays far from the limits of
+    /// Int64.
     package static let amountMax: Int64 = 1_000_000_000_000
 
     /// - Parameters:
@@ -136,10 +137,11 @@ package struct Wallet: Hashable, Sendable {
         for movement in movements.sorted(by: { $0.precedes($1) }) { apply(movement, rules) }
     }
 
-    /// The balance without the statement, from the sum of bookings. Returns nil if the times of the
-    /// bookings matter, because a refund deducts only the part that was left at its time.
+    /// The balance, computed from the sum of bookings, without the entries of the statement.
+    /// Returns nil if the times of the bookings matter, because a refund deducts only the part that
+    /// was left at its time.
     ///
-    /// - Parameter spent: the debits minus the manual credits.
+    /// - Parameter spent: the sum of the debits minus the sum of the manual credits.
     package static func balance(
         of currency: CurrencyID, _ payments: [Payment], spent: Int64,
         rules: WalletRules
@@ -253,8 +255,8 @@ private struct Movement {
         return [bought, Movement(at, .refund(payment.transaction, payment.product), -back)]
     }
 
-    /// Whether this movement comes before another one: by time. At the same moment, credits come
-    /// first, then debits, then refunds.
+    /// Whether this movement comes before another movement: by time. At the same moment, credits
+    /// come first, then debits, then refunds.
     func precedes(_ other: Movement) -> Bool {
         (at, rank, id) < (other.at, other.rank, other.id)
     }

@@ -30,7 +30,7 @@ package struct WalletChange: Hashable, Sendable {
         self.key = key
     }
 
-    /// By how much the balance changed; negative for a deduction.
+    /// The amount by which the balance changed; negative for a deduction.
     package var amount: Int64 { after - before }
 }
 
@@ -40,18 +40,19 @@ extension Wallet {
         package var kind: Change.Kind
         package var at: Instant
         package var cause: Cause
-        /// By how much the balance changes: negative for a deduction, never 0.
+        /// The amount by which the balance changes: negative for a deduction, never 0.
         package var amount: Int64
     }
 
-    /// All differences between this statement and a later one: new entries, entries whose amount
-    /// differs, and entries that no longer exist. Their amounts add up to the difference of the
-    /// balances. Credits come before deductions, so that no balance in between is lower than both.
+    /// All differences between this statement and a later statement: new entries, entries whose
+    /// amount differs, and entries that no longer exist. Their amounts add up to the difference of
+    /// the balances. Credits come before deductions, so that no balance in between is lower than
+    /// both the first and the last balance.
     ///
-    /// New facts about one purchase may change how much the refund of another one deducted. That is
-    /// a separate step. A refund counts as reversed only if its purchase still exists and the
-    /// refund no longer exists or is smaller. A refund that deducts less for any other reason, or
-    /// no longer exists because its purchase does not, was not reversed.
+    /// New facts about one purchase may change the amount that the refund of another purchase
+    /// deducts. That is a separate step. A refund counts as reversed only if its purchase still
+    /// exists, and the refund no longer exists or is smaller. A refund was not reversed if it
+    /// deducts less for another reason, or if its purchase no longer exists.
     package func steps(to later: Wallet) -> [Step] {
         let former = Dictionary(entries.map { ($0.cause, $0) }) { one, _ in one }
         let known = Set(later.entries.map(\.cause))

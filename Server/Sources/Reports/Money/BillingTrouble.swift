@@ -1,7 +1,7 @@
 import Ledger
 
-/// What the App Store did after a period whose renewal it could not charge: first grace, if the app
-/// offers it, then retry.
+/// The times of a failed renewal: the App Store could not charge it at the end of a period. First
+/// comes grace, if the app offers it, and then retry.
 struct BillingTrouble: Hashable, Sendable {
     /// When the payment was due.
     var due: Instant

@@ -1,6 +1,6 @@
 import Ledger
 
-/// One number of one cohort, as far as changes of one day contribute to it.
+/// The part of one number of one cohort that the changes of one day contribute.
 package struct CohortCell: Hashable, Sendable {
     package var cohort: Cohort
     /// The index of the number in ``CohortSum/numbers``.
@@ -21,7 +21,7 @@ package struct CohortCell: Hashable, Sendable {
     }
 }
 
-/// What one purchase adds to a number of a cohort.
+/// The amount that one purchase adds to a number of a cohort.
 package struct CohortChange: Hashable, Sendable {
     package var cell: CohortCell
     package var number: Int64
@@ -30,7 +30,7 @@ package struct CohortChange: Hashable, Sendable {
         (self.cell, self.number) = (cell, number)
     }
 
-    /// The changes of the cohorts if the movements of a purchase are replaced by others.
+    /// The changes of the cohorts if the movements of a purchase are replaced by other movements.
     package static func changes(
         from old: [CohortMovement], to new: [CohortMovement]
     ) -> [CohortChange] {
@@ -42,7 +42,8 @@ package struct CohortChange: Hashable, Sendable {
         return net(removed + after[same...])
     }
 
-    /// The changes, with one change for each cell, and without those that cancel each other.
+    /// The changes, combined into one change for each cell. Changes that cancel each other are left
+    /// out.
     private static func net(_ changes: [CohortChange]) -> [CohortChange] {
         var left: [CohortCell: Int64] = [:]
         for change in changes { left[change.cell, default: 0] += change.number }
@@ -114,7 +115,7 @@ extension Movement.Kind {
     /// Whether such movements return a part of a payment.
     var isGivingBack: Bool { self == .refund || self == .credit }
 
-    /// Whether such movements show what became of a trial.
+    /// Whether such movements show the outcome of a trial.
     var isOfTrials: Bool {
         switch self {
         case .trialStarted, .trialEnded, .converted, .new, .reactivation, .renewal: true

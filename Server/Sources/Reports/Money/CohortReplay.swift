@@ -17,8 +17,9 @@ extension Cohort {
     }
 }
 
-/// What one purchase adds to the numbers of cohorts, day by day: the sum of all changes up to a
-/// moment is what the purchase adds to each number, as its movements up to that moment show it.
+/// The changes of the numbers of cohorts by one purchase, day by day. The sum of all changes up to
+/// a moment equals the contribution of the purchase to each number, according to its movements up
+/// to that moment.
 ///
 /// The movements are applied in the order of time, all movements of one moment together. After each
 /// moment, the difference from the numbers before it is a change on the day of the moment.
@@ -50,7 +51,7 @@ extension CohortMovement {
     fileprivate var isPaid: Bool { kind.isSubscriptionPayment && payments > 0 }
 }
 
-/// What became of the first trial of a purchase.
+/// The outcome of the first trial of a purchase.
 private struct TrialReplay {
     private var began: (at: Instant, day: Int64)?
     private var isPaidWhenItEnded = false
@@ -94,7 +95,7 @@ private struct TrialReplay {
     }
 }
 
-/// How many payments a purchase has made.
+/// The number of payments for a purchase.
 private struct PaymentReplay {
     private let cohort: Cohort
     private var beganDay: Int64?
@@ -122,7 +123,8 @@ private struct RevenueReplay {
     private static let revenuePlace = 1
 
     private var beganDay: Int64?
-    /// The currency of the first payment that has one; empty if none has one so far.
+    /// The currency of the first payment that has a currency; empty if no payment has a currency so
+    /// far.
     private var currency: String?
     /// The movements before the first payment.
     private var earlier: [CohortMovement] = []
@@ -148,7 +150,7 @@ private struct RevenueReplay {
     }
 
     /// Counts the purchase in the currency of its first payment. If that payment has no price, the
-    /// purchase is counted without a currency until a payment has one.
+    /// purchase is counted without a currency until a payment has a price.
     private mutating func counted(
         _ payments: [CohortMovement], _ beganDay: Int64, on day: Int64
     ) -> [CohortChange] {

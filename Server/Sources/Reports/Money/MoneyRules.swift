@@ -1,11 +1,11 @@
 import Ledger
 
-/// Decides how much of a price the seller gets. That depends on the developer's membership of
-/// Apple's Small Business Program, and on the sales taxes that prices contain. Documents of the App
-/// Store contain neither.
+/// Decides how much of a price the seller gets. This depends on the developer's membership of
+/// Apple's Small Business Program, and on the sales taxes that prices contain. The App Store's
+/// documents contain no information about either.
 package struct MoneyRules: Hashable, Sendable {
-    /// Times in which the seller was a member of the program. A time without an end means that the
-    /// seller still is.
+    /// Times in which the seller was a member of the program. If a time has no end, the seller is
+    /// still a member.
     package var smallBusiness: [Membership]
     /// Sales tax in thousandths of a percent of the price without tax, by storefront.
     package var taxes: [String: Int64]
@@ -104,8 +104,8 @@ package struct MoneyRules: Hashable, Sendable {
     /// The price of a payment per month. Zero if the payment has no price or no end, or nothing was
     /// paid.
     ///
-    /// - Parameter start: when the payment's period began, if that is earlier than the payment. The
-    ///   price of seats that were added within a period is for a whole period.
+    /// - Parameter start: when the payment's period began, if it began before the payment. This
+    ///   matters for seats that were added within a period: their price is for a whole period.
     func monthly(
         _ payment: Payment, since start: Instant? = nil, commissionRate: Int64
     ) -> Movement.Amounts {

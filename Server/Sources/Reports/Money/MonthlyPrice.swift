@@ -8,10 +8,10 @@ package enum PlanLength: Hashable, Sendable {
 
 /// The monthly price of a period. A month has 365.25 ÷ 12 days, and a week has 7.
 ///
-/// Documents do not contain the product's duration. If the product is declared, its declared length
-/// counts, however long a period turns out to be. Otherwise the length is taken from the period
-/// itself, in whole days. Calendar months differ in length, and the App Store may extend a period,
-/// so the longest usual duration that the period reaches counts.
+/// Documents do not contain the product's duration. If the configuration declares the product's
+/// length, this length counts, whatever the length of a period is. Otherwise the length is taken
+/// from the period itself, in whole days. Calendar months differ in length, and the App Store may
+/// extend a period. So the longest usual duration that is not longer than the period counts.
 package enum MonthlyPrice {
     /// The factor that converts a price of one period to the price of a month.
     private struct Factor {
@@ -37,8 +37,8 @@ package enum MonthlyPrice {
     /// nearest.
     package static func monthly(_ price: Int64, from: Instant, until: Instant) -> Int64 {
         let days = days(from: from, until: until)
-        // If a length lies between two usual ones, it is the shorter one, which the App Store has
-        // extended.
+        // If a length lies between two usual durations, the period has the shorter duration, and
+        // the App Store has extended it.
         return monthly(price, every: usual.last { $0.days <= days }?.length ?? .days(days))
     }
 

@@ -14,8 +14,8 @@ package struct Movement: Hashable, Sendable {
     package var segment: Segment
     package var amounts: Amounts
     package var counts: Counts
-    /// Whether the movement is part of the difference that a refund made until it was reversed: see
-    /// ``PurchaseBooks``. The other movements alone describe the present knowledge.
+    /// Whether the movement is part of the effect that a refund had until the refund was reversed:
+    /// see ``PurchaseBooks``. The movements without this mark describe the present knowledge.
     package var isMeanwhile = false
 
     package var category: Category { Category(kind, isMeanwhile: isMeanwhile) }

@@ -1,14 +1,15 @@
 import Ledger
 
-/// The movements of one purchase as they were known at any moment. A movement that turned out to be
-/// different is not changed: the old one is marked as known until then, and another one replaces
-/// it.
+/// The movements of one purchase as they were known at any moment. If a movement turns out to be
+/// different, the old version is not changed: it is marked as known until that moment, and a new
+/// version replaces it.
 package struct MovementHistory: Hashable, Sendable {
     /// A movement, and the time for which it was known.
     package struct Version: Hashable, Sendable {
         package var movement: Movement
         package var knownAt: Instant
-        /// When the movement turned out to be different. Nil if it is still known.
+        /// When the movement turned out to be different. Nil if this version is still the known
+        /// one.
         package var replacedAt: Instant?
 
         package init(_ movement: Movement, knownAt: Instant, replacedAt: Instant? = nil) {
@@ -22,8 +23,9 @@ package struct MovementHistory: Hashable, Sendable {
     package struct Change: Hashable, Sendable {
         /// When the changes became known.
         package var at: Instant
-        /// Known versions that are no longer correct. Those that became known at ``at`` are
-        /// deleted, because they were known for no time; the others are marked as replaced.
+        /// Known versions that are no longer correct. Versions that became known at ``at`` itself
+        /// are deleted, because they were known for no time. The other versions are marked as
+        /// replaced.
         package var replaced: [Version]
         /// Versions that were marked as replaced at ``at``, and that are correct again.
         package var restored: [Version]
@@ -31,7 +33,8 @@ package struct MovementHistory: Hashable, Sendable {
 
         package var isEmpty: Bool { replaced.isEmpty && restored.isEmpty && added.isEmpty }
 
-        /// The difference between the known movements and those that follow from all documents now.
+        /// The difference between the known movements and the movements that follow from all
+        /// documents now.
         ///
         /// - Parameter history: everything that was known before.
         package init(from history: MovementHistory, to movements: [Movement], at now: Instant) {

@@ -1,11 +1,11 @@
 import Ledger
 
 // Refunds that were reversed. The movements of a purchase are computed from its present timeline,
-// which no longer shows such refunds. The movements that happened are those that were true at each
-// moment. Between a refund and its reversal, these are the movements of the timeline with the
-// refund. Before and after, they are those of the timeline without it. At the reversal, the
-// refunded amounts are charged again. The difference between what happened and the present
-// knowledge is added as movements with `isMeanwhile`.
+// which no longer shows such refunds. But the movements must describe what happened at each moment.
+// Between a refund and its reversal, the movements of the timeline with the refund apply. Before
+// the refund and after the reversal, the movements of the timeline without the refund apply. At the
+// reversal, the refunded amounts are charged again. The difference between what happened and the
+// present knowledge is added as movements with `isMeanwhile`.
 
 extension PurchaseBooks {
     /// The movements with `isMeanwhile`. Empty if no refund was reversed.
@@ -25,9 +25,9 @@ extension PurchaseBooks {
             let inForce = reversals.filter { $0.contains(moment) }
             var known = movements
             if !inForce.isEmpty {
-                // Evidence from after the reversal says nothing about this time: a renewal after
-                // the reversal does not mean that the App Store was collecting while the refund was
-                // in force.
+                // Evidence from after the reversal says nothing about the time before the reversal.
+                // For example, a renewal after the reversal does not mean that the App Store was
+                // collecting while the refund was in force.
                 let then = Timeline(
                     of: timeline.purchase,
                     Self.facts(of: timeline, payments, refundedBy: inForce, before: next))
@@ -48,7 +48,7 @@ extension PurchaseBooks {
     /// The statements about payments, as if some refunds had not been reversed.
     ///
     /// - Parameter end: other periods that begin at this moment or later are left out; nil leaves
-    ///   none out.
+    ///   out no period.
     private static func facts(
         of timeline: Timeline, _ payments: [AttestedPayment],
         refundedBy reversals: [ReversedRefund], before end: Instant?
@@ -78,7 +78,7 @@ private struct ReversalStory {
     private let base: [Movement]
     /// The movements that happened, up to the moment that was processed last.
     private var told: [Movement] = []
-    /// The movements by which the history continues from that moment on.
+    /// The movements with which the history continues after that moment.
     private var known: [Movement]
     private var hasBegun = false
     private var refunds: [ReversedRefund: Movement] = [:]
@@ -133,8 +133,8 @@ private struct ReversalStory {
         var isNothing: Bool { amounts == .init() && counts == .init() }
     }
 
-    /// The difference between two lists of movements in the amounts and counts that are in force at
-    /// a moment.
+    /// The difference between the amounts and counts that two lists of movements give at a moment.
+    /// Considers only amounts and counts that stay in force.
     private static func jump(
         from before: [Movement], to after: [Movement], at moment: Instant
     ) -> [Movement] {
@@ -209,7 +209,7 @@ private struct ReversalStory {
         }
     }
 
-    /// The movements that happened, minus the known ones.
+    /// The movements that happened, minus the movements by present knowledge.
     var meanwhile: [Movement] {
         var differences: [Key: Movement] = [:]
         func add(_ movement: Movement, _ isTaken: Bool) {

@@ -11,8 +11,8 @@ extension PurchaseBooks {
         var paid: [Timeline.Period] = []
         var service = Duration.zero
         for period in timeline.periods {
-            // Added seats have the same paid service before them as the period to which they were
-            // added.
+            // For added seats, the paid service before them equals the paid service before the
+            // period to which they were added.
             if !period.isAddition { service = PaidTime(before: period, paid, rules).length }
             let rate =
                 rates[period.id] ?? rules.commissionRate(at: period.from, paidService: service)
@@ -25,9 +25,9 @@ extension PurchaseBooks {
     }
 }
 
-/// How long a customer had paid for a subscription, without a long gap, when a period began (Apple:
-/// "Days of paid service"). Counted in whole days: a day on which clocks change counts as one day.
-/// A later refund does not change it.
+/// The length of a customer's paid service at the start of a period, counted since the last long
+/// gap (Apple: "Days of paid service"). Counted in whole days: a day on which clocks change counts
+/// as one day. A later refund does not change this time.
 private struct PaidTime {
     private(set) var length = Duration.zero
 

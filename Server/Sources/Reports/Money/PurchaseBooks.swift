@@ -183,8 +183,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         return difference > 0 ? .expansion : .contraction
     }
 
-    /// Adds one movement if all properties that divide reports stay the same. Otherwise adds one
-    /// that leaves the old segment and one that enters the new segment.
+    /// Adds one movement if all properties that divide reports stay the same. Otherwise adds two
+    /// movements: one leaves the old segment, and one enters the new segment.
     private mutating func replace(
         _ before: SubscriptionSpan, by span: SubscriptionSpan, leaving: Movement.Kind,
         entering: Movement.Kind
@@ -312,8 +312,8 @@ extension SubscriptionSpan {
     /// changeover to the euro counts as the same price.
     private static let roundingPart: Int64 = 100
 
-    /// The difference between the other monthly price, in euros, and this one converted to euros.
-    /// Zero if the price was only rounded.
+    /// The other monthly price, in euros, minus this monthly price converted to euros. Zero if the
+    /// price was only rounded.
     fileprivate func change(toEuroOf other: Self) -> Int64 {
         let euro = segment.price.flatMap { EuroChangeover($0.currency) }
         let difference = other.mrr - (euro?.euros(mrr) ?? 0)
@@ -332,8 +332,7 @@ extension Timeline.Period {
 }
 
 extension Movement {
-    /// Whether this movement comes before another one: by time, then by an order that is always the
-    /// same.
+    /// Whether this movement comes before another movement: by time, and then by a fixed order.
     fileprivate func precedes(_ other: Self) -> Bool {
         if at != other.at { return at < other.at }
         if transaction != other.transaction { return transaction < other.transaction }

@@ -1,15 +1,15 @@
 import Ledger
 
 /// A refund that was reversed: the purchase counted as refunded from one moment to another. The
-/// present state of the purchase no longer shows it.
+/// present state of the purchase no longer shows the refund.
 struct ReversedRefund: Hashable, Sendable {
     /// The id of the period: see `Timeline.Period.id`.
     let period: String
     let refund: Revocation
     /// When the first document says that the period was refunded.
     let toldAt: Instant
-    /// When the first later document says that the period is not refunded. The App Store signs no
-    /// other time of the reversal.
+    /// When the first later document says that the period is not refunded. No document contains the
+    /// actual time of the reversal.
     let reversedAt: Instant
 
     /// The maximum difference between two dates of the same refund, because only some kinds of

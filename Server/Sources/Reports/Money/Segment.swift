@@ -3,7 +3,7 @@ import Ledger
 /// The properties of one transaction by which a report can be divided.
 package struct Segment: Hashable, Sendable {
     package var product: ProductID
-    /// The subscription group. Nil for one-time purchases, and if no document contains it.
+    /// The subscription group. Nil for one-time purchases, and if no document contains the group.
     package var group: String?
     /// The country of the store account: three letters, as in ISO 3166-1.
     package var storefront: String?

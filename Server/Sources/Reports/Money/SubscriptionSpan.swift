@@ -23,12 +23,12 @@ struct SubscriptionSpan: Hashable, Sendable {
     var mrr: Int64 { monthly.mrr }
 
     /// Whether the customer has committed to the next month, and the App Store still tries to
-    /// collect it.
+    /// collect its payment.
     var isPromised: Bool {
         payment.monthsPromised > 0 && paidEnd == payment.until && end < retryEnd
     }
 
-    /// Whether the next span begins before this one is over, or at its end.
+    /// Whether the next span begins at the end of this span or earlier.
     func isContinued(by next: Self) -> Bool { next.start <= end }
 
     /// The spans of a purchase, in order, without overlaps. Periods that never gave access, and
@@ -64,7 +64,7 @@ struct SubscriptionSpan: Hashable, Sendable {
         }
     }
 
-    /// - Parameter payment: the payment that begins with the span, or one that continues.
+    /// - Parameter payment: the payment that begins with the span, or a payment that continues.
     fileprivate init(
         _ payment: Payment, in segment: Segment, from start: Instant, until end: Instant,
         isFree: Bool, seats: Int64, charged: [Payment], monthly: Movement.Amounts
@@ -87,7 +87,7 @@ struct SubscriptionSpan: Hashable, Sendable {
 
     private mutating func extend(by trouble: BillingTrouble?) {
         guard let trouble else { return }
-        // After a refund there is no grace, but the App Store still tries to collect the due
+        // After a refund there is no grace period, but the App Store still tries to collect the due
         // payment.
         if paidEnd == trouble.due { end = trouble.graceEnd }
         retryEnd = trouble.end

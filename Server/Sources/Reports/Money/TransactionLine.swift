@@ -14,7 +14,7 @@ package struct TransactionLine: Hashable, Sendable {
     package var seats: Seats?
     package var isRenewal: Bool
     package var from: Instant
-    /// The end for which the period was paid. Nil if it has none.
+    /// The end of the time that was paid for. Nil if it has no end.
     package var until: Instant?
     /// The actual end: earlier than ``until`` if the period was refunded or replaced.
     package var endedAt: Instant?
@@ -27,8 +27,8 @@ package struct TransactionLine: Hashable, Sendable {
     package var commission: Int64
     package var refundedAt: Instant?
     package var refunded: Int64
-    /// The sales tax and, in ``refundedCommission``, the App Store's share that ``refunded``
-    /// contains.
+    /// The sales tax that ``refunded`` contains. ``refundedCommission`` is the App Store's share
+    /// that ``refunded`` contains.
     package var refundedTax: Int64
     package var refundedCommission: Int64
     /// Whether the refund is for the rest of the period after another product replaced it.
@@ -68,8 +68,8 @@ package struct TransactionLine: Hashable, Sendable {
         refunded = gross - left
         refundedTax = charged.tax - rest.tax
         refundedCommission = charged.commission - rest.commission
-        // If a renewal was charged ahead and never began, its refund is dated at the latest when it
-        // would have begun.
+        // If a renewal was charged ahead and never began, its refund gets the date of the renewal's
+        // planned start, or a later date if the App Store names one.
         refundedAt =
             refunded == 0
             ? nil : payment.revocation.map { max($0.at, payment.from) } ?? payment.from
@@ -78,7 +78,7 @@ package struct TransactionLine: Hashable, Sendable {
 
 extension Payment {
     /// The tiers whose sum is the amount: the tiers of all seats, or of the seats that are left
-    /// after the cheapest ones were refunded. Nil for any other amount.
+    /// after the cheapest seats were refunded. Nil for any other amount.
     fileprivate func tiers(of amount: Int64) -> [Seats.Tier]? {
         guard let seats, !seats.tiers.isEmpty else { return nil }
         return [seats.tiers, seats.tiersLeft].first { $0.isWorth(amount) }
@@ -86,7 +86,7 @@ extension Payment {
 }
 
 extension Seats {
-    /// The tiers without the cheapest seats, as many as were refunded.
+    /// The tiers without the refunded seats. The cheapest seats count as refunded.
     fileprivate var tiersLeft: [Tier] {
         var rest = refunded
         return tiers.compactMap { tier in

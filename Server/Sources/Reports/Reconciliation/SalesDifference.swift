@@ -36,9 +36,9 @@ package struct SalesDifference: Hashable, Sendable {
         case countedTwice = "counted_twice"
         /// The other side has the amount on an adjacent day.
         case dayBoundary = "day_boundary"
-        /// The other side has the charge on another day. Perennial dates a payment that was
-        /// collected in a grace period at the end of the previous period; the App Store dates it
-        /// when it was collected.
+        /// The other side has the charge on another day. If a payment was collected in a grace
+        /// period, Perennial dates it at the end of the previous period. The App Store dates it at
+        /// the moment of collection.
         case chargeOnAnotherDay = "charge_on_another_day"
         /// The other side has the refund on another day.
         case refundOnAnotherDay = "refund_on_another_day"

@@ -47,8 +47,8 @@ package struct SalesReconciliation: Sendable {
         differences.sort { $0.key < $1.key }
     }
 
-    /// The sums of the differences that stay unexplained, by quantity and currency: their cause is
-    /// not another day, a missing file, or another way of counting.
+    /// The sums of the unexplained differences, by quantity and currency. Differences by another
+    /// day, a missing file, or another way of counting are left out.
     package var residual: [SalesDifference.Quantity: [String: Int64]] {
         var sums: [SalesDifference.Quantity: [String: Int64]] = [:]
         for one in differences where one.cause.isResidual {
@@ -172,8 +172,9 @@ package struct SalesReconciliation: Sendable {
     }
 
     /// The cause of a difference in proceeds. Proceeds depend on units, prices and refunds. If
-    /// those are equal, the App Store keeps another share, or subtracts another tax. The share is
-    /// the cause if the proceeds differ in the same ratio as the App Store's two shares.
+    /// units, prices and refunds are equal, the App Store keeps another share, or subtracts another
+    /// tax. The share is the cause if the two proceeds have the same ratio as the seller's parts
+    /// under the App Store's two shares.
     private func cause(
         ofProceeds mine: SalesFigure, _ theirs: SalesFigure
     ) -> SalesDifference.Cause {
@@ -186,7 +187,7 @@ package struct SalesReconciliation: Sendable {
         return Self.isOtherShare(own, other) ? .commission : .tax
     }
 
-    /// Whether two proceeds of the same price differ as 70 % and 85 % do, except for rounding.
+    /// Whether two proceeds of the same price have the ratio 70 to 85, except for rounding.
     private static func isOtherShare(_ one: Int64, _ other: Int64) -> Bool {
         let (low, high) = (min(abs(one), abs(other)), max(abs(one), abs(other)))
         let standard = Percentage.whole - MoneyRules.standardRate
@@ -238,7 +239,7 @@ package struct SalesReconciliation: Sendable {
     }
 
     /// Explains reversed refunds. For the App Store, a reversed refund is a refund and another
-    /// sale. In our figures, neither exists.
+    /// sale. Our figures contain neither this refund nor this sale.
     private mutating func explainReversals() {
         let left = differences.indices.filter { differences[$0].cause == .notHeardOf }
         for refund in left where differences[refund].quantity == .refundedUnits {

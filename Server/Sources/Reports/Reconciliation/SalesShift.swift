@@ -1,10 +1,10 @@
 /// A figure that the App Store counts on other days than we do, and the reason, according to our
-/// own documents. It explains a difference only if both sides differ by exactly this figure.
+/// own documents. The shift explains a difference only if both sides differ by exactly this figure.
 package struct SalesShift: Hashable, Sendable {
     package var cause: SalesDifference.Cause
-    /// The figure that we have on this day and the App Store does not.
+    /// The figure that our side has on its day, but the App Store does not.
     package var removed: SalesFigure?
-    /// The figures that the App Store has on these days and we do not.
+    /// The figures that the App Store has on their days, but our side does not.
     package var added: [SalesFigure]
 
     package init(
@@ -17,7 +17,7 @@ package struct SalesShift: Hashable, Sendable {
 }
 
 extension SalesFigure {
-    /// Whether the other figure exceeds this one by at least a part.
+    /// Whether the other figure exceeds this figure by at least the given part.
     func isExceeded(by other: SalesFigure, byAtLeast part: SalesFigure) -> Bool {
         [\SalesFigure.units, \.gross, \.refundedUnits, \.refunded].allSatisfy { number in
             part[keyPath: number] == 0

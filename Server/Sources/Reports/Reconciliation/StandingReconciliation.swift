@@ -26,8 +26,8 @@ package struct StandingFigure: Hashable, Sendable {
     package var grace: Int64 = 0
     package var retry: Int64 = 0
     /// Subscriptions that are not active, because our documents say that they were refunded at that
-    /// time and charged again later. The App Store may have charged again before the first document
-    /// that says so.
+    /// time and charged again later. The App Store may have charged again earlier than the first
+    /// document about the charge says.
     package var restored: Int64 = 0
     /// Trials in the same situation as the subscriptions of ``restored``.
     package var restoredTrials: Int64 = 0

@@ -4,11 +4,11 @@ import Ledger
 package struct TransactionShift: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// The charge has the date at which its period begins, but was collected later, in a grace
-        /// period. The moment is when the first document attests the charge.
+        /// period. The moment is the time at which the first document attests the charge.
         case collectedLater(at: Instant)
-        /// The refund was reversed. For the App Store it is a refund, and another sale if the whole
-        /// price was charged again. The moment is when the first document attests the payment
-        /// without the refund.
+        /// The refund was reversed. The App Store counts a refund, and also another sale if the
+        /// whole price was charged again. The moment is the time at which the first document
+        /// attests the payment without the refund.
         case refundReversed(at: Instant)
     }
 

@@ -9,7 +9,7 @@ package enum KeyKind: String, Hashable, Sendable {
     case secret
 }
 
-/// A stored API key: everything but the key itself.
+/// The stored data about an API key. The key itself is not stored.
 package struct StoredKey: Hashable, Sendable {
     package var app: AppID
     package var hash: [UInt8]

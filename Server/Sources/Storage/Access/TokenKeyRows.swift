@@ -8,7 +8,7 @@ package struct StoredTokenKey: Hashable, Sendable {
     /// The P-256 private key as a raw scalar. The key is as confidential as the database itself.
     package var privateKey: [UInt8]
     package var createdAt: Instant
-    /// When another key replaced this one for signing. Nil for the key that signs now, and for a
+    /// When another key replaced this key for signing. Nil for the key that signs now, and for a
     /// prepared key.
     package var retiredAt: Instant?
     /// Whether the key is published already, but signs only after the next rotation.
@@ -45,7 +45,8 @@ package struct TokenKeyRows: RowGroup {
         return keys.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Makes a prepared or a new key the signing key, and retires the present one. Not idempotent.
+    /// Makes a prepared or new key the signing key, and retires the present signing key. Not
+    /// idempotent.
     package func rotate(to key: StoredTokenKey, at now: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE token_keys SET retired_at_ms = $1 "

@@ -96,7 +96,7 @@ package struct AuditRows: RowGroup {
             ])
     }
 
-    /// The entries of an app, or those about the server, the newest first.
+    /// The entries of an app, or the entries about the server, the newest first.
     ///
     /// - Parameter position: returns only entries that are older than this position. If nil,
     ///   returns the newest entries.

@@ -74,8 +74,8 @@ package struct OperatorLinkRows: RowGroup {
     }
 
     /// Deletes the links of a kind for one account. Without a name, deletes the links of the kind
-    /// that are for no account, such as those of the kind `first`. Returns how many it deleted.
-    /// Idempotent.
+    /// that are for no particular account, such as the links of the kind `first`. Returns how many
+    /// it deleted. Idempotent.
     @discardableResult
     package func delete(
         _ kind: OperatorLink.Kind, for name: String? = nil

@@ -91,8 +91,8 @@ package struct OperatorSessionRows: RowGroup {
             [.text(name), .bytes(hash ?? [])])
     }
 
-    /// Deletes the sessions that have ended: those with an end before now, and those that were last
-    /// used before a moment. Idempotent.
+    /// Deletes the sessions whose end is before now, and the sessions that were last used before a
+    /// moment. Idempotent.
     package func deleteEnded(
         usedBefore idle: Instant, at now: Instant
     ) throws(StorageFailure) {

@@ -13,8 +13,8 @@ extension SignInRows {
     }
 
     /// Records that an operator has signed in from a network. Deletes the operator's networks that
-    /// were last used before a moment, and those beyond a maximum number, the longest unused first.
-    /// Idempotent.
+    /// were last used before a moment. If more networks than a maximum number remain, also deletes
+    /// the longest unused ones. Idempotent.
     package func record(
         of name: String, from network: String, at now: Instant, since moment: Instant,
         max count: Int

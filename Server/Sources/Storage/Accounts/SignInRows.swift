@@ -6,7 +6,7 @@ package struct SignInFailures: Hashable, Sendable {
     package var subject: String
     package var count: Int
     package var lastAt: Instant
-    /// Until when every attempt is refused. Nil if attempts are allowed.
+    /// The time until which every attempt is refused. Nil if attempts are allowed.
     package var shutUntil: Instant?
 
     package init(subject: String, count: Int = 0, lastAt: Instant, shutUntil: Instant? = nil) {

@@ -1,5 +1,5 @@
-/// Visits the members of a JSON object, either to write or to read them, so that one declaration
-/// serves both: see ``JSONMembersWriter`` and ``JSONMembersReader``.
+/// Visits the members of a JSON object, either to write or to read them. So one declaration of the
+/// members serves both purposes: see ``JSONMembersWriter`` and ``JSONMembersReader``.
 ///
 /// A nil value is written as no member, and a missing or null member is read as nil.
 protocol JSONMembers {

@@ -9,7 +9,7 @@ enum Layout {
     /// The usual layout plus evidence from unsigned, older documents. Few purchases need this
     /// layout.
     static let legacy: Int64 = 3
-    /// The legacy layout, followed by the time when a renewal arrived whose document contains no
+    /// The legacy layout, followed by the arrival time of a renewal whose document contains no
     /// date.
     static let undated: Int64 = 4
     /// The purchase of the app itself, and nothing else.

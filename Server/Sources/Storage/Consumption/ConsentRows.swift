@@ -33,7 +33,7 @@ package struct ConsentRows: RowGroup {
         }
     }
 
-    /// Records the consent of a known customer, replacing an earlier one. Idempotent.
+    /// Records the consent of a known customer. Replaces an earlier consent. Idempotent.
     package func save(
         _ consent: Consent, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -64,7 +64,7 @@ package struct ConsentRows: RowGroup {
         }
     }
 
-    /// Records the use of purchases, replacing what was recorded for the same transactions.
+    /// Records the use of purchases. Replaces earlier records for the same transactions.
     /// Idempotent.
     package func save(
         _ uses: [PurchaseUsage], of customer: CustomerID, in app: AppID, environment: Environment
@@ -128,8 +128,8 @@ package struct ConsentRows: RowGroup {
         return false
     }
 
-    /// Revokes the customer's consent if the added id has purchases, because their buyer has not
-    /// consented.
+    /// Revokes the customer's consent if the added id has purchases, because the buyer of these
+    /// purchases has not consented.
     package func revoke(
         of customer: CustomerID, forNamed id: CustomerID, in app: AppID
     ) throws(StorageFailure) {

@@ -59,8 +59,8 @@ package enum ConsumptionOutcome: Hashable, Sendable {
 }
 
 extension LeaseQueue {
-    /// The queue of requests to be answered. An answer that was sent is recorded even if its lease
-    /// was lost.
+    /// The queue of requests to be answered. Once an answer was sent, it is recorded even if the
+    /// lease of the request was lost.
     static let inquiries = Self(
         table: "consumption_questions", key: ["app", "environment", "purchase", "document"],
         scope: ["app"], columns: ConsumptionInquiryRows.inquiryColumns, attempts: "attempts",
@@ -140,7 +140,8 @@ package struct ConsumptionInquiryRows: RowGroup {
     }
 
     /// Marks the pending requests about purchases as due, because relevant information has changed.
-    /// Ends the leases of these requests, so that a request being processed is processed again.
+    /// Ends the leases of these requests, so that a request that is being processed now is
+    /// processed again.
     package func reschedule(
         about purchases: [PurchaseID], in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -21,8 +21,8 @@ package struct AccountTokenRows: RowGroup {
     }
 
     /// The customer that an account token identifies. Returns nil if the token is not a known id.
-    /// If two customers have the token as an id, one in upper and one in lower case, returns the
-    /// customer who had it first.
+    /// If one customer has the token as an id in upper case, and another customer has it in lower
+    /// case, returns the customer who had it first.
     func match(by token: String, in app: AppID) throws(StorageFailure) -> TokenMatch? {
         guard identifyCustomers(in: app) else { return nil }
         return try connection.firstRow(
@@ -44,8 +44,8 @@ package struct AccountTokenRows: RowGroup {
 
     /// The timelines of purchases that have no owner and whose account token is one of these ids. A
     /// purchase whose account token is a customer's id belongs to that customer without being
-    /// linked, unless the token belonged to an erased customer, or another customer has the same
-    /// token.
+    /// linked. There are two exceptions: the token belonged to an erased customer, or another
+    /// customer has the same token.
     package func timelines(
         _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
@@ -71,10 +71,11 @@ package struct AccountTokenRows: RowGroup {
         return ids.contains(named.id)
     }
 
-    /// Returns the events, after the given one and in order, of purchases that had no owner when
-    /// the event happened and have one of these ids as account token. The present owner of the
-    /// purchases does not matter. These events name no customer, but belong to the customer with
-    /// these ids, who may have no other records. A purchase has few such events, so all are read.
+    /// Returns events after the given one, in order. An event is included if its purchase had no
+    /// owner when the event happened, and if the purchase has one of these ids as its account
+    /// token. The present owner of the purchases does not matter. These events name no customer,
+    /// but belong to the customer with these ids, who may have no other records. A purchase has few
+    /// such events, so all are read.
     package func events(
         _ ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -158,8 +159,8 @@ package struct AccountTokenRows: RowGroup {
 }
 
 extension CustomerID {
-    /// The length of a UUID as text. Only the length is checked, because to look up a text that is
-    /// not a token is harmless.
+    /// The length of a UUID as text. Only the length is checked, because it is harmless to look up
+    /// a text that is not a token.
     private static let tokenBytes = 36
     private static let tokenHyphens: Set = [8, 13, 18, 23]
 

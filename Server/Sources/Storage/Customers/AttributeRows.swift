@@ -4,7 +4,8 @@ import Ledger
 package struct AttributeRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// All attributes of a customer, ordered by name, including deletions that are remembered.
+    /// All attributes of a customer, ordered by name. Includes deleted attributes that are still
+    /// stored.
     package func all(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerAttribute] {
@@ -72,7 +73,7 @@ package struct AttributeRows: RowGroup {
             })
     }
 
-    /// Gives the attributes of a customer to another one, by
+    /// Gives the attributes of a customer to another customer, by
     /// ``CustomerAttribute/merged(_:with:keepsOwn:)``.
     package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID, keepsOwn: Bool

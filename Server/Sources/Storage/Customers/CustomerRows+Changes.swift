@@ -20,7 +20,8 @@ extension CustomerRows {
         ) { row throws(StorageFailure) in try row.instant() }
     }
 
-    /// Sets when a customer was first seen, if that was earlier than is known. Idempotent.
+    /// Sets the time when a customer was first seen, if it is earlier than the stored time.
+    /// Idempotent.
     package func moveCreation(
         of customer: CustomerID, in app: AppID, backTo moment: Instant
     ) throws(StorageFailure) {
@@ -67,7 +68,7 @@ extension CustomerRows {
 
     // MARK: - Merging
 
-    /// Gives the ids, links, bookings, grants and transfers of a customer to another one.
+    /// Gives the ids, links, bookings, grants and transfers of a customer to another customer.
     package func moveRows(
         of other: CustomerID, to customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -81,8 +82,8 @@ extension CustomerRows {
             [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
     }
 
-    /// Deletes a customer who was merged into another one, with the reported balances. The caller
-    /// must have moved the customer's other rows before.
+    /// Deletes a customer who was merged into another customer. Also deletes the reported balances.
+    /// The caller must have moved the customer's other rows before.
     package func deleteMerged(_ customer: CustomerID, in app: AppID) throws(StorageFailure) {
         for table in ["wallets", "customers"] {
             try connection.run(

@@ -61,7 +61,7 @@ package struct CustomerRows: RowGroup {
     ///
     /// If account tokens identify customers, a UUID in upper case and the same UUID in lower case
     /// are one id. If they were two ids, a purchase's token would identify the first customer who
-    /// used it in the other case.
+    /// used the token in the other case.
     package func find(
         known id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> StoredCustomer? {
@@ -90,8 +90,8 @@ package struct CustomerRows: RowGroup {
             hasGrants: first.grants > 0, hasSeats: first.seats > 0)
     }
 
-    /// Customers with an id that begins with a text, ignoring the case of ASCII letters, in the
-    /// order of these ids.
+    /// The customers who have an id that begins with a text, in the order of these ids. Ignores the
+    /// case of ASCII letters.
     package func all(
         beginningWith prefix: String, in app: AppID, limit: Int
     ) throws(StorageFailure) -> [StoredCustomer] {
@@ -155,7 +155,8 @@ extension CustomerRows {
         ) { row throws(StorageFailure) in try row.customer() }
     }
 
-    /// All ids of a customer, oldest first, and since when each belongs to the customer.
+    /// All ids of a customer, oldest first. Each has the time since which it belongs to the
+    /// customer.
     package func ids(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [(id: CustomerID, since: Instant)] {
@@ -194,8 +195,8 @@ extension CustomerRows {
         return devices
     }
 
-    /// Deletes the records that these ids were separated from a customer, or that other ids were
-    /// separated from these.
+    /// Deletes the records about the separation of these ids from a customer, and about the
+    /// separation of other ids from these.
     package func deleteRemovedIDs(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
             "DELETE FROM removed_ids WHERE app = $1 AND (id = $2 OR customer = $2)",

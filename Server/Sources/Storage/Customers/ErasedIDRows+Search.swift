@@ -1,25 +1,27 @@
 import Ledger
 
-/// An id of which a database stores something.
+/// An id that occurs in the database.
 package struct StoredID: Hashable, Sendable {
     /// Where the id is stored.
     package enum Place: CaseIterable, Hashable, Sendable {
-        /// It is the id of a customer.
+        /// The id belongs to a customer.
         case customer
-        /// A purchase has it as its account token.
+        /// The id is the account token of a purchase.
         case token
-        /// A seat is reserved for it.
+        /// An invitation reserves a seat for the id.
         case invitation
     }
 
     package var id: CustomerID
-    /// Since when the id is stored. Nil for a token: the documents that contain it may come again.
+    /// The time since which the id is stored. Nil for a token, because a document that contains the
+    /// token may arrive again at any time.
     package var since: Instant?
 }
 
-// Whoever searches for erased ids has only their HMACs, so that all ids must be read.
+// A search for erased ids knows only their HMACs. So it must read all stored ids and compute their
+// HMACs.
 extension ErasedIDRows {
-    /// The ids of an app that are stored in a place, after the given one, in the order of the ids.
+    /// The ids of an app that are stored in a place, in order. Returns only ids after the given id.
     package func ids(
         in place: StoredID.Place, of app: AppID, after last: String, limit: Int
     ) throws(StorageFailure) -> [StoredID] {

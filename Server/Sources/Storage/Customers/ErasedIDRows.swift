@@ -84,7 +84,8 @@ extension ErasedIDRows {
         try record(codes: hashes.map { rules.erasureKeying.code($0, key) }, in: app, at: now)
     }
 
-    /// Records erasures by the HMACs of the ids, as this table has them. Idempotent.
+    /// Records erasures by the HMACs of the ids, in the form in which this table contains them.
+    /// Idempotent.
     package func record(
         codes: [[UInt8]], in app: AppID, at erasedAt: Instant
     ) throws(StorageFailure) {
@@ -94,8 +95,9 @@ extension ErasedIDRows {
             codes.map { [.text(app.rawValue), .bytes($0), .integer(erasedAt.milliseconds)] })
     }
 
-    /// The app's key, under which the table and the list outside of the database have ids. It is
-    /// created when it is first needed: at the start of a server, so that every backup has it.
+    /// The app's key for the HMACs of ids, both in this table and in the list outside of the
+    /// database. The key is created when it is first needed. A server needs it at its start, so
+    /// every backup contains the key.
     @discardableResult
     package func key(of app: AppID, at now: Instant) throws(StorageFailure) -> [UInt8] {
         if let known = try tx.secrets.find(Self.erasureKeyName, of: app) { return known }

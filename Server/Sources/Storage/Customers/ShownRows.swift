@@ -4,8 +4,8 @@ import Ledger
 package struct ShownEntitlement: Hashable, Sendable {
     package var entitlement: EntitlementID
     package var state: Access.State
-    /// When open access ends if nothing else happens; nil if the access never ends. For access that
-    /// is not open, when it ended.
+    /// If access is open, the time when it ends unless something else happens; nil if it never
+    /// ends. If access is not open, the time when it ended.
     package var until: Instant?
     /// When time alone will change the entitlement. Nil if time alone will not change it.
     package var changesAt: Instant?
@@ -23,7 +23,8 @@ package struct ShownEntitlement: Hashable, Sendable {
 package struct Showing: Hashable, Sendable {
     /// A text that identifies the settings with which the rows are written.
     package var rules: String
-    /// The last customer whose rows were written. Nil if the rows of all customers are written.
+    /// The last customer whose rows were written. Nil if the rows of all customers have been
+    /// written.
     package var customer: CustomerID?
     /// The number of customers whose rows were written with these settings.
     package var shown: Int
@@ -31,7 +32,7 @@ package struct Showing: Hashable, Sendable {
     package var sequence: Int64
 }
 
-/// The rows that the list of customers shows.
+/// The rows about customers that operators read with SQL.
 package struct ShownRows: RowGroup {
     package let tx: DatabaseSession
 }
@@ -66,8 +67,8 @@ extension ShownRows {
         }
     }
 
-    /// Starts writing the rows of every customer again, with the given settings, from the present
-    /// end of the log.
+    /// Begins to write the rows of every customer again, with the given settings. Afterwards, the
+    /// events after the present end of the log are processed.
     package func begin(of app: AppID, by rules: String) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO showings (app, rules, customer, shown, sequence) "
@@ -86,7 +87,8 @@ extension ShownRows {
     }
 
     /// The customers that the next events are about, and the number of the last of these events.
-    /// Includes customers who share a purchase of the events or have a seat of it.
+    /// Includes customers who share a purchase that the events are about, or have a seat of such a
+    /// purchase.
     package func customersConcerned(
         in app: AppID, after sequence: Int64, limit: Int
     ) throws(StorageFailure) -> (customers: Set<CustomerID>, last: Int64?) {
@@ -104,7 +106,8 @@ extension ShownRows {
             }
             guard let purchase = event.entry.purchase else { continue }
             customers.formUnion(try tx.shares.sharers(of: purchase, in: app))
-            // A new member is the last in order, so other members' seats do not change.
+            // A new member is the last in the order in which members get seats, so other members'
+            // seats do not change.
             guard event.entry.change.kind != .seatClaimed, groups.insert(purchase).inserted else {
                 continue
             }
@@ -169,8 +172,8 @@ extension ShownRows {
             })
     }
 
-    /// Writes the entries of a wallet that differ from the stored ones. Only the last entries can
-    /// differ.
+    /// Writes the entries of a wallet that differ from the stored entries. Only the last entries
+    /// can differ.
     package func show(
         _ entries: [Wallet.Entry], in currency: CurrencyID, of customer: CustomerID, in app: AppID,
         _ environment: Environment

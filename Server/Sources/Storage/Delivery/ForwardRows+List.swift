@@ -79,16 +79,18 @@ extension ForwardRows {
             acceptedAt: try row.optionalInstant())
     }
 
-    /// The number of forwards that wait for an address, and when the oldest began to wait.
+    /// The number of forwards that wait for an address, and the time when the oldest of them began
+    /// to wait.
     package func backlog(
         to target: String, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {
         try tx.queues.backlog(of: .forwards, in: [.text(app.rawValue), .text(target)])
     }
 
-    /// Deletes old forwards: those that were accepted or left out and are from before `over`, and
-    /// all others from before `all`. The others were given up and could still be retried manually,
-    /// or are for an address that is no longer configured. Returns how many it deleted.
+    /// Deletes old forwards. Forwards that were accepted or left out are deleted if they are from
+    /// before `over`. All other forwards are deleted if they are from before `all`. Those other
+    /// forwards were given up but could still be retried manually, or they are for an address that
+    /// is no longer configured. Returns the number of deleted forwards.
     package func delete(
         of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
     ) throws(StorageFailure) -> Int {

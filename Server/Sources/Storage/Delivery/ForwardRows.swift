@@ -66,7 +66,7 @@ package struct StoredForward: Hashable, Sendable {
     }
 }
 
-/// A forward that one server has leased in order to attempt it.
+/// A forward that one server has leased to attempt it.
 package struct ForwardLease: Hashable, Sendable {
     package var document: [UInt8]
     package var target: String
@@ -190,9 +190,9 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Manual retries
 
-    /// Retries the forwards of a document to these addresses that the server had given up, and
-    /// counts their attempts from the beginning. Accepted and waiting forwards are unchanged.
-    /// Returns how many forwards are retried.
+    /// Retries the forwards of a document to these addresses that were given up. Their attempts are
+    /// counted from the beginning again. Accepted and waiting forwards are unchanged. Returns how
+    /// many forwards are retried.
     @discardableResult
     package func retry(
         of document: [UInt8], in app: AppID, to targets: [String], at now: Instant
@@ -212,8 +212,8 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Results
 
-    /// Records the result of an attempt. A success is recorded even if the lease was lost; a
-    /// failure only by the lease holder.
+    /// Records the result of an attempt. A success is recorded even if the lease was lost. A
+    /// failure is recorded only if the caller still has the lease.
     ///
     /// - Parameter next: the time of the next attempt; nil if no attempt will follow.
     package func complete(

@@ -105,8 +105,8 @@ extension WebhookDeliveryRows {
 
     // MARK: - Deleting
 
-    /// Deletes deliveries that ended long ago, and those of deleted webhooks. Returns how many it
-    /// deleted.
+    /// Deletes deliveries that ended long ago, and deliveries of deleted webhooks. Returns the
+    /// number of deleted deliveries.
     package func delete(
         of app: AppID, deliveredBefore delivered: Instant, failedBefore failed: Instant, limit: Int
     ) throws(StorageFailure) -> Int {

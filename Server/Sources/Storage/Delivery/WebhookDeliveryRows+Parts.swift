@@ -3,9 +3,9 @@ import Ledger
 // The parts of one event: a format may make several deliveries of it.
 extension WebhookDeliveryRows {
     /// Updates the deliveries of an event, and stores their bodies. Deletes waiting deliveries that
-    /// are no longer parts, and adds the parts after the leased one. Restarts parts that had ended,
-    /// because they were posted in another format. The work grows only with the number of parts of
-    /// one event.
+    /// are no longer parts, and adds the parts that follow the leased part. Restarts parts that had
+    /// ended, because they were posted in another format. The work grows only with the number of
+    /// parts of one event.
     ///
     /// - Parameter parts: all parts of the event, in order, with their bodies.
     /// - Returns: the body of the leased part. Nil if the leased delivery is no longer a part and
@@ -30,7 +30,8 @@ extension WebhookDeliveryRows {
         return body
     }
 
-    /// Deletes the waiting deliveries of a lease's event whose messages are not in a list.
+    /// Deletes the waiting deliveries of a lease's event, except the deliveries whose messages are
+    /// in a list.
     private func deleteWaiting(
         of lease: DeliveryLease, except messages: [String], _ webhook: [Value]
     ) throws(StorageFailure) {

@@ -21,8 +21,9 @@ package struct NewDelivery: Hashable, Sendable {
 }
 
 extension EventEntry {
-    /// The stream in which deliveries keep their order: the stream of the event's customer; of the
-    /// account token, while the purchase has no owner; or else of the purchase.
+    /// The stream in which deliveries keep their order: the stream of the event's customer. While
+    /// the purchase has no owner, this is the stream of its account token or, if there is no token,
+    /// of the purchase itself.
     package var stream: String {
         customer?.rawValue ?? accountToken ?? purchase?.description ?? ""
     }
@@ -59,7 +60,7 @@ package struct DeliveryLease: Hashable, Sendable {
     package var stream: String
     /// The number of attempts since the delivery was added or replayed.
     package var tries: Int
-    /// The number of all attempts, also of those before a replay.
+    /// The number of all attempts, including the attempts before a replay.
     package var attempts: Int
     package var body: [UInt8]?
     package var holder: String
@@ -129,8 +130,8 @@ package struct WebhookDeliveryRows: RowGroup {
             })
     }
 
-    /// Marks the first waiting delivery of each stream as due, unless a delivery of it is due
-    /// already.
+    /// Marks the first waiting delivery of each stream as due, unless a delivery of the stream is
+    /// due already.
     func startNext(
         in streams: [String], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -277,10 +278,10 @@ package struct WebhookDeliveryRows: RowGroup {
 
     // MARK: - Replays
 
-    /// Adds deliveries, or restarts existing ones at their first attempt. A delivery that is being
-    /// posted may be posted once more. An existing delivery stays in its stream, even if the
-    /// purchase was linked to a customer since, so that its events now belong to that customer's
-    /// stream.
+    /// Adds deliveries, or restarts existing deliveries at their first attempt. A delivery that is
+    /// being posted may be posted once more. An existing delivery stays in its stream. This is true
+    /// even if the purchase was linked to a customer since then, and new deliveries of its events
+    /// belong to that customer's stream.
     package func replay(
         _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -309,7 +310,8 @@ package struct WebhookDeliveryRows: RowGroup {
             [.text(app.rawValue), .text(webhook.rawValue)])
     }
 
-    /// How many deliveries of a webhook wait, and when the oldest began to wait.
+    /// The number of deliveries of a webhook that wait, and the time when the oldest of them began
+    /// to wait.
     package func backlog(
         ofDeliveriesTo webhook: WebhookID, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {

@@ -11,8 +11,8 @@ package enum WebhookFormat: String, Hashable, Sendable, CaseIterable {
     /// A body with `type`, `timestamp` and `data`: the event and the customer, as the API shows
     /// them.
     case perennial
-    /// The form of RevenueCat's webhooks. One event becomes no webhook of RevenueCat, one, or
-    /// several.
+    /// The form of RevenueCat's webhooks. One event becomes zero, one or several webhooks of
+    /// RevenueCat.
     case revenueCat = "revenuecat"
 }
 
@@ -249,8 +249,8 @@ package struct WebhookRows: RowGroup {
             [.integer(since?.milliseconds), .text(reason?.rawValue)])
     }
 
-    /// Pauses every webhook that is not paused yet, in a copy of a database: the server of the
-    /// original goes on with the deliveries.
+    /// Pauses every webhook that is not paused yet, in a copy of a database. The server of the
+    /// original database continues the deliveries.
     package func pauseAll(since: Instant) throws(StorageFailure) {
         let apps = try connection.rows("SELECT DISTINCT app FROM webhooks ORDER BY app", []) {
             row throws(StorageFailure) in AppID(rawValue: try row.text())
@@ -290,8 +290,8 @@ package struct WebhookRows: RowGroup {
             [.integer(now.milliseconds)])
     }
 
-    /// Records when a webhook began to fail; nil after a success. Keeps an earlier time that is
-    /// already recorded.
+    /// Records when a webhook began to fail; nil after a success. If an earlier time is already
+    /// recorded, it stays.
     package func setFailing(
         _ id: WebhookID, of app: AppID, since: Instant?
     ) throws(StorageFailure) {

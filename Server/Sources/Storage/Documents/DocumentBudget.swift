@@ -1,8 +1,8 @@
 import Ledger
 
 /// Limits the number of new documents per purchase and hour that devices may post. Anyone with a
-/// purchase on a device can let the App Store sign it again and again, and each time the result is
-/// a new document.
+/// purchase on a device can make the App Store sign the purchase again and again. Each signature
+/// results in a new document.
 ///
 /// A purchase may use its whole budget at once; after that the budget refills evenly, and is full
 /// again after an hour.
@@ -18,8 +18,8 @@ package struct DocumentBudget: Hashable, Sendable {
     ///
     /// - Parameter fullAt: the stored time when the budget will be full again; nil means that it is
     ///   full.
-    /// - Returns: the new time when the budget will be full again or, if too little is left, the
-    ///   time when there will be enough.
+    /// - Returns: the new time when the budget will be full again. If too little is left, the time
+    ///   when enough will be left.
     func consume(_ count: Int, fullAt: Instant?, at now: Instant) -> Outcome {
         let hour = Duration.milliseconds(Self.hourMilliseconds)
         let cost = Duration.milliseconds(
@@ -44,8 +44,8 @@ package struct DocumentBudgetExhausted: Error, Hashable, Sendable {
 }
 
 extension DocumentRows {
-    /// Consumes the budgets of the purchases that new documents are about. The documents have been
-    /// recorded already in the same transaction.
+    /// Consumes the budgets of the purchases that new documents are about. The same transaction
+    /// must have recorded the documents before.
     ///
     /// - Throws: ``DocumentBudgetExhausted``; the transaction must then be rolled back.
     package func spend(

@@ -60,8 +60,8 @@ extension Database {
 
     /// The maximum number of partitions that a copy creates: fifty years.
     private static let copiedPartitionsMax = 600
-    /// The signing times, in milliseconds since 1970, that get a partition when copying: the years
-    /// 2000 to 2199. Documents outside of this range go into the default partition.
+    /// The signing times, in milliseconds since 1970, for which a copy creates partitions: the
+    /// years 2000 to 2199. Documents outside of this range go into the default partition.
     private static let partitionedTimes: ClosedRange<Int64> = 946_684_800_000...7_258_118_399_999
 
     /// Creates the partitions for documents that are about to be copied, by their signing times.
@@ -89,8 +89,9 @@ extension Database {
             "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1",
             [.text(month.tableName)])
         guard present.isEmpty else { return }
-        // Writers of documents wait behind this statement. A day without a partition is better than
-        // a long wait of these writers, for example behind a backup.
+        // Writers of documents wait behind this statement. This statement may have to wait, for
+        // example for a backup. A day without a partition is better than a long wait of the
+        // writers.
         try connection.run("SET LOCAL lock_timeout = '\(lockWait)'", [])
         let earlier = try connection.rows(
             "SELECT 1 FROM documents_other WHERE signed_at_ms >= $1 AND signed_at_ms < $2 LIMIT 1",

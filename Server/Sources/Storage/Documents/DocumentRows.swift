@@ -4,8 +4,8 @@ import Ledger
 package struct StoredDocument: Hashable, Sendable {
     package var app: AppID
     /// The SHA-256 of the signed content and the signer: 32 bytes. So all variants of a document
-    /// that differ only in unsigned parts have the same id, whichever arrives first. For a version
-    /// 1 notification, the SHA-256 of the content that is the same in all of its copies.
+    /// that differ only in unsigned parts have the same id, whichever arrives first. The id of a
+    /// version 1 notification is the SHA-256 of the part that is the same in all of its copies.
     package var id: [UInt8]
     package var kind: Kind
     package var environment: Environment
@@ -27,8 +27,9 @@ package struct StoredDocument: Hashable, Sendable {
         case notificationV1 = "notification_v1"
         /// A response of verifyReceipt to one of our requests.
         case receiptResponse = "receipt_answer"
-        /// Evidence that a subscription is in its grace period, from a response of the App Store
-        /// Server API whose signed part does not contain the end of that period.
+        /// Evidence that a subscription is in its grace period. The evidence comes from a response
+        /// of the App Store Server API whose signed part does not contain the end of the grace
+        /// period.
         case graceResponse = "grace_answer"
     }
 
@@ -41,8 +42,8 @@ package struct StoredDocument: Hashable, Sendable {
         case imported = "import"
     }
 
-    /// A segment of the document that is stored separately, because many documents share it; and
-    /// its SHA-256.
+    /// A segment of the document that is stored separately, because many documents share it. Also
+    /// contains the SHA-256 of the segment.
     package struct Header: Hashable, Sendable {
         package var digest: [UInt8]
         package var segment: [UInt8]
@@ -103,7 +104,7 @@ package struct DocumentPosition: Hashable, Sendable {
     package static let start = DocumentPosition()
 }
 
-/// Documents that Apple signed, and the budget of purchases for new ones.
+/// Documents that Apple signed, and the budgets of purchases for new documents.
 package struct DocumentRows: RowGroup {
     package let tx: DatabaseSession
 
@@ -127,8 +128,9 @@ package struct DocumentRows: RowGroup {
         return added.map { $0 > 0 }
     }
 
-    /// Most documents of an app share their headers, which are usually stored already: to query the
-    /// digest costs less than to send the segment, which is a hundred times as long.
+    /// Inserts the headers that are missing. Most documents of an app share their headers, so these
+    /// are usually stored already. A query for the digest costs less than sending the segment,
+    /// which is a hundred times as long.
     private func insertHeaders(of documents: [StoredDocument]) throws(StorageFailure) {
         let headers = Self.headers(of: documents)
         let known = try connection.rowsEach(
@@ -204,8 +206,8 @@ package struct DocumentRows: RowGroup {
     ) throws(StorageFailure) -> [StoredDocument] {
         var segments: [[UInt8]: [UInt8]] = [:]
         return try connection.rows(
-            // The app is compared separately, because PostgreSQL underestimates how much a row
-            // comparison of all three columns narrows the search.
+            // The app is compared separately, because PostgreSQL would overestimate the number of
+            // rows that a comparison of all three columns at once selects.
             Self.selectDocuments + "WHERE app = $1 AND (signed_at_ms, id) > ($2, $3) "
                 + "ORDER BY signed_at_ms, id LIMIT $4",
             [

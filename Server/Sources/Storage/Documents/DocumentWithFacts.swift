@@ -26,7 +26,7 @@ package struct DocumentWithFacts: Hashable, Sendable {
 package typealias Recorder =
     @Sendable (DatabaseSession, [DocumentWithFacts]) throws -> [Bool]
 
-/// Documents to be recorded in a transaction that others may share.
+/// Documents to be recorded in a transaction that other writers may share.
 struct Recording: Sendable {
     var documents: [DocumentWithFacts]
     var rules: DatabaseRules

@@ -3,20 +3,20 @@ import Synchronization
 
 // On PostgreSQL, most documents are recorded on a snapshot (`WriteMode.Isolation`). Serializable
 // transactions that add rows at the end of the same index conflict nearly always if they overlap,
-// because PostgreSQL remembers by pages what they have read. On a snapshot two servers conflict
-// only where they change the same row.
+// because PostgreSQL tracks their reads by page. On a snapshot, two transactions conflict only if
+// they change the same row.
 //
 // Recording on a snapshot is safe under three conditions:
 //   1. A transaction on a snapshot changes the row of each purchase that its documents are about.
-//      Any other transaction that changes rows of a purchase also changes that row, unless it
-//      changes only columns that such a transaction does not read. So if two transactions about one
-//      purchase overlap, the second one runs again, and then reads everything that the first one
-//      has written.
-//   2. The rows that such a transaction reads belong to its purchases, or never change while it
-//      runs. `SnapshotConnection` refuses all other tables; then the documents are recorded by a
-//      serializable transaction.
-//   3. A transaction that erases a customer locks out all such transactions, because a row of
-//      `erasures` belongs to no purchase.
+//      Any other transaction that changes rows of a purchase also changes the purchase's own row,
+//      unless it changes only columns that a transaction on a snapshot does not read. So if two
+//      transactions about one purchase overlap, the second transaction runs again, and then reads
+//      everything that the first one has written.
+//   2. The rows that a transaction on a snapshot reads belong to its purchases, or never change
+//      while it runs. `SnapshotConnection` refuses all other tables; then the documents are
+//      recorded by a serializable transaction.
+//   3. A transaction that erases a customer locks out all transactions on a snapshot, because a row
+//      of `erasures` belongs to no purchase.
 
 extension Dialect {
     /// Statements that prevent an erasure of a customer from running at the same time.
@@ -32,8 +32,8 @@ extension Dialect {
 }
 
 extension DatabaseRules {
-    /// Whether a document can probably be recorded on a snapshot. If the document cannot, the
-    /// transaction runs again as a serializable one.
+    /// Whether a document can probably be recorded on a snapshot. If it turns out that the document
+    /// cannot, the transaction runs again as a serializable transaction.
     func recordsOnSnapshot(_ attested: DocumentWithFacts) -> Bool {
         // Claims that the App Store has ended can belong to any purchase.
         guard attested.succession == nil, attested.seatUnclaim == nil else { return false }

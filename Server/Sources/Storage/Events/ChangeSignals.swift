@@ -4,8 +4,8 @@ import Synchronization
 /// Wakes readers that wait for a change of a customer, or for any event of an app, after this
 /// process has committed such events.
 ///
-/// A signal is a hint to read again. A signal may be sent although nothing has changed, and commits
-/// of other servers send none, so a reader must also check from time to time.
+/// A signal is a hint to read again. A signal may be sent although nothing has changed. Commits of
+/// other servers send no signal, so a reader must also check from time to time.
 package final class ChangeSignals: Sendable {
     private enum Topic: Hashable {
         /// All events of an app.
@@ -26,11 +26,11 @@ package final class ChangeSignals: Sendable {
     }
 
     /// Transactions that run one after the other. Transactions of different lanes run at the same
-    /// time, so the commit of one says nothing about the events of another.
+    /// time, so the commit of one lane says nothing about the events of another lane.
     package struct Lane: Hashable, Sendable {
         fileprivate var number: UInt64
 
-        /// The lane of a session outside of any lane, for tests of rows.
+        /// The lane of sessions that have no lane of their own. Used by tests of rows.
         static let none = Lane(number: 0)
     }
 
@@ -46,7 +46,8 @@ package final class ChangeSignals: Sendable {
     }
 
     /// Returns a stream that yields after each commit with events about one of these ids or
-    /// purchases, until its continuation is finished. One element can stand for several commits.
+    /// purchases. The stream ends when its continuation is finished. One element can stand for
+    /// several commits.
     package func signals(
         about ids: [CustomerID], _ purchases: [PurchaseID] = [], in app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
@@ -54,8 +55,8 @@ package final class ChangeSignals: Sendable {
         return signals(about: Set(topics))
     }
 
-    /// Returns a stream that yields after each commit with events of an app, until its continuation
-    /// is finished. One element can stand for several commits.
+    /// Returns a stream that yields after each commit with events of an app. The stream ends when
+    /// its continuation is finished. One element can stand for several commits.
     package func signals(
         ofLogOf app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {

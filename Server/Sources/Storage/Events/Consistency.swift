@@ -77,11 +77,11 @@ package struct Consistency: RowGroup {
 
     private static let walkBatch = 500
 
-    /// Checks the logs for inconsistencies. Events must be numbered without gaps; each event must
-    /// start from the status in which the previous event of its purchase ended; the last one must
-    /// end with the purchase's present status; and the money of all events must add up to that of
-    /// the timeline. Events without numbers follow the others in the order of their positions. Uses
-    /// a few bytes of memory per purchase.
+    /// Checks the logs for inconsistencies. Events must be numbered without gaps. Each event must
+    /// start from the status with which the previous event of its purchase ended. The last event of
+    /// a purchase must end with the purchase's present status. The money of all events must add up
+    /// to the money of the timeline. Events without numbers come after the numbered events, in the
+    /// order of their positions. Uses a few bytes of memory per purchase.
     package func logDifferences() throws(StorageFailure) -> Differences {
         var differences = Differences()
         for app in try appsWithPurchases() {
@@ -121,8 +121,8 @@ package struct Consistency: RowGroup {
         return differences
     }
 
-    /// Finds wallets whose last event ends with another balance than the stored one, or than the
-    /// computed one.
+    /// Finds wallets whose last event ends with a balance that differs from the stored balance or
+    /// from the computed balance.
     private func walletProblems(
         in app: AppID, toldAs balances: [EventLogAudit.WalletKey: Int64], erased: Set<CustomerID>
     ) throws(StorageFailure) -> [String] {
@@ -145,7 +145,7 @@ package struct Consistency: RowGroup {
                 wrong += walletProblems(of: customer, in: app, environment, otherThan: told)
             }
         }
-        // No wallets remain of an erased customer who had no consumables.
+        // If an erased customer had no consumables, none of the customer's wallets remain.
         rest = rest.filter { !gone.contains($0.key.customer) }
         return wrong
             + rest.map {

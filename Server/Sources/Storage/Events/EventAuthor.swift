@@ -7,7 +7,8 @@ package struct EventAuthor: Hashable, Sendable {
     package var keyName: String
     /// The first hexadecimal digits of the key's hash.
     package var keyDigits: String
-    /// The name, given by the app's server, of the person for whom it sent the request.
+    /// The name of the person for whom the app's server sent the request. The app's server gives
+    /// this name.
     package var actor: String?
 
     package init(keyName: String, keyDigits: String, actor: String? = nil) {

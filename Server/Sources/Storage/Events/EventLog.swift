@@ -9,8 +9,8 @@ package struct EventLog: RowGroup {
     /// The maximum number of events before an event, and after it, that are searched for related
     /// events.
     private static let neighboursMax: Int64 = 100
-    /// The maximum number of events that are read from the time when a purchase had no owner. Only
-    /// the latest of these events are read.
+    /// A purchase may have events from the time when it had no owner. At most this number of these
+    /// events are read: the latest ones.
     private static let unownedMax = 500
 
     // MARK: - Appending
@@ -103,8 +103,9 @@ package struct EventLog: RowGroup {
         return before.reversed() + after
     }
 
-    /// The events of a purchase from the time when it had no owner, before the given event and in
-    /// order. If there are many, returns only the first one and the latest ones.
+    /// The events of a purchase from the time when it had no owner, in order. Considers only events
+    /// before the given event. If there are many, returns only the first event and the latest
+    /// events.
     package func unowned(
         of purchase: PurchaseID, in app: AppID, before sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -121,9 +122,9 @@ package struct EventLog: RowGroup {
         return first.filter { $0.sequence < cut } + latest
     }
 
-    /// The events, after the given one and in order, that purchases had before they were linked to
-    /// a customer. These events name no customer, but belong to the history of the customer with
-    /// these ids, whoever owns the purchases now.
+    /// The events of purchases from before they were linked to a customer. Returns events after the
+    /// given one, in order. These events name no customer, but belong to the history of the
+    /// customer with these ids, whoever owns the purchases now.
     package func beforeLinks(
         of ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -190,8 +191,8 @@ package struct EventLog: RowGroup {
     }
 
     /// The position that the next event of an app gets. On PostgreSQL, the caller must have locked
-    /// the log and numbered all events: then the next event is one of this transaction, or comes
-    /// after it.
+    /// the log and numbered all events: then the next event is from this transaction or from a
+    /// later transaction.
     package func nextPosition(of app: AppID) throws(StorageFailure) -> LogPosition {
         LogPosition(try epochs(of: app).current, try lastSequence(of: app) + 1)
     }

@@ -25,8 +25,8 @@ package struct LogEpochs: Hashable, Sendable {
         LogPosition(marks.last { $0.after < sequence }?.name, sequence)
     }
 
-    /// How many events the present log shares with the log of an earlier epoch. Returns nil for an
-    /// unknown epoch: a backup from before that epoch was restored.
+    /// The number of events that the present log shares with the log of an earlier epoch. Returns
+    /// nil for an unknown epoch, which means that a backup from before that epoch was restored.
     package func sharedCount(with epoch: String?) -> Int64? {
         guard let epoch else { return marks.first?.after ?? .max }
         guard let index = marks.firstIndex(where: { $0.name == epoch }) else { return nil }
@@ -46,7 +46,8 @@ extension EventLog {
     /// The value of the column `app` in a row that stands for every app that had no log when an
     /// epoch began.
     private static let otherApps = ""
-    /// How far a restore moves the start of the next backfill back, so that it is due at once.
+    /// A restore moves the start of the next backfill back by this time, so that the backfill is
+    /// due at once.
     private static let backfillOverlap = Duration.hours(1)
 
     /// The epochs of an app's log.
@@ -66,8 +67,8 @@ extension EventLog {
         return LogEpochs(marks.map(\.mark))
     }
 
-    /// Begins a new epoch of every app's log: later events have other ids than the lost events with
-    /// the same numbers. Idempotent for the same name.
+    /// Begins a new epoch of every app's log. So later events have different ids from the lost
+    /// events that had the same numbers. Idempotent for the same name.
     ///
     /// Notifications that the App Store sent after the backup are lost, too, so a backfill becomes
     /// due at once.

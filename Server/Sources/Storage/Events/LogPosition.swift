@@ -1,7 +1,8 @@
-/// A position in an app's log: the number of an event, and the epoch of the log that it belongs to.
+/// A position in an app's log: the number of an event, and the epoch of the log to which the event
+/// belongs.
 ///
-/// A restore from a backup begins a new epoch, because the log then continues to count from the end
-/// of the backup, so that a number alone could identify two events.
+/// A restore from a backup begins a new epoch. The reason is that the log then continues to count
+/// from the end of the backup, so a number alone could identify two events.
 package struct LogPosition: Hashable, Sendable, CustomStringConvertible {
     /// The name of the epoch. Nil means the first epoch, before any restore.
     package var epoch: String?

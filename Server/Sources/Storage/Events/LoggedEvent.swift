@@ -2,9 +2,10 @@ import Ledger
 
 /// One change, as recorded in an app's log.
 ///
-/// The log is primary data: events are appended in the transaction that causes the change, and
-/// never rewritten, except that the ids of erased customers are replaced. The log records what was
-/// learned, and when. If a rebuild reaches another result, it appends events for the difference.
+/// The log is primary data: events are appended in the transaction that causes the change, and are
+/// not changed later. There is one exception: the ids of erased customers are replaced. The log
+/// records what was learned, and when. If a rebuild reaches another result, it appends events for
+/// the difference.
 package struct LoggedEvent: Hashable, Sendable {
     /// The position in the app's log, from 1, without gaps. If a client can see an event, it can
     /// also see all earlier events.
@@ -40,7 +41,7 @@ package struct EventEntry: Hashable, Sendable {
     package var other: CustomerID?
     /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
     package var evidence: Link.Evidence?
-    /// True if the event ``Change/Kind/linked`` means that support confirmed the present owner. Nil
+    /// True for an event ``Change/Kind/linked`` by which support confirmed the present owner. Nil
     /// for all other events.
     package var isConfirmation: Bool?
     /// How many events the purchase had before it was linked; only for ``Change/Kind/linked``.

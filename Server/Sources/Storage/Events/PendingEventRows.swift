@@ -4,15 +4,16 @@ import Ledger
 //
 // On SQLite, which has one writer, a transaction numbers its events itself.
 //
-// On PostgreSQL a transaction inserts its events into `pending_events`, without numbers: it touches
-// no row that a writer of another purchase touches. Later, any server runs a sequencer, which in
-// one transaction
+// On PostgreSQL, a transaction inserts its events into `pending_events`, without numbers. So it
+// touches no row that a writer of another purchase touches. Later, any server runs a sequencer,
+// which in one transaction
 //   1. locks the row of the app in `logs`, so that sequencers of one app run one after the other;
 //   2. reads the committed pending events in the order of their positions;
 //   3. inserts them into `events` with the next numbers of the app and of each customer;
-//   4. deletes exactly these pending rows, and stores the last number. Numbers therefore have no
-// gaps and become visible in order: a reader who sees an event sees all events before it, and an
-// event that is committed late gets a later number. A crash between two steps undoes all steps.
+//   4. deletes exactly these pending rows, and stores the last number.
+// So numbers have no gaps, and become visible in order: a reader who sees an event sees all events
+// before it, and an event that is committed late gets a later number. A crash between two steps
+// undoes all steps.
 
 /// An event as it is stored, without its numbers.
 struct UnnumberedEvent {
@@ -251,8 +252,8 @@ extension Database {
     /// Numbers the committed events of an app. Returns how many it numbered. Idempotent, and safe
     /// for several servers at once. Does nothing on SQLite.
     ///
-    /// - Parameter isWaiting: false to leave the events to another transaction that is numbering,
-    ///   although it may not see all of them.
+    /// - Parameter isWaiting: false to return at once if another transaction is numbering events.
+    ///   That transaction may not see all events.
     @discardableResult
     package func numberEvents(of app: AppID, isWaiting: Bool = true) async throws -> Int {
         guard driver.dialect == .postgres else { return 0 }

@@ -44,13 +44,15 @@ package struct StoredDifference: Hashable, Sendable {
 }
 
 /// The tables `rehearsals` and `rehearsal_differences`: the results of the latest rehearsals, and
-/// the differences that the last one found.
+/// the differences that the last rehearsal found.
 package struct RehearsalRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// The number of summaries that are kept for an app and environment, the latest ones.
+    /// The maximum number of summaries that stay stored for an app and environment. The latest
+    /// summaries stay.
     package static let summariesMax = 20
-    /// The number of differences that are kept of the last rehearsal, the first ones of its report.
+    /// The maximum number of stored differences of the last rehearsal. The first differences of its
+    /// report are stored.
     package static let differencesMax = 2_000
 
     private static let columns = [
@@ -60,7 +62,7 @@ package struct RehearsalRows: RowGroup {
     private static let insertDifference = Insertion.statement(
         into: "rehearsal_differences", ["app", "environment", "number"] + columns)
 
-    /// Stores a rehearsal, and replaces the differences of the one before. Idempotent.
+    /// Stores a rehearsal, and replaces the differences of the previous rehearsal. Idempotent.
     package func record(
         _ rehearsal: StoredRehearsal, _ differences: [StoredDifference], of app: AppID,
         in environment: Environment
@@ -85,7 +87,7 @@ package struct RehearsalRows: RowGroup {
             })
     }
 
-    /// The stored rehearsals of an app, the latest one first.
+    /// The stored rehearsals of an app, the latest rehearsal first.
     package func all(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> [StoredRehearsal] {
@@ -100,7 +102,7 @@ package struct RehearsalRows: RowGroup {
 
     /// The stored differences of the last rehearsal, in the order of its report.
     ///
-    /// - Parameter cause: only the differences with this cause; nil for all.
+    /// - Parameter cause: returns only the differences with this cause; nil returns all.
     package func differences(
         of app: AppID, in environment: Environment, cause: String? = nil
     ) throws(StorageFailure) -> [StoredDifference] {
@@ -118,8 +120,9 @@ package struct RehearsalRows: RowGroup {
         }
     }
 
-    /// Deletes all differences of an app. An erasure does so, because the evidence of one customer
-    /// may contain the id of another. The signed summaries contain no ids, and stay.
+    /// Deletes all differences of an app. An erasure calls this function, because the evidence of
+    /// one customer may contain the id of another customer. The signed summaries contain no ids,
+    /// and stay.
     package func deleteDifferences(of app: AppID) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM rehearsal_differences WHERE app = $1", [.text(app.rawValue)])

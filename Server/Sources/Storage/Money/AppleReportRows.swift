@@ -3,7 +3,7 @@ import Reports
 
 /// A report file of the App Store, with its content as it was imported.
 package struct AppleReport: Hashable, Sendable {
-    /// The report's type, in the App Store's word, such as `SALES`.
+    /// The report's type, by the App Store's name, such as `SALES`.
     package var kind: String
     /// The days that the report's rows are about, counted from 1970-01-01.
     package var days: ClosedRange<Int64>
@@ -32,7 +32,7 @@ package struct AppleReport: Hashable, Sendable {
 
 /// The description of an imported file in a list.
 package struct AppleReportFile: Hashable, Sendable {
-    /// The report's type, in the App Store's word, such as `SALES`.
+    /// The report's type, by the App Store's name, such as `SALES`.
     package var kind: String
     /// The days that the file's rows are about, counted from 1970-01-01.
     package var days: ClosedRange<Int64>
@@ -43,11 +43,11 @@ package struct AppleReportFile: Hashable, Sendable {
     package var hasContent: Bool
 }
 
-/// What was stored about the same kind of report and the same days when a report was inserted.
+/// The state before a report was inserted: the stored reports of the same kind and the same days.
 package struct AppleReportInsertion: Hashable, Sendable {
     /// Whether the same content was stored before.
     package fileprivate(set) var isKnown = false
-    /// Stored files with other content, the last imported one at the end. If the same content was
+    /// Stored files with other content, in the order of their imports. If the same content was
     /// stored before, only files that were imported after that content.
     package fileprivate(set) var later: [AppleReportFile] = []
 }
@@ -56,8 +56,8 @@ package struct AppleReportInsertion: Hashable, Sendable {
 package struct AppleReportRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Inserts a report as the last imported one of its kind and days. If the same content is
-    /// stored already, it gets the name and the time of this import.
+    /// Inserts a report, which then counts as the last imported report of its kind and days. If the
+    /// same content is stored already, it gets the name and the time of this import.
     package func insert(
         _ report: AppleReport, in app: AppID
     ) throws(StorageFailure) -> AppleReportInsertion {
@@ -95,8 +95,8 @@ package struct AppleReportRows: RowGroup {
         return found
     }
 
-    /// When another report of the same kind about any of the report's days was last imported, in
-    /// milliseconds since 1970. Returns nil if there is none.
+    /// The time, in milliseconds since 1970, of the last import of another report of the same kind
+    /// about any of the report's days. Returns nil if there is no such report.
     private func lastImport(
         besides report: AppleReport, of app: AppID
     ) throws(StorageFailure) -> Int64? {
@@ -113,7 +113,7 @@ package struct AppleReportRows: RowGroup {
         "kind, first_day, last_day, name, rows_count, imported_at_ms, "
         + "CASE WHEN length(content) > 0 THEN 1 ELSE 0 END"
 
-    /// The reports of a kind that are about any of the days, the last imported one at the end.
+    /// The reports of a kind that are about any of the days, in the order of their imports.
     package func all(
         _ kind: String, of app: AppID, in days: ClosedRange<Int64>
     ) throws(StorageFailure) -> [AppleReport] {
@@ -133,7 +133,7 @@ package struct AppleReportRows: RowGroup {
         }
     }
 
-    /// The files that are about any of the days, without their content, the last imported one
+    /// The files that are about any of the days, without their content, the last imported file
     /// first.
     package func files(
         of app: AppID, in days: ClosedRange<Int64>, limit: Int
@@ -161,7 +161,7 @@ package struct AppleReportRows: RowGroup {
         } ?? nil
     }
 
-    /// The stored files that are about a day or later days, without their content.
+    /// The stored files that are about the given day or later days, without their content.
     package func files(
         of app: AppID, since day: Int64
     ) throws(StorageFailure) -> [AppleReportFile] {
@@ -198,7 +198,7 @@ package struct AppleReportRows: RowGroup {
 
     /// The transactions that were replaced by another product, by purchase. The times of refunds
     /// and purchases do not show whether a transaction was replaced: a customer may upgrade twice
-    /// at once, or buy something else at the time of a refund.
+    /// in one moment, or buy something else at the time of a refund.
     private func replacedTransactions(
         of purchases: Set<String>, in app: AppID
     ) throws(StorageFailure) -> [String: Set<TransactionID>] {
@@ -232,8 +232,9 @@ extension AppleReportFile {
 }
 
 extension AppleReportRows {
-    /// The shifts of the next purchases in production, according to documents from a moment on.
-    /// Also returns the purchase after which the list continues; nil at the end of the list.
+    /// The shifts of the next purchases in production. Considers only documents from the given
+    /// moment on. Also returns the purchase after which the list continues; nil at the end of the
+    /// list.
     package func transactionShifts(
         of app: AppID, since: Instant, after last: String, limit: Int
     ) throws(StorageFailure) -> (shifts: [TransactionShift], last: String?) {
@@ -290,8 +291,8 @@ package struct TransactionSale: Hashable, Sendable {
     package private(set) var transaction: TransactionID
     private(set) var purchase: String
 
-    /// How many units were refunded. Reports have no units for a partial refund, so it counts as
-    /// one.
+    /// How many units were refunded. Reports contain no units for a partial refund, so a partial
+    /// refund counts as one unit.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
 
     package init(_ line: TransactionLine) {

@@ -20,7 +20,7 @@ extension CohortRows {
         + "AND span = $4 AND first_day = $5 AND began_day = $6 AND currency = $7 "
         + "AND place = $8 AND number = 0"
 
-    /// Adds the numbers of a table to the stored numbers, and deletes those that become zero.
+    /// Adds the numbers of a table to the stored numbers, and deletes numbers that become zero.
     func add(_ table: CohortTable, of app: AppID) throws(StorageFailure) {
         let rows = table.rows
         let keys = rows.map { Self.values(of: $0.key, in: app) }

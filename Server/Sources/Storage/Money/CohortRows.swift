@@ -24,7 +24,8 @@ package struct CohortRows: RowGroup {
     }
 
     /// Like ``sums(_:_:in:)``, but always computed from the movements themselves. These statements
-    /// share nothing with ``Reports/CohortReplay``, so each of the two ways verifies the other.
+    /// share no code with ``Reports/CohortReplay``, so the results of the two can be compared as a
+    /// check.
     package func scanned(
         _ cohort: Cohort, _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
@@ -177,7 +178,8 @@ package struct CohortRows: RowGroup {
     private func transactionSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
-        // What became of a payment is counted as it is known now.
+        // Payments are counted with their outcome as it is known now, so reversed refunds are left
+        // out.
         var filter = filter
         filter.isRestated = true
         let (condition, values) = SumRows.condition(filter)
@@ -230,7 +232,7 @@ extension CohortRows {
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = SumRows.condition(filter)
-        // A free period may begin at the moment at which a paid one ends.
+        // A free period may begin at the moment at which a paid period ends.
         let later = """
             SELECT 1 FROM money_movements AS later WHERE later.app = ends.app
             AND later.environment = ends.environment AND later.purchase = ends.purchase

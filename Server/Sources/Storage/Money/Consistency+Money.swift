@@ -42,7 +42,7 @@ extension Consistency {
     // MARK: - Sums
 
     /// Describes the sums and cohorts that differ from the movements, in one sentence each. Empty
-    /// if they are not complete yet.
+    /// if the sums and cohorts are not complete yet.
     func sumDifferences(of app: AppID) throws(StorageFailure) -> [String] {
         guard try tx.money.isComplete(of: app), try tx.sums.hasSums(of: app) else { return [] }
         var sentences: [String] = []
@@ -105,8 +105,8 @@ extension Consistency {
 }
 
 extension CohortSum {
-    /// The numbers of each day and currency, without those that are all zero. One day can have
-    /// several sums.
+    /// The numbers of each day and currency. Days and currencies whose numbers are all zero are
+    /// left out. One day can have several sums.
     static func numbers(_ sums: [CohortSum]) -> [CohortSum: [Int64]] {
         sums.reduce(into: [:]) { found, sum in
             var key = sum

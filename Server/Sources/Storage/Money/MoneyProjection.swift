@@ -12,7 +12,7 @@ package struct MoneyProjection: Sendable {
 
     /// - Parameters:
     ///   - before: the timeline before the documents.
-    ///   - after: the timeline with them.
+    ///   - after: the timeline with the documents.
     ///   - documents: the documents. Their facts must be stored already.
     package init(
         app: AppID, before: Timeline, after: Timeline, documents: [DocumentWithFacts]
@@ -47,8 +47,8 @@ package struct MoneyProjection: Sendable {
             || !after.hasSamePeriods(as: before)
     }
 
-    /// Whether a fact may change rows about money. A statement about a payment that is older than
-    /// the known one can only change the times of reversed refunds.
+    /// Whether a fact may change rows about money. If a statement about a payment is older than the
+    /// known statement, it can only change the times of reversed refunds.
     private func mayChange(_ fact: Fact) -> Bool {
         if fact.isRenewal { return true }
         guard let payment = AttestedPayment(fact) else { return false }
@@ -56,8 +56,8 @@ package struct MoneyProjection: Sendable {
         return payment.refund != nil || known.map { fact.attestedAt < $0 } ?? true
     }
 
-    /// Whether a refund may have been reversed, so that all statements about payments are needed:
-    /// if a payment is or was refunded, or if a document or movements show a refund.
+    /// Whether a refund may have been reversed, so that all statements about payments are needed.
+    /// True if a payment is or was refunded, or if a document or a movement shows a refund.
     ///
     /// - Parameter stored: the stored movements.
     func mayHaveReversal(_ stored: [StoredMovement]) -> Bool {

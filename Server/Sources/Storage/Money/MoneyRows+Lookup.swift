@@ -4,9 +4,9 @@ extension MoneyRows {
     /// The maximum number of rows that one step of the search reads.
     private static let lookupRowsMax = 10_000
 
-    /// Which of these transactions are known, whoever has their purchases. Reads all transactions
-    /// of the app once, because there is no index by transaction: for a few searches, not for
-    /// requests.
+    /// The known transactions among the given ones. It does not matter which customer has their
+    /// purchases. Reads all transactions of the app once, because there is no index by transaction.
+    /// Call this function for a few searches, not for each request.
     package func known(
         _ sought: Set<TransactionID>, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> Set<TransactionID> {

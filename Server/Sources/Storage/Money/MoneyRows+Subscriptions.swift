@@ -48,8 +48,8 @@ extension MoneyRows {
         }
     }
 
-    /// The values without `changes_at_ms`, which depends on the configuration, and is written when
-    /// the purchase changes.
+    /// The values without `changes_at_ms`. That value depends on the configuration, and is written
+    /// when the purchase changes.
     static func lasting(_ values: [Value]) -> [Value] {
         zip(keyColumns + columns, values).filter { $0.0 != "changes_at_ms" }.map(\.1)
     }

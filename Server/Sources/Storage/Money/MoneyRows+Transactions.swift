@@ -26,7 +26,7 @@ extension MoneyRows {
         "DELETE FROM money_transactions WHERE app = $1 AND environment = $2 "
         + "AND purchase = $3 AND number >= $4"
 
-    /// The values of ``upsertTransaction`` for each line that differs from the former ones.
+    /// The values of ``upsertTransaction`` for each line that differs from the stored lines.
     ///
     /// - Parameter former: the lines that are stored; nil to write all lines.
     static func values(

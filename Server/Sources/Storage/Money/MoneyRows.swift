@@ -45,7 +45,7 @@ extension MoneyRows {
         return stored
     }
 
-    /// The statements about payments of those purchases whose refunds may have been reversed.
+    /// The statements about the payments of purchases whose refunds may have been reversed.
     private func payments(
         _ changes: [MoneyProjection], _ stored: [[StoredMovement]]
     ) throws(StorageFailure) -> [[Row]] {

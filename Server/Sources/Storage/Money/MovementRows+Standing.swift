@@ -11,8 +11,9 @@ package struct StandingChange: Hashable, Sendable {
 }
 
 extension MovementRows {
-    /// The numbers of subscriptions in production at a moment, and every change of them within a
-    /// span of time that begins there, by present knowledge.
+    /// The numbers of subscriptions in production at a moment, and every change of these numbers
+    /// within the span of time that begins at that moment. Uses the movements as they are known
+    /// now.
     package func standingChanges(
         of app: AppID, in span: Range<Instant>
     ) throws(StorageFailure) -> [StandingChange] {

@@ -38,7 +38,7 @@ extension MovementRows {
         + "WHERE app = $1 AND environment = $2 AND purchase = $3 "
         + "ORDER BY at_ms, kind, transaction_id, known_at_ms"
 
-    /// The present versions of a purchase's movements, and the earlier ones.
+    /// The present and the earlier versions of a purchase's movements.
     package func versions(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [MovementHistory.Version] {

@@ -10,7 +10,7 @@ package struct ReportSource: Hashable, Sendable {
     package var purchase: PurchaseID
     /// The kind of the movement. Nil for a purchase.
     package var kind: Movement.Kind?
-    /// Whether the movement is part of the difference that a refund made until it was reversed.
+    /// Whether the movement is part of the effect that a refund had until the refund was reversed.
     fileprivate var isMeanwhile = false
     package var transaction: TransactionID?
     /// The owner of the purchase. Nil if it is not linked to a customer.
@@ -52,7 +52,7 @@ package struct SourcePosition: Hashable, Sendable {
 }
 
 extension SourcePosition {
-    /// Whether this position comes before another one, in the database's order: byte by byte.
+    /// Whether this position comes before another position, in the database's order: byte by byte.
     fileprivate func isBefore(_ other: Self) -> Bool {
         guard (day, at) == (other.day, other.at) else { return (day, at) < (other.day, other.at) }
         let names = zip(
@@ -98,8 +98,8 @@ package struct ReportSourceRows: RowGroup {
         " GROUP BY document ORDER BY 2 DESC, 1 LIMIT \(ReportSource.documentsMax)"
 
     /// Adds the documents of the transaction and, if the movement follows from a report about the
-    /// renewal, the documents of that report. To a source that is a purchase, adds all documents of
-    /// the purchase.
+    /// renewal, the documents of that report. If a source is a purchase, adds all documents of the
+    /// purchase.
     private func withDocuments(
         _ sources: [ReportSource], of app: AppID
     ) throws(StorageFailure) -> [ReportSource] {
@@ -228,8 +228,8 @@ package struct ReportSourceRows: RowGroup {
             Self.source)
     }
 
-    /// SQL that selects the product under which a purchase is counted. Products that were changed
-    /// to another one have a sum of zero.
+    /// SQL that selects the product under which a purchase is counted. A product that was changed
+    /// to another product has a sum of zero.
     private static func lastProduct(
         _ measure: ReportDefinition.Measure, _ condition: String
     ) -> String {
@@ -240,7 +240,7 @@ package struct ReportSourceRows: RowGroup {
             + "ORDER BY max(own.at_ms) DESC, own.product LIMIT 1"
     }
 
-    /// The purchase that comes a number of purchases after another one. Nil if fewer purchases
+    /// The purchase that is a number of places after the given purchase. Nil if fewer purchases
     /// follow.
     private func purchase(
         _ count: Int, after start: String, _ filter: MovementFilter

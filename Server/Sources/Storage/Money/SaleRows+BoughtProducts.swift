@@ -1,6 +1,6 @@
 import Ledger
 
-/// How many purchases of a product have not ended, and since when.
+/// The purchases of a product that have not ended: their number, and the time of the first.
 package struct BoughtProduct: Hashable, Sendable {
     package var product: ProductID
     /// The number of purchases that have not ended, among the newest ``newestMax`` transactions.

@@ -6,7 +6,7 @@ package struct SoldTransaction: Hashable, Sendable {
     package var purchase: PurchaseID
     /// The number of the period in the purchase, from 1. Nil for a period that never began.
     package var number: Int?
-    /// Whether the period is the first paid one after a free period.
+    /// Whether the period is the first paid period after a free period.
     package var isConversion = false
     package var transaction: TransactionID
     package var segment: Segment
@@ -62,7 +62,7 @@ package struct SaleRows: RowGroup {
         return (transactions, end)
     }
 
-    /// The newest ids of customers.
+    /// The newest id of each customer.
     private func lastIDs(
         of customers: Set<CustomerID>, in app: AppID
     ) throws(StorageFailure) -> [CustomerID: CustomerID] {

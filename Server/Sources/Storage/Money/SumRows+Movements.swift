@@ -7,7 +7,8 @@ package struct MovementFilter: Hashable, Sendable {
     package var environment: Environment
     /// Selects only movements of this currency. Nil selects all currencies.
     package var currency: String?
-    /// Selects only movements of this part of ``division``. Has no effect if either of them is nil.
+    /// Selects only movements of this part of ``division``. Has no effect if the part or the
+    /// division is nil.
     package var part: String?
     package var division: Division?
     /// Selects the movements as they were known at this moment. Nil means as known now.
@@ -37,9 +38,9 @@ extension SumRows {
     /// The maximum number of sums in a report.
     package static let movementSumsMax = 2_000_000
 
-    /// Sums of movements up to the last of the given days. Everything before the first of them is
-    /// summed up on the day before it. If there are more than ``movementSumsMax`` sums, some are
-    /// missing.
+    /// Sums of movements up to the last of the given days. Everything before the first of these
+    /// days is summed up on the day before it. If there are more than ``movementSumsMax`` sums,
+    /// some are missing.
     ///
     /// - Parameter keepsDays: false to sum up whole months on their first day.
     package func movementSums(
@@ -63,7 +64,7 @@ extension SumRows {
         return try movementSums(filter, in: next..<next + 1, keepsDays: false)
     }
 
-    /// Sums like those of ``movementSums(_:in:keepsDays:)``, but computed from the movements
+    /// The same sums as ``movementSums(_:in:keepsDays:)``, but computed from the movements
     /// themselves.
     ///
     /// - Parameters:

@@ -1,18 +1,18 @@
 import Ledger
 
-// PostgreSQL chooses indexes by statistics about tables. Without statistics, PostgreSQL prefers no
-// index to another, so in a new database a search for one purchase may read all purchases.
+// PostgreSQL chooses indexes by statistics about tables. Without statistics, PostgreSQL may choose
+// an unsuitable index. So in a new database, a search for one purchase may read all purchases.
 // PostgreSQL collects statistics at most once a minute, which is too late for a database that fills
 // quickly.
 
 extension Database {
-    /// The maximum number of rows of a table whose statistics are collected here. PostgreSQL
-    /// collects those of larger tables, which change slowly.
+    /// The maximum number of rows of a table whose statistics are collected here. PostgreSQL itself
+    /// collects the statistics of larger tables, which change slowly.
     private static let rowsMax: Int64 = 100_000
     /// The maximum size of a table whose number of rows is not known yet.
     private static let bytesMax: Int64 = 67_108_864
-    /// New statistics are collected when this many rows have changed, plus as many rows as the
-    /// table had when statistics were last collected.
+    /// New statistics are collected after a number of changed rows: this number plus the number of
+    /// rows that the table had when statistics were last collected.
     private static let changesMin: Int64 = 50
 
     /// Collects the statistics of small tables that have changed much since the last time. Returns

@@ -205,7 +205,7 @@ struct CopiedTable: Hashable, Sendable {
             ]),
     ]
 
-    /// Selects the first app, or the next one.
+    /// Selects the first app, or the next app.
     func selectApp(isFirst: Bool) -> String {
         "SELECT app FROM \(name) \(isFirst ? "" : "WHERE app > $1 ")ORDER BY app LIMIT 1"
     }
@@ -247,10 +247,10 @@ extension Database {
     /// The number of rows read and written in one batch.
     private static let copyBatch = 500
 
-    /// Copies all rows of another database into this one, whichever engines they use, then reads
-    /// both again and compares them row by row. This database must have been migrated and contain
-    /// no rows. Nothing may write to either database in the meantime; any difference at the end
-    /// makes the copy fail.
+    /// Copies all rows of another database into this one. The engines of the two databases may
+    /// differ. Then reads both databases again and compares them row by row. This database must
+    /// have been migrated and contain no rows. Nothing may write to either database in the
+    /// meantime; any difference at the end makes the copy fail.
     ///
     /// - Returns: the total number of rows.
     /// - Throws: ``StorageFailure`` if this database is not empty, or differs at the end. The copy
@@ -286,8 +286,8 @@ extension Database {
         return total
     }
 
-    /// Numbers, in this database, the events that are pending in the other database, which is not
-    /// changed. Returns the number of these events. Nothing else may write to this database
+    /// Events may be pending in the other database, which is not changed. Numbers these events in
+    /// this database. Returns how many events it numbered. Nothing else may write to this database
     /// meanwhile.
     private func numberPending(from other: Database) async throws -> Int {
         var total = 0

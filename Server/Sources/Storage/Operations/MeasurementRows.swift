@@ -8,8 +8,8 @@ package struct MeasurementRows: RowGroup {
     /// The maximum number of rows that one query counts.
     package static let countMax = 10_000
 
-    /// How many committed events of an app have no numbers yet, and when the oldest was committed.
-    /// Nobody can read an event without a number.
+    /// The number of an app's committed events that have no log number yet, and the time when the
+    /// oldest of them was committed. Nobody can read an event without a number.
     package func unnumberedEvents(of app: AppID) throws(StorageFailure) -> QueueBacklog {
         guard dialect == .postgres else { return QueueBacklog(count: 0, oldest: nil) }
         return try backlog(
@@ -28,8 +28,9 @@ package struct MeasurementRows: RowGroup {
         ) { row throws(StorageFailure) in (try row.integer(), try row.instant()) }
     }
 
-    /// How many changes of purchases are not in the sums of movements yet, and when the oldest was
-    /// recorded. If there are more than ``countMax``, the oldest may be missing.
+    /// The number of changes of purchases that are not in the sums of movements yet, and the time
+    /// when the oldest of them was recorded. If there are more than ``countMax``, the oldest may be
+    /// missing.
     package func unsummedChanges(of app: AppID) throws(StorageFailure) -> QueueBacklog {
         try backlog(
             "SELECT count(*), min(known_at_ms) FROM (SELECT known_at_ms FROM money_changes "

@@ -29,7 +29,7 @@ package struct Rebuild: RowGroup {
 }
 
 // A rebuild fills a second table of facts, and then either compares the two tables, or replaces the
-// facts in use with the rebuilt ones.
+// facts in use with the rebuilt facts.
 extension Rebuild {
     private static let rebuilt = Schema.rebuiltFacts
 
@@ -88,7 +88,7 @@ extension Rebuild {
                     + "SELECT app, document FROM \(Self.rebuilt)) AS lost"))
     }
 
-    /// Replaces the facts in use with the rebuilt ones. The rebuilt rows stay, so that the
+    /// Replaces the facts in use with the rebuilt facts. The rebuilt rows stay, so that the
     /// operation can be repeated: call ``finish()`` in a separate transaction afterwards.
     package func replaceFacts() throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])
@@ -120,7 +120,7 @@ extension Rebuild {
         try connection.run("DELETE FROM purchases WHERE \(Self.withoutFacts)", [])
     }
 
-    /// Compares stored rows with those that the documents imply.
+    /// Compares stored rows with the rows that the documents imply.
     package func differences() throws(StorageFailure) -> Differences {
         var differences = Differences()
         differences.add(try missing(in: "facts", of: Self.rebuilt).map { "fact missing: \($0)" })

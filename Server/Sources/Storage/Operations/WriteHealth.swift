@@ -3,9 +3,8 @@ import Synchronization
 
 /// Tracks whether the database accepts writes.
 ///
-/// After a failed write it is doubtful whether the database accepts writes, whatever the reason.
-/// Only a successful probe removes the doubt, because other writes may be smaller than the one that
-/// failed.
+/// After any failed write, it is doubtful whether the database accepts writes. Only a successful
+/// probe removes the doubt, because other writes may be smaller than the write that failed.
 final class WriteHealth: Sendable {
     private typealias Outcome = Result<Void, any Error>
 
@@ -18,8 +17,8 @@ final class WriteHealth: Sendable {
 
     private let state = Mutex(State())
 
-    /// Records a failed write, unless the error says nothing about the health of the database: a
-    /// violated constraint, or an error that is not the database's.
+    /// Records a failed write. Ignores errors that say nothing about the health of the database: a
+    /// violated constraint, or an error that did not come from the database.
     func recordFailure(_ error: any Error) {
         guard let failure = error as? StorageFailure,
             ![.constraint, .erased, .needsSerializable].contains(failure.kind)
@@ -69,7 +68,7 @@ final class WriteHealth: Sendable {
 }
 
 extension Database {
-    /// Checks that the database accepts writes: if a write has failed, tries another one.
+    /// Checks that the database accepts writes: if a write has failed, tries another write.
     ///
     /// - Throws: the reason why the database does not accept writes.
     package func checkWrites(at now: Instant) async throws {

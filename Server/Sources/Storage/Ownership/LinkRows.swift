@@ -61,8 +61,8 @@ package struct LinkRows: RowGroup {
             [.text(app.rawValue), .text(token), .text(environment.rawValue)], in: environment)
     }
 
-    // The rows are sorted in Swift, not by SQL, and the join starts from the links. If SQL sorted
-    // the rows, SQLite, which does not know how few rows a customer has, would read every purchase
+    // The rows are sorted in Swift, not by SQL, and the join starts from the links. SQLite does not
+    // know how few rows a customer has. So if SQL sorted the rows, SQLite would read every purchase
     // of the app in order.
     static let selectLinked =
         "SELECT purchases.purchase, timeline FROM links CROSS JOIN purchases "
@@ -152,7 +152,7 @@ package struct LinkRows: RowGroup {
             ] + document.values + PurchaseRows.key(of: purchase, in: app))
     }
 
-    /// Records support as the evidence of a link, unless that is recorded already.
+    /// Records support as the evidence of a link, unless this evidence is recorded already.
     package func confirm(
         _ purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -184,8 +184,8 @@ package struct LinkRows: RowGroup {
 // A transaction that records documents on a snapshot does not read the columns that are changed
 // here, so the purchase's row in `purchases` stays as it is: see `SnapshotConnection`.
 extension LinkRows {
-    /// Remembers the document that a device of a purchase's owner presents, if it is newer than
-    /// earlier ones. Idempotent.
+    /// Remembers the document that a device of a purchase's owner presents, if it is newer than the
+    /// earlier documents. Idempotent.
     package func remember(
         documentSignedAt signedAt: Instant, isNew: Bool, of purchase: PurchaseID,
         ownedBy link: Link, in app: AppID

@@ -4,9 +4,9 @@ import Ledger
 /// owns or shares the purchase.
 package struct PresentedDocument: Hashable, Sendable {
     package var signedAt: Instant
-    /// Whether one of the presented documents was signed after the purchase became the customer's,
-    /// and had not been presented by another customer before. A person who only has copies of
-    /// others' documents cannot present such a document.
+    /// Whether one of the presented documents was signed after the customer got the purchase, and
+    /// was never presented by another customer before. A person who only has copies of other
+    /// people's documents cannot present such a document.
     package var isConfirming: Bool
 
     /// - Parameter isConfirming: false for the document with which the customer gets the purchase.
@@ -15,14 +15,14 @@ package struct PresentedDocument: Hashable, Sendable {
         self.isConfirming = isConfirming
     }
 
-    /// Returns the document to remember after another one was presented. Returns nil if the
+    /// Returns the document to remember after another document was presented. Returns nil if the
     /// remembered document stays the same.
     ///
     /// - Parameters:
     ///   - isNew: whether no customer has presented the other document before.
-    ///   - since: when the purchase became the customer's. The signature's time is by the App
-    ///     Store's clock and this time by the server's, so a confirming document must have been
-    ///     signed after this time and after the remembered document.
+    ///   - since: when the customer got the purchase. This time is by the server's clock, but the
+    ///     time of a signature is by the App Store's clock. So a confirming document must have been
+    ///     signed both after this time and after the remembered document.
     func after(
         showingOneSignedAt signedAt: Instant, isNew: Bool, since: Instant
     ) -> PresentedDocument? {

@@ -9,14 +9,14 @@ package struct Share: Hashable, Sendable {
     /// Whether all ids of the customer are anonymous.
     package var isAnonymous: Bool
     package var since: Instant
-    /// The newest document that the customer's devices have presented. For an old share whose
-    /// document was not remembered, a document dated when the share began.
+    /// The newest document that the customer's devices have presented. If the document of an old
+    /// share was not remembered, this is a document with the date on which the share began.
     package var document: PresentedDocument
 
-    /// Whether this share has weaker evidence than another one: a customer whose devices only
-    /// presented an older document may have nothing but a copy, while a customer with a newer
-    /// document has used a device of the store account later. Of two shares with the same document,
-    /// the later one is weaker.
+    /// Whether this share has weaker evidence than another share. A customer whose devices only
+    /// presented an older document may only have a copy. A customer with a newer document has used
+    /// a device of the store account later. If two shares have the same document, the later share
+    /// is weaker.
     package func isWeaker(than other: Share) -> Bool {
         (document.isConfirming ? 1 : 0, document.signedAt, other.since, other.customer)
             < (other.document.isConfirming ? 1 : 0, other.document.signedAt, since, customer)
@@ -53,8 +53,9 @@ package struct ShareRows: RowGroup {
             ] + document.values)
     }
 
-    /// Gives the shares of a customer to another one. Deletes shares in purchases that the merged
-    /// customer owns. Of two shares in one purchase, keeps the share of the remaining customer.
+    /// Gives the shares of a customer to another customer. Deletes shares in purchases that the
+    /// merged customer owns. If both customers have a share in a purchase, keeps the share of the
+    /// remaining customer.
     package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -152,8 +153,8 @@ package struct ShareRows: RowGroup {
         + "AND purchases.app = shares.app AND purchases.environment = shares.environment "
         + "AND purchases.purchase = shares.purchase"
 
-    /// Remembers the document that a device of a sharing customer presents, if it is newer than
-    /// earlier ones. Idempotent.
+    /// Remembers the document that a device of a sharing customer presents, if it is newer than the
+    /// earlier documents. Idempotent.
     package func remember(
         documentSignedAt signedAt: Instant, isNew: Bool, of purchase: PurchaseID,
         sharedWith customer: CustomerID, in app: AppID

@@ -1,9 +1,10 @@
 import Ledger
 
-// The numbers of transfers: a time in milliseconds, so that they are ordered, and some bits of a
-// digest of the purchase and the log's epoch. So two servers rarely choose the same number, and a
-// number that a restore has undone is not chosen again. A number is greater than those of all
-// earlier transfers of its two customers, even if the clocks of two servers differ.
+// The number of a transfer consists of a time in milliseconds and some bits of a digest. The time
+// orders the numbers. The digest is computed from the purchase and the log's epoch. So two servers
+// rarely choose the same number, and a number from before a restore is not chosen again. A number
+// is greater than the numbers of all earlier transfers of its two customers, even if the clocks of
+// two servers differ.
 
 extension StoredTransfer {
     /// How many low bits of a number distinguish the transfers of one millisecond.

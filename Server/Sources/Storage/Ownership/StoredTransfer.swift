@@ -1,7 +1,7 @@
 import Ledger
 
-/// A purchase that moved from one customer to another, or became shared by both, or that support
-/// confirmed to its present owner.
+/// A change of the ownership of a purchase: it moved from one customer to another, it became shared
+/// by both, or support confirmed its present owner.
 package struct StoredTransfer: Hashable, Sendable {
     /// The number that identifies the transfer within the app. The number is greater than the
     /// numbers of all earlier transfers of the two customers.

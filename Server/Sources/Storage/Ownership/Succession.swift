@@ -1,7 +1,7 @@
 import Ledger
 
-/// A purchase that continues another one: the App Store has closed a chain of renewals, and has
-/// opened a new one with another id (Apple: `previousOriginalTransactionId`).
+/// A purchase that continues another purchase: the App Store has closed a chain of renewals, and
+/// has opened a new chain with another id (Apple: `previousOriginalTransactionId`).
 package struct Succession: Hashable, Sendable {
     package var from: PurchaseID
     package var to: PurchaseID

@@ -50,9 +50,10 @@ extension PurchaseRows {
             rows)
     }
 
-    /// Makes this transaction conflict with every other one that changes one of these purchases.
-    /// Call this function in a transaction that changes other rows of a purchase but not its row in
-    /// `purchases`: see ``SnapshotConnection``. Does nothing on SQLite, which has one writer.
+    /// Makes this transaction conflict with every other transaction that changes one of these
+    /// purchases. Call this function in a transaction that changes other rows of a purchase but not
+    /// its row in `purchases`: see ``SnapshotConnection``. Does nothing on SQLite, which has one
+    /// writer.
     package func touch(_ purchases: [PurchaseID], in app: AppID) throws(StorageFailure) {
         guard dialect == .postgres else { return }
         try connection.runEach(
@@ -109,7 +110,7 @@ extension PurchaseRows {
     }
 
     /// Reads ``reportedColumns``. If the stored timeline can no longer be decoded, uses the given
-    /// one.
+    /// timeline.
     static func reportedPurchase(
         _ purchase: PurchaseID, in app: AppID, _ row: inout ColumnReader,
         orAs known: Timeline? = nil

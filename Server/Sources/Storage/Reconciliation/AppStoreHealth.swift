@@ -8,8 +8,8 @@ package struct AppStoreHealth: Hashable, Sendable {
     package var failures: Int
     /// No requests are made before this time.
     package var pausedUntil: Instant
-    /// Until when the leased checks use up the permitted pace, in milliseconds of the database's
-    /// clock.
+    /// The time until which the checks that are leased already use up the permitted pace, in
+    /// milliseconds of the database's clock.
     var busyUntil: Int64
     /// Notifications that were sent before this time and did not arrive have been backfilled. Nil
     /// if nothing was backfilled yet.

@@ -30,7 +30,7 @@ package struct AppStoreLease: Hashable, Sendable {
     package var task: AppStoreTask
     package var app: AppID
     package var environment: Environment
-    /// The time up to which the task was done before; nil means never.
+    /// The time up to which the task was done before this lease. Nil if the task was never done.
     package var from: Instant?
     package var worker: CheckWorker
 }
@@ -70,8 +70,8 @@ package struct AppStoreRows: RowGroup {
             task: task, app: app, environment: environment, from: from, worker: worker)
     }
 
-    /// Extends the lease and, if a time is given, records that the task is done up to then. Returns
-    /// false if the lease passed to another server, which repeats the task.
+    /// Extends the lease. If a time is given, records that the task is done up to that time.
+    /// Returns false if the lease passed to another server, which repeats the task.
     package func extend(
         _ lease: AppStoreLease, doneTo moment: Instant? = nil
     ) throws(StorageFailure) -> Bool {
@@ -81,7 +81,7 @@ package struct AppStoreRows: RowGroup {
             [(lease.task.queue.leaseEnd, .integer(end))] + lease.task.progress(to: moment))
     }
 
-    /// Releases the lease and, if a time is given, records that the task is done up to then. Does
+    /// Releases the lease. If a time is given, records that the task is done up to that time. Does
     /// nothing if the lease passed to another server, which repeats the task.
     package func release(
         _ lease: AppStoreLease, doneTo moment: Instant? = nil
@@ -91,8 +91,8 @@ package struct AppStoreRows: RowGroup {
             by: lease.worker.holder, lease.task.progress(to: moment))
     }
 
-    /// Makes the next walk begin from the start, if the last walk went past a moment, and if there
-    /// are purchases. A running walk loses its lease.
+    /// Makes the next walk begin from the start. Does nothing if the last walk has not passed the
+    /// given moment, or if the app has no purchases. A running walk loses its lease.
     package func walkAnew(of app: AppID, from moment: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE app_stores SET walked_to_ms = NULL, walk_lease_until_ms = NULL, "

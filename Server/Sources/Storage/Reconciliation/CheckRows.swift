@@ -29,8 +29,8 @@ package struct CheckWorker: Hashable, Sendable {
     package var holder: String
     /// How long a lease lasts. After that, another server may take over unfinished work.
     package var lease: Duration
-    /// The maximum number of checks per second, for each app and environment, of all servers of one
-    /// database together.
+    /// The maximum number of checks per second for each app and environment. The limit applies to
+    /// all servers of one database together.
     package var checksPerSecond: Int
 
     package init(holder: String, lease: Duration, checksPerSecond: Int) {
@@ -66,7 +66,7 @@ package struct CheckRows: RowGroup {
         "SELECT \(historyColumns) FROM purchases "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3"
 
-    /// Reads the ``historyColumns`` except the first and the last one.
+    /// Reads the ``historyColumns`` except the first and the last column.
     static func history(_ row: inout ColumnReader) throws(StorageFailure) -> CheckHistory {
         CheckHistory(
             knownAt: try row.instant(), askedAt: try row.optionalInstant(),
@@ -91,7 +91,7 @@ package struct CheckRows: RowGroup {
         try tx.queues.backlog(of: .checks, in: AppStoreRows.key(app, environment)).oldest
     }
 
-    /// The purchases whose checks are due first, in that order.
+    /// The purchases whose checks are due first, ordered by the due times of the checks.
     package func next(
         of app: AppID, in environment: Environment, limit: Int
     ) throws(StorageFailure) -> [CheckState] {
@@ -111,9 +111,9 @@ package struct CheckRows: RowGroup {
 
     // MARK: - Leases
 
-    /// Leases purchases that are due for a check, the longest overdue first. Returns none while
-    /// requests to the App Store are paused, or the pace of all servers is used up. No other server
-    /// can lease these purchases until the lease expires.
+    /// Leases purchases that are due for a check, the longest overdue first. Returns no leases
+    /// while requests to the App Store are paused, or while the pace that all servers share is used
+    /// up. No other server can lease these purchases until the lease expires.
     package func lease(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker

@@ -1,7 +1,7 @@
 import Ledger
 
 extension Database {
-    /// Creates the tables of a new database, and migrates the tables of an older one to this
+    /// Creates the tables of a new database, or migrates the tables of an older database to this
     /// program's version. Idempotent, and safe if several servers run it at once.
     ///
     /// - Throws: ``StorageFailure`` if the schema of the database is newer than this program, or
@@ -18,7 +18,7 @@ extension Database {
                     + "applied_at_ms \(connection.dialect.integer) NOT NULL)", [])
         }
         // The steps need a separate transaction, because the lock must be its first statement. A
-        // second server waits here, and then sees the steps that the first one has applied.
+        // second server waits here, and then sees the steps that the first server has applied.
         try await driver.write { connection in
             let dialect = connection.dialect
             for statement in dialect.withoutLockTimeout + dialect.lockTables(["schema_versions"]) {
@@ -64,7 +64,7 @@ extension Database {
         return !tables.isEmpty && !tables.contains("schema_versions")
     }
 
-    /// The version that is recorded while the database is being filled from another one.
+    /// The version that is recorded while the database is being filled from another database.
     static let unfinishedCopyVersion: Int64 = -1
 
     private static func requireNoUnfinishedCopy(

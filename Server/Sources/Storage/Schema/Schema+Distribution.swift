@@ -83,8 +83,8 @@ extension Schema {
     /// The statements that distribute an existing database, once. The database must have the Citus
     /// extension, and the coordinator must know its machines.
     ///
-    /// A table that is distributed and one that is not cannot refer to each other, so the
-    /// references are removed first, and restored by their own definitions at the end.
+    /// A distributed table and a table that is not distributed cannot refer to each other. So all
+    /// references are removed first, and restored from their definitions at the end.
     package static var distribution: [String] {
         let first = "documents"
         return [

@@ -34,8 +34,8 @@ extension Schema.Step {
         ]
     }
 
-    /// Adds the numbers of cohorts. They are computed together with the sums, which have another
-    /// layout from now on.
+    /// Adds the numbers of cohorts. The numbers are computed together with the sums, whose layout
+    /// changes in this step.
     static let cohorts = Schema.Step(name: "numbers of cohorts") { dialect in
         let (text, number) = (dialect.text, dialect.integer)
         return [

@@ -23,11 +23,12 @@
 /// `money_sum_fills` fills. `shown_entitlements` and `shown_wallet_entries` are derived from all
 /// others; `showings` contains their progress.
 ///
-/// Tables and columns of neither kind are `app_stores` and the columns of `purchases` that record
-/// checks with the App Store (if lost, the checks are repeated); `sign_in_failures` (if lost,
-/// passwords can be tried anew) with `sign_in_places` (if lost, an operator shares the tries by the
-/// name with strangers); `seat_groups` (if lost, the App Store is asked again when somebody joins);
-/// and `term_watches` with `reminder_rules` (if lost, every customer is examined again).
+/// The following tables and columns are of neither kind. `app_stores` and the columns of
+/// `purchases` that record checks with the App Store: if lost, the checks are repeated.
+/// `sign_in_failures`: if lost, passwords can be tried anew. `sign_in_places`: if lost, an operator
+/// shares the tries by the name with strangers. `seat_groups`: if lost, the App Store is asked
+/// again when somebody joins. `term_watches` with `reminder_rules`: if lost, every customer is
+/// examined again.
 ///
 /// `recordings` has no rows, and exists on PostgreSQL only.
 ///
@@ -35,8 +36,8 @@
 /// its own partition of `documents`.
 ///
 /// A database may plan its statements while the tables are empty, and cache the plans. Therefore,
-/// of the indexes that a statement could use, only one begins with all the columns that it
-/// compares.
+/// among the indexes that a statement could use, only one index begins with all the columns that
+/// the statement compares.
 package enum Schema {
     /// The number of the schema of the first release. Programs from before that release numbered
     /// the steps of other schemas from 1 to 43, so none of their databases can be mistaken for a
@@ -52,9 +53,9 @@ package enum Schema {
     }
 
     /// The changes since the first release, in order: the first has the number after ``baseline``.
-    /// A released step is never changed; a new one is added at the end. The same change is made in
-    /// both files of SQL, from which new databases are made: `Fixtures/databases/README.md` says
-    /// how a test compares the two ways.
+    /// A released step is never changed. A new step is added at the end, and the same change is
+    /// made in both SQL files, from which new databases are made. `Fixtures/databases/README.md`
+    /// says how a test compares a migrated database with a new one.
     static let steps: [Step] = [.customerAttributes, .cohorts, .rehearsals]
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }

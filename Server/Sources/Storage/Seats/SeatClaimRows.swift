@@ -13,7 +13,8 @@ package struct StoredSeatClaim: Hashable, Sendable {
 
 // Code that changes a claim emits an event about the purchase, or touches it, so that its row in
 // `purchases` changes, too. So if two transactions about the seats of one purchase overlap, even on
-// two servers, the second one runs again, and then sees what the first one has written.
+// two servers, the second transaction runs again, and then sees the changes that the first one has
+// written.
 
 /// Claims of customers on seats of a purchase.
 package struct SeatClaimRows: RowGroup {
@@ -62,7 +63,7 @@ package struct SeatClaimRows: RowGroup {
     ///
     /// - Parameters:
     ///   - begin: claims from before this time are over, although their rows are open.
-    ///   - other: counts only claims that get a seat before this one; nil counts all.
+    ///   - other: counts only claims that get a seat before this claim; nil counts all claims.
     package func count(
         on purchase: PurchaseID, since begin: Instant?, before other: SeatClaim? = nil,
         in app: AppID
@@ -151,8 +152,8 @@ extension SeatClaimRows {
             ])
     }
 
-    /// Ends open claims. If the App Store may know a claim, its end is due to be reported, unless
-    /// the App Store itself has ended the claim.
+    /// Ends open claims. If the App Store may know a claim, the end of the claim becomes due to be
+    /// reported, unless the App Store itself has ended the claim.
     package func markEnded(
         _ claims: [SeatClaim], because end: SeatClaim.Cause, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -182,7 +183,8 @@ extension SeatClaimRows {
             claims.map { [.text(app.rawValue), .text($0.claim.id.rawValue)] })
     }
 
-    /// Gives the claims of a customer to another one, or to the pseudonym of an erased customer.
+    /// Gives the claims of a customer to another customer, or to the pseudonym of an erased
+    /// customer.
     package func move(
         of other: CustomerID, to customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -192,8 +194,8 @@ extension SeatClaimRows {
     }
 
     /// Moves the open claims of a purchase to the purchase that continues it. The App Store knows
-    /// these claims as claims on the earlier purchase, so they are due to be reported again, for
-    /// the later one.
+    /// these claims as claims on the earlier purchase. So they become due to be reported again, for
+    /// the later purchase.
     package func moveOpen(
         by succession: Succession, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -86,7 +86,7 @@ package struct SeatGroupRows: RowGroup {
     }
 
     /// The number of claims that wait to be reported plus the number of groups that are due to be
-    /// compared, and when the oldest of them began to wait.
+    /// compared, and the time since which the oldest of them waits.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {
@@ -104,7 +104,7 @@ package struct SeatGroupRows: RowGroup {
     /// the App Store may know, claims in the list, and claims that the App Store has ended.
     ///
     /// - Parameter start: the start of the present period. Claims that the App Store ended before
-    ///   are left out.
+    ///   that time are left out.
     package func comparableClaims(
         on purchase: PurchaseID, listed: Set<StoreSeatID>, endedSince start: Instant,
         in app: AppID
@@ -151,8 +151,8 @@ package struct SeatGroupRows: RowGroup {
         return true
     }
 
-    /// Reports the claims that differ from the App Store's list of a group, except those that the
-    /// list lacks.
+    /// Reports the claims that differ from the App Store's list of a group. Claims that the list
+    /// lacks are not reported.
     ///
     /// - Parameter available: the number of free seats, as the App Store counts them.
     package func report(

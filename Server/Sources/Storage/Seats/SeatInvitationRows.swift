@@ -1,7 +1,7 @@
 import Ledger
 
-/// An invitation with which one person can claim a seat of a purchase. Only a digest of its token
-/// is stored.
+/// An invitation with which one person can claim a seat of a purchase. The database contains only a
+/// digest of the invitation's token.
 package struct StoredInvitation: Hashable, Sendable {
     package var id: String
     package var purchase: PurchaseID
@@ -87,7 +87,8 @@ package struct SeatInvitationRows: RowGroup {
 
     // MARK: - Writing
 
-    /// Inserts an invitation, and deletes the oldest ones that can no longer be used.
+    /// Inserts an invitation. If too many invitations that can no longer be used are stored,
+    /// deletes the oldest of these.
     package func insert(
         _ invitation: StoredInvitation, digest: [UInt8], in app: AppID
     ) throws(StorageFailure) {
@@ -145,7 +146,7 @@ package struct SeatInvitationRows: RowGroup {
             [.integer(now.milliseconds)] + PurchaseRows.key(of: purchase, in: app))
     }
 
-    /// Gives the invitations for a customer to another one.
+    /// Gives the invitations for a customer to another customer.
     package func move(
         of other: CustomerID, to customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {

@@ -146,9 +146,9 @@ package struct SeatReportRows: RowGroup {
 
     // MARK: - Becoming due
 
-    /// Marks as due the claims that wait for an active subscription, and its seat comparison.
-    /// Call this function when a document has changed the purchase. Also ends a lease of the
-    /// comparison, because an earlier answer may be wrong now.
+    /// Marks as due the claims that wait for an active subscription, and the seat comparison of the
+    /// purchase. Call this function when a document has changed the purchase. Also ends the lease
+    /// of a comparison, because an earlier answer of the App Store may be wrong now.
     package func resumeSeatReports(
         on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -20,8 +20,8 @@ package struct SeatUnclaim: Hashable, Sendable {
     }
 }
 
-/// The ids in notifications about ended claims. The ids stay stored, because the answer with the id
-/// of a claim may have been lost, or may arrive later than the notification.
+/// The ids in notifications about ended claims. The ids stay stored, because the App Store's answer
+/// with the id of a claim may have been lost, or may arrive after the notification.
 package struct SeatUnclaimRows: RowGroup {
     package let tx: DatabaseSession
 

@@ -7,8 +7,8 @@ package struct TermWatch: Hashable, Sendable {
     package var environment: Environment
 }
 
-/// The rules by which an app's customers are watched, and whether the sweep over all customers is
-/// still running.
+/// The rules by which an app's customers are examined, and the state of the sweep. A sweep examines
+/// all customers once.
 package struct ReminderProgress: Hashable, Sendable {
     package var rules: String
     package var isSweeping: Bool
@@ -135,8 +135,9 @@ package struct ReminderRows: RowGroup {
 
     // MARK: - Merging and erasing customers
 
-    /// Copies the reminders of a merged customer to the remaining one, so that none is emitted
-    /// again. Schedules an examination, because the remaining customer may have more terms now.
+    /// Copies the reminders of a merged customer to the remaining customer, so that no reminder is
+    /// emitted again. Schedules an examination, because the remaining customer may have more terms
+    /// now.
     package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {

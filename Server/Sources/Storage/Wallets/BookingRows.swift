@@ -22,7 +22,7 @@ package struct StoredBooking: Hashable, Sendable {
 
 /// The sum of a wallet's bookings.
 package struct Spending: Hashable, Sendable {
-    /// The debits minus the manual credits.
+    /// The sum of the debits minus the sum of the manual credits.
     package var amount: Int64
     package var lastAt: Instant
 }

@@ -24,9 +24,8 @@ private struct PurchasePlace {
     var values: [Value] { [.text(environment), .text(purchase)] }
 }
 
-/// The table `money_sum_fills`: up to which purchase the movements are in the sums. Changes of
-/// later purchases are not added to the sums, because the movements of these purchases will be
-/// added.
+/// The table `money_sum_fills`: the last purchase whose movements are in the sums. Changes of later
+/// purchases are not added to the sums, because the movements of these purchases will be added.
 extension SumRows {
     /// The number of purchases whose movements are added in one step.
     package static let purchasesAtOnce = 400
@@ -138,9 +137,10 @@ extension SumRows {
         return max(purchases.count, 1)
     }
 
-    /// The condition for the purchases between two places that are in one environment. Nil if there
-    /// are none. If environment and purchase were compared as one row, PostgreSQL would consider
-    /// the index by kind as good as the key, and read every movement of the app.
+    /// The condition for the purchases of one environment between two places. Nil if no part of the
+    /// environment is between the places. Environment and purchase are compared separately. If they
+    /// were compared as one row, PostgreSQL might use the index by kind instead of the key, and
+    /// read every movement of the app.
     private static func part(
         of app: AppID, in environment: Environment, after first: PurchasePlace,
         through last: PurchasePlace?
@@ -193,7 +193,7 @@ extension Database {
 
     /// Does a step of the work on an app's sums. Returns how many rows it processed; 0 if nothing
     /// is left. Idempotent, and safe for several servers at once. If a server is killed, the next
-    /// one continues.
+    /// server continues.
     ///
     /// - Parameters:
     ///   - changes: how many changes to add at once; if fewer wait, nothing is added.

@@ -33,7 +33,8 @@ extension SumRows {
     private func sums(
         _ filter: MovementFilter, _ stretch: SumPlan.Stretch, openingDay: Int64?
     ) throws(StorageFailure) -> [Row] {
-        // Without a division, the parts of a division with few parts are combined.
+        // If the report has no division, the sums of a division with few parts are read, and its
+        // parts are combined.
         let division = filter.division ?? .product
         let groups =
             (openingDay == nil ? ["first_day"] : []) + ["kind", "currency"]
@@ -91,7 +92,8 @@ private struct FoundSums {
             totals: change.totals, movements: change.movements)
     }
 
-    /// Adds a row of the opening. Several such rows may have the same key.
+    /// Adds a row of the opening: a sum from before the report. Several such rows may have the same
+    /// key.
     mutating func addOpening(_ row: Row) throws(StorageFailure) {
         let (key, sum) = try Self.read(row, division)
         changes[key, default: SumTable.Sum()] += sum

@@ -6,9 +6,9 @@ package struct SumRows: RowGroup {
     package let tx: DatabaseSession
 }
 
-/// The tables `money_sums`, and `money_changes`: the changes of each purchase since it was last
-/// added to the sums and to `money_cohorts`. Sums and changes together always equal the present
-/// movements.
+/// The tables `money_sums` and `money_changes`. `money_changes` contains the changes of each
+/// purchase since the purchase was last added to the sums and to `money_cohorts`. Sums and changes
+/// together always equal the present movements.
 ///
 /// Each writer inserts changes under the key of its purchase, so writers share no row. One server
 /// at a time adds the changes to the sums and deletes them.

@@ -3,8 +3,8 @@ import Reports
 
 /// Sums of movements by day and by month, and by each division, before they are written.
 struct SumTable {
-    /// The version of the way in which sums, cohorts and the bytes of changes are computed.
-    /// Increase it when that changes, so that existing sums are computed again.
+    /// The version of the computation of sums, cohorts and the bytes of changes. Increase it when
+    /// the computation changes, so that existing sums are computed again.
     static let layout: Int64 = 4
 
     /// The days that one sum covers.

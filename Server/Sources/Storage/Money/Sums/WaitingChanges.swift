@@ -38,7 +38,7 @@ struct DatedMovement: Hashable, Sendable {
 // MARK: - Bytes
 
 extension WaitingChanges {
-    /// The changes as one value. Several values one after the other are one value, too.
+    /// The changes as one value. Several values, appended to each other, are also a valid value.
     var stored: [UInt8] {
         var writer = ByteWriter()
         for change in sums {
