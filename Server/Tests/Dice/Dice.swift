@@ -36,8 +36,8 @@ package struct Dice: RandomNumberGenerator, Sendable {
     /// removed.
     ///
     /// - Parameters:
-    /// - places: the largest number of damaged places.
-    /// - marks: bytes with a meaning in the format. Such bytes reach inner parsers more often.
+    ///   - places: the largest number of damaged places.
+    ///   - marks: bytes with a meaning in the format. Such bytes reach inner parsers more often.
     package mutating func damaged(
         _ bytes: [UInt8], places: Int = 3, marks: some Collection<UInt8>
     ) -> [UInt8] {

@@ -27,8 +27,8 @@ struct KeyCheck: Hashable, Sendable {
     }
 
     /// - Parameters:
-    /// - production: why production rejected the key; nil if production accepted the key.
-    /// - sandbox: why the sandbox rejected the key; nil if the sandbox accepted the key.
+    ///   - production: why production rejected the key; nil if production accepted the key.
+    ///   - sandbox: why the sandbox rejected the key; nil if the sandbox accepted the key.
     init(
         _ app: AppID, keyID: String, production: AppStoreFailure?, sandbox: AppStoreFailure?
     ) {

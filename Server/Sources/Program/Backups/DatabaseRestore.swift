@@ -29,11 +29,11 @@ struct DatabaseRestore {
     private var sidecars: [String] { ["-wal", "-shm", "-journal"] }
 
     /// - Parameters:
-    /// - path: the path of the database. A symbolic link stays, and its target is replaced.
-    /// - identity: the file with the private key of an encrypted backup.
-    /// - changes: the changes after the backup that are applied to it.
-    /// - prepare: called with the path of the restored database, before it gets its name.
-    /// - progress: called with the progress of the copy of the backup.
+    ///   - path: the path of the database. A symbolic link stays, and its target is replaced.
+    ///   - identity: the file with the private key of an encrypted backup.
+    ///   - changes: the changes after the backup that are applied to it.
+    ///   - prepare: called with the path of the restored database, before it gets its name.
+    ///   - progress: called with the progress of the copy of the backup.
     init(
         backup: String, path: String, now: Instant, identity: String? = nil,
         changes: PointInTime? = nil,

@@ -44,8 +44,8 @@ package struct ProcessSettings: Hashable, Sendable {
     /// Resolves the settings.
     ///
     /// - Parameters:
-    /// - flags: the given flags, by name.
-    /// - environment: all environment variables of the process.
+    ///   - flags: the given flags, by name.
+    ///   - environment: all environment variables of the process.
     /// - Throws: ``StartFailure`` if a value is invalid.
     package init(
         flags: [String: String], environment: [String: String], file: [String: String]

@@ -63,9 +63,9 @@ struct RowReader {
     }
 
     /// - Parameters:
-    /// - bytesRead: the position of the first byte that will be added, counted from the file's
-    ///   beginning. A row must start there.
-    /// - linesRead: the number of lines before that position.
+    ///   - bytesRead: the position of the first byte that will be added, counted from the file's
+    ///     beginning. A row must start there.
+    ///   - linesRead: the number of lines before that position.
     init(_ shape: Shape, bytesRead: Int64 = 0, linesRead: Int64 = 0) {
         self.shape = shape
         self.bytesRead = bytesRead
