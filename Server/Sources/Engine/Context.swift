@@ -117,7 +117,11 @@ package final class Context: Sendable {
     func scanForReport<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do { return try await db.scanForReport(body) } catch { throw counted(error) }
+        do {
+            return try await (db.copy ?? db.driver).scan { [rules = db.rules] in
+                try body(DatabaseSession($0, rules))
+            }
+        } catch { throw counted(error) }
     }
 
     /// Converts the error of a transaction, and counts it if it is a failure of the database.

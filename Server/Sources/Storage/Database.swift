@@ -131,14 +131,6 @@ package struct Database: Sendable {
     ) async throws -> Value {
         try await driver.scan { [rules] in try body(DatabaseSession($0, rules)) }
     }
-
-    /// Runs a closure like ``scan(_:)``, for reports: on the copy of the database, if there is one.
-    /// The copy may lack the last changes.
-    package func scanForReport<Value: Sendable>(
-        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
-    ) async throws -> Value {
-        try await (copy ?? driver).scan { [rules] in try body(DatabaseSession($0, rules)) }
-    }
 }
 
 /// A transaction: gives access to the rows of each group of tables.

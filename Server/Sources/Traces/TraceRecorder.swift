@@ -95,7 +95,7 @@ package final class TraceRecorder: Tracer {
 
     // MARK: - Ended spans
 
-    fileprivate func keep(_ span: FinishedSpan) {
+    fileprivate func append(_ span: FinishedSpan) {
         waiting.withLock { waiting in
             if waiting.spans.count < Self.spansMax {
                 waiting.spans.append(span)
@@ -187,7 +187,7 @@ package final class RecordedSpan: Span {
         ended.attributes.forEach { name, value in
             if let value = FinishedSpan.Value(value) { attributes.append(.init(name, value)) }
         }
-        recorder.keep(
+        recorder.append(
             FinishedSpan(
                 trace: trace.trace, span: trace.span, parent: parent, name: ended.name,
                 kind: FinishedSpan.Kind(kind), start: start, end: max(start, end),

@@ -74,6 +74,13 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 person, names: ["aa": "erased_1", "aa-2": "erased_2"],
                 hashes: [Array(repeating: 1, count: 32), Array(repeating: 2, count: 32)], in: app,
                 at: now)
+            // The erasure would have deleted the difference.
+            let difference = StoredDifference(
+                cause: "clock", customer: "ä", entitlement: "pro", aspect: "until", effect: "none",
+                ours: "a", theirs: "b", evidenceHere: "", evidenceThere: "")
+            try tx.rehearsals.record(
+                StoredRehearsal(endedAt: now, signed: "a.b.c"), [difference], of: app,
+                in: .production)
         }
     }
 

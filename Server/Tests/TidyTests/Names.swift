@@ -13,6 +13,8 @@ enum Names {
         "keep", "tell", "take", "put", "note", "end", "look", "ask", "answer", "settle", "hear",
         "wake",
     ]
+    /// Functions of other modules' protocols, whose names are not ours to choose: `Tracing.Span`.
+    private static let namesOfOthers: Set = ["end"]
     private static let foldersOfOurSources = ["Server/Sources/", "Sources/", "Server/Benchmarks/"]
     /// These folders use Apple's vocabulary, so Apple's names are allowed in them.
     private static let foldersOfApplesWords = [
@@ -64,7 +66,7 @@ enum Names {
             )
         }
         if declaration.kind == "func", vagueVerbs.contains(declaration.name.leadingWord),
-            foldersOfOurSources.contains(where: path.hasPrefix)
+            !namesOfOthers.contains(declaration.name), foldersOfOurSources.contains(where: path.hasPrefix)
         {
             return (
                 "The function \(declaration.name) begins with \(declaration.name.leadingWord).",

@@ -11,9 +11,10 @@ enum CollectorDecoder {
     private static let secondsMax = 120.0
 
     private static let python: String? = {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../../.perennial/collector/bin/python")
-        let path = root.standardizedFileURL.path
+        var root = URL(filePath: #filePath)
+        for _ in 1...4 { root.deleteLastPathComponent() }
+        // The path is not resolved: Python finds its packages beside the symbolic link.
+        let path = root.path + "/.perennial/collector/bin/python"
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }()
 
@@ -21,8 +22,8 @@ enum CollectorDecoder {
 
     private static let script = """
         import sys
-        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-        request = ExportTraceServiceRequest()
+        from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+        request = trace_service_pb2.ExportTraceServiceRequest()
         request.ParseFromString(sys.stdin.buffer.read())
         def value(v):
             return getattr(v, v.WhichOneof("value"))

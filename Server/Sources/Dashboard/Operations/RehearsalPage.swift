@@ -121,8 +121,8 @@ package struct RehearsalPage: Sendable {
                 <code>perennial rehearse</code> again.
                 """
                 : """
-                Before you leave RevenueCat, <code>perennial rehearse</code> compares the access of \
-                every customer with RevenueCat’s, and explains each difference.
+                Before you leave RevenueCat, <code>perennial rehearse</code> compares the access \
+                of every customer with RevenueCat’s, and explains each difference.
                 """)
         return Layout(
             title: "Rehearsal", section: .checks, heading: "Rehearsal",

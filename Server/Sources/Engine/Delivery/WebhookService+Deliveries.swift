@@ -188,7 +188,7 @@ extension WebhookService {
                 secrets: webhook.secrets, authorization: webhook.settings.authorization,
                 traceparent: span?.trace.header, rules: context.apps[webhook.app]?.webhooks ?? .none
             ))
-        span?.end(with: answer)
+        span?.record(answer)
         if answer == .notAttempted || (Task.isCancelled && !answer.isAccepted) {
             // This server is stopping or overloaded, so the receiver did not cause the failure.
             try await context.transaction { tx in

@@ -32,7 +32,7 @@ extension WebhookService {
 
 extension RecordedSpan {
     /// Ends the span of a delivery. If there was no attempt, the span is not sent.
-    func end(with answer: WebhookAnswer) {
+    func record(_ answer: WebhookAnswer) {
         switch answer {
         case .answer(let status, _, _):
             attributes["http.response.status_code"] = Int64(status)

@@ -6,6 +6,7 @@ import HTTPServer
 import Ledger
 import Logging
 import ServiceLifecycle
+import Storage
 import StorageSQLite
 import Traces
 import UnixSignals
@@ -88,18 +89,10 @@ struct ServeCommand: AsyncParsableCommand {
                 erasures: erasures?.list, traces: traces, copy: copy,
                 logger: logger)
             defer { assembly.database.close() }
-            try await ReportDatabase.check(copy, settings.reportDatabase, of: assembly, logger)
-            let places = LogPlaceFile(for: settings.database)
-            // This check must run before the migration, because the check cannot read an older
-            // schema after the migration.
-            try await places?.check()
-            try await ServeRules.checkKeys(of: assembly)
+            try await check(assembly, settings, copy, logger)
             try await erasures?.run(on: assembly.engine, backups: backupFolder(of: file))
             let addresses = ServerAddresses(settings)
-            var server = server(of: assembly, file.limits, clock, logger)
-            server.dashboard = file.dashboard?.access
-            server.readsConfiguration = ConfigurationProposal.reading(
-                inPlaceOf: options.configPath)
+            var server = server(of: assembly, file, clock, logger)
             try server.encodeDescription()
             try await server.learnKeys(of: assembly.engine)
             let backups = backups(of: file, settings, assembly, logger)
@@ -118,18 +111,13 @@ struct ServeCommand: AsyncParsableCommand {
                 repeatErasures: { _ = try await erasures?.run(on: $0, of: $1) }, read: readAgain)
             var services = services(of: live, logger)
             services.append(ReloadOnSignal(reload: reload, signals: signals))
-            if let places {
+            if let places = LogPlaceFile(for: settings.database) {
                 services.append(
                     LogPlaceWorker(
                         file: places, engine: { live.current.engine }, logger: logger))
             }
             services += backups?.services ?? []
-            if let traces, let settings = file.traces {
-                services.append(
-                    Worker.traces(
-                        from: traces, by: TraceSender(settings, http), logger: logger,
-                        states: live.current.workers))
-            }
+            services += traces.map { sending($0, of: file, by: http, live, logger) } ?? []
             if let certificate { services.append(CertificateWatch(reload: certificate)) }
             services.insert(
                 contentsOf: addresses.services(of: live, certificate?.live, logger), at: 0)
@@ -139,17 +127,44 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
+    /// Checks the databases before the server uses them.
+    private func check(
+        _ assembly: Assembly, _ settings: ProcessSettings, _ copy: (any DatabaseDriver)?,
+        _ logger: Logger
+    ) async throws {
+        try await LogPlaceFile(for: settings.database)?.check()
+        try await ReportDatabase.check(copy, settings.reportDatabase, of: assembly, logger)
+        try await ServeRules.checkKeys(of: assembly)
+    }
+
+    /// The service that sends traces.
+    private func sending(
+        _ traces: TraceRecorder, of file: ConfigurationFile, by http: HTTPClient,
+        _ live: LiveServer, _ logger: Logger
+    ) -> [any Service] {
+        guard let settings = file.traces else { return [] }
+        return [
+            Worker.traces(
+                from: traces, by: TraceSender(settings, http), logger: logger,
+                states: live.current.workers)
+        ]
+    }
+
     private func server(
-        of assembly: Assembly, _ limits: LimitSettings, _ clock: ClockFollower?, _ logger: Logger
+        of assembly: Assembly, _ file: ConfigurationFile, _ clock: ClockFollower?, _ logger: Logger
     ) -> PerennialServer {
+        let limits = file.limits
         var refreshClock: (@Sendable () async -> Void)?
         if let clock { refreshClock = { await clock.refresh() } }
-        return PerennialServer(
+        var server = PerennialServer(
             engine: assembly.engine, logger: logger,
             logLinesDropped: { LineLog.standardError.droppedCount }, refreshClock: refreshClock,
             refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)),
             waitLimits: limits.waits, connectionLimits: limits.connections,
             streamLimits: limits.streams, requestLimits: limits.requests)
+        server.dashboard = file.dashboard?.access
+        server.readsConfiguration = ConfigurationProposal.reading(inPlaceOf: options.configPath)
+        return server
     }
 
     /// Lets the server's metrics and pages read the state of the process's other work, such as

@@ -41,7 +41,7 @@ struct ImportRun {
     /// runs, and how many usable rows of this run named no customer. That number is nil if an
     /// earlier run has read the file to its end, so that this run did nothing.
     ///
-    /// - Throws: ``StartFailure``, for example if the file has no rows, or if it is truncated, after
+    /// - Throws: ``StartFailure``. For example, the file has no rows, or it is truncated, after
     ///   its complete rows were processed.
     func run() async throws -> (position: ImportPosition, nameless: Int64?) {
         let source = try ImportSource(file)

@@ -25,19 +25,21 @@ extension Metrics {
         let webhook = WebhookState(
             app: "birds", webhook: "w", label: "https://example.com", waiting: 1,
             oldestAge: .seconds(1), unreadEvents: 1, isPaused: false, failingFor: nil)
+        var measurements = Measurements(
+            isReady: true, schemaVersion: 1, databaseBytes: 1,
+            apps: [AppMeasurements(app: "birds")])
+        measurements.copyLag = .seconds(1)
         return Metrics(
             engine: try emptyEngine().counts, checks: [check], clockAhead: .seconds(1),
             forwarding: [forward], webhooks: [webhook], backup: fullBackup, requests: counts.all,
             bodies: .init(), eventStreams: 0, logLinesDropped: 0, uptimeSeconds: 1,
-            measurements: Measurements(
-                isReady: true, schemaVersion: 1, databaseBytes: 1,
-                apps: [AppMeasurements(app: "birds")]),
+            measurements: measurements,
             notifications: [
                 .init(app: "birds", environment: .production, arrivedAt: moment)
             ],
             workers: [("checks", .init(succeededAt: moment, failures: 1))],
             process: ProcessReadings(
-                certificateEnd: moment, disk: DiskSpace(bytes: 2, freeBytes: 1)))
+                certificateEnd: moment, disk: DiskSpace(bytes: 2, freeBytes: 1), spansDropped: 1))
     }
 
     private static var fullBackup: BackupState {

@@ -55,6 +55,9 @@ import Traces
                     headers: ["Content-Type": "application/json"])
                 #expect(answer.status == 200)
             }
+            try await eventually("the first attempt", within: 60) { !receiver.heads.isEmpty }
+            // The second attempt is due some time later, by the simulator's clock.
+            try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
             try await eventually("two attempts to deliver", within: 60) {
                 receiver.heads.count >= 2
             }

@@ -10,7 +10,8 @@ extension MeasurementService {
     package func lagOfCopy() async throws(EngineFailure) -> Duration? {
         guard context.db.copy != nil else { return nil }
         let apps = context.appIDs
-        // The copy is read first. Otherwise an event between the two reads would seem to be missing.
+        // The copy is read first. Otherwise an event between the two reads would seem to be
+        // missing.
         let copied = try await context.scanForReport { tx in try Self.newest(of: apps, tx) }
         let present = try await context.read { tx in try Self.newest(of: apps, tx) }
         return apps.map { app -> Duration in
