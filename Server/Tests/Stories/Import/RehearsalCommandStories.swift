@@ -87,6 +87,7 @@ import Testing
         let (compared, verified) = (try #require(results?.first), try #require(results?.last))
         #expect(compared.status == 0, "\(compared.lines)")
         #expect(verified.status == 0, "\(verified.lines)")
+        #expect(compared.lines.contains("The dashboard shows the result at /rehearsal."))
         let shown = page.drop { !$0.hasPrefix("    10000 customers") }.prefix { !$0.isEmpty }
         #expect(shown.count == 8)
         for line in shown.map(Self.form) {
