@@ -66,7 +66,8 @@ enum Names {
             )
         }
         if declaration.kind == "func", vagueVerbs.contains(declaration.name.leadingWord),
-            !namesOfOthers.contains(declaration.name), foldersOfOurSources.contains(where: path.hasPrefix)
+            !namesOfOthers.contains(declaration.name),
+            foldersOfOurSources.contains(where: path.hasPrefix)
         {
             return (
                 "The function \(declaration.name) begins with \(declaration.name.leadingWord).",
