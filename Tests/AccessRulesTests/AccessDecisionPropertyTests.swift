@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `access never opens only because time passes`() {
+    @Test func `the passage of time alone never opens access`() {
         forEvidence("time", times: 2000) { dice, evidence in
             let later = dice.time(1...2000)
             if decide(evidence, at: later).isActive { #expect(decide(evidence).isActive) }

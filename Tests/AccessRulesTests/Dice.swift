@@ -1,7 +1,7 @@
 import Foundation
 
-/// Random numbers that a seed repeats (SplitMix64: Steele, Lea, Flood, Fast Splittable Pseudorandom
-/// Number Generators, 2014).
+/// A random number generator: the same seed gives the same numbers (SplitMix64: Steele, Lea, Flood,
+/// Fast Splittable Pseudorandom Number Generators, 2014).
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 

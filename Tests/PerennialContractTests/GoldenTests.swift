@@ -229,8 +229,7 @@ import Testing
         try JSONSerialization.jsonObject(with: try Data(contentsOf: file(name)))
     }
 
-    /// The paths of the members of the old value that the new value lacks, or that have another
-    /// value there.
+    /// The paths of the members of the old value that are missing or different in the new value.
     private static func lost(from old: Any, in new: Any?, at path: String) -> [String] {
         if let members = old as? [String: Any] {
             let now = new as? [String: Any] ?? [:]

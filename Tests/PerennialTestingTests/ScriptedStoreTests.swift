@@ -390,7 +390,7 @@ struct ScriptedStoreTests {
 extension Calendar {
     fileprivate static var utc: Calendar {
         var calendar = Calendar(identifier: .gregorian)
-        // `gmt` is newer than the systems that the package supports.
+        // The property `gmt` does not exist on the oldest systems that the package supports.
         calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? calendar.timeZone
         return calendar
     }

@@ -42,7 +42,7 @@ import Testing
         #expect(try AppReceipt(parsing: receipt.bytes)[.bundleID]?.text == text)
     }
 
-    @Test func `an attribute that is read as the wrong type is nil`() {
+    @Test func `reading an attribute as the wrong type returns nil`() {
         let text = ReceiptAttribute.text(Field.bundleID, "7")
         #expect(text.integer == nil && text.date == nil)
         #expect(ReceiptAttribute.integer(Field.counter, 7).text == nil)

@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `a file of a report that was not requested is refused`() throws {
+    @Test func `a file is refused if its report was not requested`() throws {
         let file = try SalesReport<PreOrderRow>(rows: []).bytes()
         let failure = #expect(throws: SalesReportFailure.self) {
             try SalesReport<SalesRow>(parsing: file)

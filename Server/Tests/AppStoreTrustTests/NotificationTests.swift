@@ -122,7 +122,7 @@ import Testing
         #expect(try await outcome(.object(members)).contents?.unread == [])
     }
 
-    @Test func `if only a nested signed text names an app, it is compared with the expected app`()
+    @Test func `if only a nested signed text names an app, this app must be the expected app`()
         async throws
     {
         let stranger = try Authority().signer()

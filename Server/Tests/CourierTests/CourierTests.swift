@@ -113,7 +113,7 @@ private actor Desk {
     }
 
     /// The receiver sends the machine's time as `Date`. The courier's own clock is years behind.
-    @Test func `a receiver may name the time before which it wants no post`() async throws {
+    @Test func `a receiver can name the earliest time of the next post`() async throws {
         try await withReceiver { _ in
             let end = Self.httpDate(Date(timeIntervalSinceNow: 3_600))
             return Response(status: .tooManyRequests, headers: [.retryAfter: end])

@@ -39,7 +39,7 @@ private final class Resolver: Sendable {
         Courier.Parcel(url: "https://\(host)/", id: "birds_evt_1", body: [], secrets: [])
     }
 
-    @Test func `posts to one host share a lookup that does not delay posts to other hosts`()
+    @Test func `all posts to one host share one lookup, which does not delay posts to other hosts`()
         async throws
     {
         let resolver = Resolver(silent: ["silent"])

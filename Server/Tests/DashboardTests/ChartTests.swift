@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    @Test func `a ratio with a zero denominator is a dash in the table, and no point of the line`()
-    {
+    @Test
+    func `a ratio with a zero denominator is a dash in the table, and has no point on the line`() {
         func point(_ name: String, _ value: Int64, _ hasValue: Bool = true) -> LineChart.Point {
             .init(label: name, name: name, value: value, hasValue: hasValue)
         }
@@ -129,7 +129,7 @@ import Testing
         #expect(!over.picture(height: 300, in: frame).html.contains("sofar"))
     }
 
-    @Test func `a table of parts shows the difference between the parts and the total, even zero`()
+    @Test func `a table of parts shows the total minus the parts, even if the difference is zero`()
     {
         var sum = samples.movementSum
         #expect(sum.difference == 0)

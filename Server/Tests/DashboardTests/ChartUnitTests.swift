@@ -6,7 +6,7 @@ import Testing
         ChartUnit.money(currency: currency).text(value)
     }
 
-    @Test func `an amount is rounded to the cent, half a cent away from zero`() {
+    @Test func `an amount is rounded to the cent, and half a cent is rounded away from zero`() {
         #expect(text(119_906) == "$119.91")
         #expect(text(4_999) == "$5.00")
         #expect(text(4_994) == "$4.99")

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Random numbers that the same seed repeats (SplitMix64: Steele, Lea, Flood, Fast Splittable
-/// Pseudorandom Number Generators, 2014).
+/// A random number generator: the same seed gives the same numbers (SplitMix64: Steele, Lea, Flood,
+/// Fast Splittable Pseudorandom Number Generators, 2014).
 package struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -9,7 +9,8 @@ import Testing
 
 /// The keys that sign answers to RevenueCat's SDK.
 @Suite struct AnswerSigningTests {
-    /// The days since 1970 on which a key begins, and those after which a process makes another.
+    /// Days, counted from 1970: on the first, a key becomes valid; after the second, a process
+    /// makes another key.
     private static let today: Int64 = 20_000
     private static let days: [(later: Int64, isSame: Bool)] = [
         (0, true), (1, true), (15, true), (16, false), (40, false),

@@ -145,7 +145,8 @@ import Testing
     @Test func `a failed search for lost notifications does not hold up other requests`()
         async throws
     {
-        // The answer for a list of notifications that is too long. Other requests are not affected.
+        // Apple's answer if a requested list of notifications is too long. Other requests still
+        // succeed.
         let refusal: JSON = ["errorCode": 4_000_006, "errorMessage": "Invalid request."]
         let scene = try await Scene { _, _ in
             AppStoreResponse(status: 400, body: refusal.bytes)

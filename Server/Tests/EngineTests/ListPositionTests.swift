@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test
-    func `if a line with an earlier time arrives between pages, each other line is listed once`()
+    func `if a line with an earlier time arrives between pages, all other lines are listed once`()
         throws
     {
         let late = [line(0, "late")]

@@ -2,7 +2,7 @@ import HTTPBasics
 import Testing
 
 @Suite struct ZipArchiveTests {
-    @Test func `an archive without files is the end record alone`() {
+    @Test func `an archive without files consists of the end record alone`() {
         #expect(ZipArchive().complete() == [0x50, 0x4b, 5, 6] + [UInt8](repeating: 0, count: 18))
     }
 

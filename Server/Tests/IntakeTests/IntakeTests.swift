@@ -285,7 +285,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     }
 
     @Test(arguments: [(0, 3), (2, 3), (3, 6), (10, 16), (16, 28), (27, 28), (40, 28)])
-    func `grace without an end lasts 3, 6, 16 or 28 days: the fewest that end after the report`(
+    func `grace without an end lasts 3, 6, 16 or 28 days, the shortest that ends after the report`(
         toldDay: Int, days: Int
     ) throws {
         let due = Instant(milliseconds: 1_702_592_000_000)

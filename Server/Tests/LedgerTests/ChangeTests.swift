@@ -217,7 +217,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
     }
 
     @Test
-    func `in legacy documents, a payment within retry for the same product is a recovery`() {
+    func `in legacy documents, a payment for the same product during retry is a recovery`() {
         func kind(_ failed: Renewal, paid: Instant, _ product: ProductID) -> Change.Kind? {
             var cleo = Chronicle()
             let facts = [

@@ -249,8 +249,8 @@ extension OwnershipClaim.Verdict {
                 claim.verdict(under: policy)
                     == (isAutomatic ? .refuse(.needsRestore) : .move(by: .device)))
         }
-        // The document that takes the purchase back may be the one that shows that it is in use
-        // again.
+        // The document that takes the purchase back may also be the first document to show that the
+        // purchase gives access again.
         claim.isInUse = true
         #expect(claim.verdict(under: policy) == .move(by: .device))
         claim.isInUse = false

@@ -75,7 +75,7 @@ private let end = start + .days(30)
         anna.check("\(delay)")
     }
 
-    /// All other dates in the random lives are whole days after their beginning.
+    /// All other dates in a random life are whole days after the beginning of the life.
     @Test func `2 to 10 percent of the random renewals postpone an end`() {
         var count = 0
         var delays: [Duration] = []

@@ -168,7 +168,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test
-    func `later renewal information wins; a legacy document that agrees keeps signed values`()
+    func `later renewal information wins; if a legacy document agrees, signed values stay`()
         throws
     {
         let on = Renewal(willRenew: true, renewsTo: "pro.monthly", price: price)

@@ -27,7 +27,7 @@ import Testing
         pages.publish([piece])
         var iterator = stream.makeAsyncIterator()
         #expect(await iterator.next() != nil)
-        // The same pieces again are no change.
+        // Publishing the same pieces again is not a change.
         pages.publish([piece])
         sink.finish()
         #expect(await iterator.next() == nil)

@@ -56,7 +56,7 @@ import Testing
             id: "d", attestedAt: time, receivedAt: time, isRevocation: isRevocation)
     }
 
-    /// The evidence that our opinion would be another one without a document.
+    /// Evidence that our answer would be different without one of the documents.
     private static func without(
         _ document: RehearsalDocument, _ opinion: RehearsalOpinion
     ) -> RehearsalEvidence {

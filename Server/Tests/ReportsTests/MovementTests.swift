@@ -253,8 +253,8 @@ import Testing
         #expect(books.transactions.map(\.gross) == [39_960, 19_980])
     }
 
-    /// A refund of single seats counts as if they had not been charged. Fewer seats at a renewal
-    /// are a contraction; fewer seats at a higher total are an expansion.
+    /// A refund of some seats counts as if these seats had never been charged. Fewer seats at a
+    /// renewal are a contraction, but an expansion if the total price is higher.
     @Test func `a subscription counts the remaining seats of each period`() {
         var paid = Self.seats()
         paid[0].seats?.refunded = 1

@@ -130,7 +130,7 @@ import Testing
         #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 60).unconverted == ["USD"])
     }
 
-    @Test func `only a report with an opening balance needs a rate of the day before it`() {
+    @Test func `only a report with an opening balance needs a rate of the day before its start`() {
         let revenue = Self.report(ReportCatalogue.revenue, on: 5..<30, today: 60)
         #expect(revenue.unconverted == [])
         #expect(revenue.rows.first?.values.first == .money(1000))
@@ -139,7 +139,7 @@ import Testing
             ReportCatalogue.revenue, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
         #expect(later.unconverted == [])
         #expect(later.rateDays == nil)
-        // Reports of the state at the end of periods need none either.
+        // Reports of the state at the end of periods need no such rate, either.
         for definition in [ReportCatalogue.mrr, ReportCatalogue.arr] {
             let closing = Self.report(
                 definition, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)

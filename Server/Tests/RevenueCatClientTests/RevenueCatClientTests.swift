@@ -154,7 +154,7 @@ import Testing
         #expect(script.paths[1] == "purchases?store_purchase_identifier=7")
     }
 
-    @Test func `a customer id of dots cannot lead to another path`() async throws {
+    @Test func `a customer id that consists of dots cannot lead to another path`() async throws {
         let script = Script([Self.missing, Self.missing])
         for id in ["", ".", ".."] as [CustomerID] {
             #expect(try await script.client.customer(id, Self.catalogue) == nil)

@@ -4,14 +4,16 @@ import Simulator
 /// Chooses customers for faults by a seed, so that each fault can be seen: with the fault, the
 /// double's answer about the customer differs from the one without.
 struct FaultPlanter {
-    /// How many of a purchase's last notifications are left out at most to make a difference.
+    /// The maximum number of a purchase's last notifications that are left out to make a
+    /// difference.
     private static let noticesMax = 8
     /// How long late notifications wait, in milliseconds.
     private static let lateness: ClosedRange<Int> = 3_600_000...259_200_000
     private static let grantDays: Int64 = 30
     private static let day: Int64 = 86_400_000
 
-    /// The order of planting: a customer with few possible faults must not be taken for others.
+    /// The order in which faults are planted: kinds that suit few customers come first, so that
+    /// other kinds do not take these customers.
     static let rarestFirst: [PlantedFault.Kind] = [
         .sandboxMistaken, .graceIgnored, .familyMistaken, .refundIgnored, .lostAlias,
         .wrongProduct, .late, .lost, .wrongGrant,

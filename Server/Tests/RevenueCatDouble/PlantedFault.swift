@@ -10,7 +10,7 @@ package struct PlantedFault: Hashable, Sendable, CustomStringConvertible {
         case lost
         /// A promotional entitlement that nobody gave.
         case wrongGrant
-        /// An id of the customer that is unknown there.
+        /// An id of the customer that RevenueCat does not know.
         case lostAlias
         /// A refund that is not applied.
         case refundIgnored

@@ -40,7 +40,7 @@ extension RevenueCatDouble {
         package var hugeBodies = 0.0
         /// A list of customers with a greater limit takes too long. Nil if every limit works.
         package var pageMax: Int?
-        /// Whether no response arrives for such a list. Otherwise it is 504.
+        /// Whether no response arrives for such a list. If false, the response is 504.
         package var losesLargePages = false
         /// Share of customers that lists leave out, although each can be read by its id.
         package var omittedCustomers = 0.0
@@ -94,7 +94,7 @@ extension RevenueCatDouble {
         package var perMinute: [Domain: Int] = [
             .customerInformation: 480, .projectConfiguration: 60,
         ]
-        /// The time by which requests are counted, in milliseconds since any moment.
+        /// The time for counting requests, in milliseconds since an arbitrary moment.
         let milliseconds: @Sendable () -> Int64
 
         package init(milliseconds: @escaping @Sendable () -> Int64) {

@@ -54,8 +54,8 @@ struct V1Answers {
         return bought + opinion.grants.map { JSON.Member($0.product, promotional($0)) }
     }
 
-    /// The period that is shown: the one that ends last among those that continue the present one;
-    /// without a present one, among those that have begun.
+    /// The period that is shown. If there is a present period, this is the last of the periods that
+    /// continue it; otherwise it is the last of the periods that have begun.
     private func shown(of all: [(PurchaseLine, Spell)]) -> (PurchaseLine, Spell)? {
         let real = all.filter { !$0.1.isEmpty }
         let present = real.filter { $0.1.covers(opinion.now) }.max { Self.isBefore($0.1, $1.1) }

@@ -89,7 +89,7 @@ import Testing
                 ["subscriptions", "non_subscriptions"].flatMap { info?[$0]?.members ?? [] }
                     .map(\.key))
             let active = (info?["entitlements"]?.members ?? []).filter { entitlement in
-                // The text of a time in UTC is ordered as the time.
+                // Texts of times in UTC sort in the order of the times.
                 (entitlement.value["expires_date"]?.string).map { $0 > now } ?? true
             }
             #expect(

@@ -163,7 +163,7 @@ private let moved = now + .days(2)
     /// additional amount that the refund took is reported with the merge, without a transaction.
     /// The amount that it gave back is reported with its transaction.
     @Test(arguments: Driver.allCases)
-    func `if a pack leaves a wallet, a refund returns what it had taken from this pack`(
+    func `if a pack leaves a wallet, an earlier refund returns what it had taken from this pack`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

@@ -103,8 +103,8 @@ private struct Masker {
             }
         }
         blank(quote.count + hashes)
-        // Keeps the quote as a mark, because a string is an expression: it must not seem that the
-        // line has only the code before it.
+        // Keeps the quote as a mark, because a string is an expression. Without the mark, the line
+        // would seem to contain only the code before the string.
         if !isNested { out[start] = "\"" }
     }
 

@@ -39,11 +39,13 @@ import Testing
         }
     }
 
-    @Test func `the share of sampled traces is the configured one, and the same everywhere`() {
+    @Test func `the configured share of traces is sampled, and every server samples the same ones`()
+    {
         let recorder = TraceRecorder(share: 0.25)
         let traces = (0..<4_000).map { _ in recorder.newTrace() }
         let sampled = traces.count(where: \.isSampled)
-        // 1,000 are expected, with a standard deviation of 27: eight of them never occur.
+        // 1,000 are expected, with a standard deviation of 27. A difference of eight standard
+        // deviations practically never occurs.
         #expect((784...1_216).contains(sampled), "\(sampled)")
         for context in traces.prefix(100) {
             #expect(TraceContext.isSampled(context.trace, share: 0.25) == context.isSampled)

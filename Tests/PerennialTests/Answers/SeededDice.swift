@@ -1,4 +1,4 @@
-/// Random choices that a seed repeats: SplitMix64.
+/// Makes random choices by SplitMix64: the same seed gives the same choices.
 struct SeededDice: RandomNumberGenerator {
     private var state: UInt64
 

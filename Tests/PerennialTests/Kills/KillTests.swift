@@ -30,7 +30,8 @@ struct KillTests {
     static let kills = environment["PERENNIAL_KILLS"].flatMap { Int($0) } ?? 3
     static let seed =
         environment["PERENNIAL_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999)
-    /// The number of purchases that are not killed. These purchases show how long a purchase takes.
+    /// The number of purchases whose process is not killed. These purchases show how long a
+    /// purchase takes.
     private static let calibrations = 3
 
     @Test(arguments: Mixture.allCases)

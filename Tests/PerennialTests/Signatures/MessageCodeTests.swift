@@ -4,7 +4,7 @@ import Testing
 
 struct MessageCodeTests {
     @Test func `a message code is an HMAC-SHA256`() throws {
-        // HMAC-SHA256 of an empty text by 32 zero bytes.
+        // HMAC-SHA256 of an empty text, with 32 zero bytes as the key.
         let code = try #require(MessageCode(key: [UInt8](repeating: 0, count: 32)))
         #expect(
             code.code(of: []).hexadecimal

@@ -4,7 +4,7 @@ import Testing
 
 extension Stories {
     @Suite struct Killing {
-        /// A number of points in a purchase that is larger than any purchase has.
+        /// More points than any purchase has.
         static let pointsMax = 200
 
         @Test func `15: after a kill at any point, the purchase is credited once`() async throws {

@@ -221,7 +221,8 @@ extension Stories {
             }
         }
 
-        @Test func `66: a cancelled commitment for a year gives access to its end`() async throws {
+        @Test func `66: a cancelled commitment for a year gives access until its end`() async throws
+        {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

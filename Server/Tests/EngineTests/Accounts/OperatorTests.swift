@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: Rescue.allCases)
-    func `a new password or a sign-out of other sessions ends links by and for the operator`(
+    func `a new password, or signing out elsewhere, ends links that the operator made or got`(
         rescue: Rescue
     ) async throws {
         let stage = try OperatorStage()

@@ -38,7 +38,7 @@ import Testing
     {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
-        // These are all tries that one address has in half a day.
+        // In half a day, one address has no more tries than these.
         for _ in 0..<720 {
             for _ in 1...6 { _ = try await engine.signIn("mira", "wrong", from: "198.51.100.1") }
             stage.pass(SessionService.shutFor)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test
-    func `after many wrong passwords for one name, only one try per pause is allowed anywhere`()
+    func `after many wrong passwords for a name, all addresses together get one try per pause`()
         async throws
     {
         let stage = try OperatorStage()

@@ -91,7 +91,7 @@ import Testing
         #expect(try await engine.appleReports.files(of: Self.app, in: Self.days).isEmpty)
     }
 
-    @Test func `sums beyond 64 bits are cut to the largest number in every comparison`()
+    @Test func `in every comparison, a sum beyond 64 bits becomes the largest 64-bit number`()
         async throws
     {
         let engine = try await Self.engine()

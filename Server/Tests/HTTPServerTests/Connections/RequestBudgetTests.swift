@@ -98,7 +98,8 @@ import Testing
         // Each opens the app four times a day; a launch takes four requests.
         let mean = customers * 4 * 4 / (24 * 60)
         let busiest = 10 * mean
-        // Of the customers, one in fifty looks at the app at one time, and asks the server to wait.
+        // At any time, one customer in fifty has the app open, and the app asks the server to wait
+        // for changes.
         let wait = try Self.followSeconds()
         let following = customers / 50 * 60 / wait
         let usual = RequestLimits()

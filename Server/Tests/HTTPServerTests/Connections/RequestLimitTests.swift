@@ -91,7 +91,7 @@ import Testing
             #expect(try await Self.refusal("/v1/customers/anna", fields, by: server) != nil)
             #expect(try await status("2001:db8:0:1::1") == 200)
             #expect(try await status("192.0.2.8") == 200)
-            // Of the two requests of the network, one has refilled at most.
+            // At most one of the network's two requests has been refilled.
             let others = [try await status("2001:db8::2"), try await status("2001:db8::3")]
             #expect(others.contains(429))
         }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What apps say about customers: who may say it, who may read it, and what stays.
+/// Attributes of customers: who may write them, who may read them, and which value stays.
 @Suite struct AttributeRouteTests {
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
@@ -68,13 +68,13 @@ import Testing
                 .get, Self.path("anna"), key: TestServer.secret
             ).decoded()
             #expect(list.items[0].at == now)
-            // A time before 1970 counts as its beginning.
+            // A time before 1970 counts as the beginning of 1970.
             let old = try await Self.set(
                 server, "ben",
                 #"{"name": "bird", "value": "owl", "at": "1950-01-01T00:00:00.000Z"}"#)
             let olds: AttributeList = try old.decoded()
             #expect(olds.items.map(\.at) == [Timestamp(milliseconds: 0)])
-            // Without a time, the request is the latest word.
+            // A change without a time counts as the latest one.
             try await Self.set(server, "anna", #"{"name": "bird", "value": "a"}"#)
             #expect(try await Self.values(server, "anna") == ["bird": "a"])
         }
@@ -133,7 +133,7 @@ import Testing
             let answer = try await Self.set(server, Self.anonymous, bird, key: TestServer.key)
             let list: AttributeList = try answer.decoded()
             #expect(list.items.map(\.name) == ["bird"] && list.items[0].author == "app")
-            // Neither does a change without an effect show what another has set.
+            // A change without an effect does not show what others have set, either.
             for old in [#", "value": null"#, #", "value": "calm""#] {
                 let answer = try await Self.set(
                     server, Self.anonymous,

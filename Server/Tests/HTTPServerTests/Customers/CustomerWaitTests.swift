@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a wait without a change of the customer ends with 304`() async throws {
+    @Test func `a waiting request gets 304 if the customer does not change`() async throws {
         try await TestServer.run { server in
             let answer = try await answer(server, wait: 1) {}
             #expect(answer.status == 304)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What a developer who searches for a mistake needs to know first.
+/// The first facts that a developer needs if an app does not work.
 @Suite struct PingTests {
     @Test func `the answer to a ping names the kind and the app of the API key`() async throws {
         try await TestServer.run { server in

@@ -71,10 +71,11 @@ import Testing
         arguments: [
             // The limit of all waits together.
             ([(1, .secret, 3), (2, .secret, 3)], 1),
-            // Waits with app keys leave places to secret keys, even if they start first.
+            // Waiting requests with app keys leave room for requests with secret keys, even if they
+            // come first.
             ([(1, .app, 3), (2, .app, 3), (3, .secret, 1)], 2),
             ([(3, .secret, 1), (1, .app, 3), (2, .app, 3)], 2),
-            // Waits with one key leave places to other keys.
+            // Waiting requests with one key leave room for requests with other keys.
             ([(1, .app, 5), (2, .app, 1), (3, .secret, 1)], 2),
             ([(1, .secret, 5), (2, .secret, 2)], 2),
             ([(1, .app, 2), (2, .app, 2), (3, .secret, 1)], 0),

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a document is returned decoded and byte for byte, with a new verification`()
+    @Test func `a document is verified again, and returned both decoded and as it arrived`()
         async throws
     {
         try await DashboardServer.run { server in

@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    /// So many events of 4 KB that together they exceed the buffers of a connection.
+    /// Enough events of 4 KB to exceed the buffers of a connection.
     private static let longEventsCount = 6_000
 
     @Test func `a stream over HTTP 1.0 has no chunks and ends when the connection closes`()

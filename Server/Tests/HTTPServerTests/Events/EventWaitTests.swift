@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a wait for a customer's events does not end with another customer's event`()
+    @Test func `a request that waits for one customer's events ignores other customers' events`()
         async throws
     {
         try await TestServer.run { server in
@@ -77,7 +77,9 @@ import Testing
         }
     }
 
-    @Test func `a wait without events ends with an empty list and the same cursor`() async throws {
+    @Test func `a waiting request gets an empty list and the same cursor if no event comes`()
+        async throws
+    {
         try await TestServer.run { server in
             try await Self.grant(to: "anna", by: server.engine)
             let answer = try await events(server, "?wait=1&after=1")

@@ -46,7 +46,9 @@ import Testing
         }
     }
 
-    @Test func `a plus in a query is read as a space, as HTML forms encode spaces`() async throws {
+    @Test func `a plus sign in a query is read as a space, as HTML forms encode spaces`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             for part in ["9990+USD", "9990%20USD"] {

@@ -7,7 +7,7 @@ import StorageSQLite
 @testable import HTTPServer
 
 extension Metrics {
-    /// Metrics of which every one has a sample.
+    /// Metrics that all have a sample.
     static func full() throws -> Metrics {
         let moment = TestServer.now
         let counts = RequestCounts()

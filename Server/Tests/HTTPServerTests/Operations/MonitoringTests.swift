@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What docs/monitoring.md claims of the alert rules and of the dashboard.
+/// What docs/monitoring.md says about the alert rules and the dashboard.
 @Suite struct MonitoringTests {
     /// Labels that Prometheus adds, and the label of a histogram's buckets.
     private static let labelsOfAll: Set = ["job", "instance", "alertname", "alertstate", "le"]

@@ -12,7 +12,7 @@ struct PrometheusRule: Sendable, Equatable {
     /// The page and the heading that say more.
     var runbook: String
 
-    /// The rules in the order of the file, whose form is always the same.
+    /// The rules in the order of the file. Reads only the layout that this file has.
     static func all() throws -> [PrometheusRule] {
         let text = try Deployed.text("prometheus/perennial.rules.yaml")
         return try text.split(separator: "      - alert: ").dropFirst().map { part in

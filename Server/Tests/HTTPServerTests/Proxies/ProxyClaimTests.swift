@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What docs/proxies.md claims of each proxy, with its configuration in deploy/proxies.
+/// What docs/proxies.md says about each proxy, with the proxy's configuration in deploy/proxies.
 @Suite struct ProxyClaimTests {
     static let installed = ProxyProgram.allCases.filter { $0.path != nil }
 

@@ -79,7 +79,7 @@ enum ProxyProgram: String, Sendable, CaseIterable {
         return whole(text, port)
     }
 
-    /// Completes the configuration of a site to the configuration of a program.
+    /// Makes the complete configuration of a program from the configuration of one site.
     private func whole(_ shown: String, _ port: Int) -> String {
         switch self {
         case .nginx: Self.nginx(file: shown)

@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a refused document is refused forever only for four reasons`() {
+    @Test func `only four reasons make the refusal of a document final`() {
         let final: Set<Refusal.Reason> = [
             .notAJWS, .headerUnreadable, .badSignature, .environmentNeverTrusted,
         ]

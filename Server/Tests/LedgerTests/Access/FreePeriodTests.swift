@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test
-    func `a renewal that is charged ahead is a conversion when charged, even if it never begins`() {
+    func `a renewal charged ahead counts as a conversion at once, even if it never begins`() {
         func paid(
             _ id: String, _ product: ProductID, days: Range<Int>, terms: Terms = .full,
             isRenewal: Bool = false, isUpgraded: Bool = false

@@ -10,7 +10,7 @@ struct ServerAddressesTests {
 
     /// If the check accepted a connection, no handler would answer it, and the client would wait
     /// until its own time limit.
-    @Test func `checking whether an address is free accepts no connection`() async throws {
+    @Test func `a check whether an address is free accepts no connection`() async throws {
         let place = try BoundSocket()
         let port = place.port
         place.close()

@@ -11,7 +11,7 @@ import Testing
             "apps:\n  a:\n    bundle_id: x\n" + lines, file: { _ in nil })
     }
 
-    @Test func `backups are made only with the section backup, which requires only the key folder`()
+    @Test func `backups need a backup section in the configuration, which must name a folder`()
         throws
     {
         #expect(try Self.read("").backup == nil)

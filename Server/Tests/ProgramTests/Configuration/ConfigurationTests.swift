@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: [("", true), ("legacy: true", true), ("legacy: false", false)])
-    func `the key legacy decides whether an app accepts evidence from before StoreKit 2`(
+    func `the setting legacy decides whether an app accepts evidence from before StoreKit 2`(
         line: String, takes: Bool
     ) throws {
         let file = try read("apps:\n  a:\n    bundle_id: x\n    \(line)")

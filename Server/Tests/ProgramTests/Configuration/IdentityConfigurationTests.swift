@@ -22,8 +22,7 @@ import Testing
         }
     }
 
-    @Test func `an hmac proof whose key endless is not set causes a warning with a remedy`() throws
-    {
+    @Test func `an hmac proof without the setting endless causes a warning with a remedy`() throws {
         let hmac = "identity: {proof: hmac, secret_env: SECRET"
         func notes(_ text: String) throws -> [String] {
             try file(text).warnings.map(\.remedy).filter { $0.contains("endless") }

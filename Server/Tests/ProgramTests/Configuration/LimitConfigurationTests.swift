@@ -11,7 +11,7 @@ import Testing
             "apps:\n  a:\n    bundle_id: x\n" + lines, file: { _ in nil })
     }
 
-    @Test func `without the section limits, every limit has its default`() throws {
+    @Test func `if the configuration has no limits section, every limit has its default`() throws {
         #expect(try Self.read("").limits == LimitSettings())
         #expect(try Self.read("limits: {}").limits == LimitSettings())
     }

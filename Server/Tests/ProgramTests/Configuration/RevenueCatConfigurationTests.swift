@@ -11,7 +11,7 @@ import Testing
         return try ConfigurationFile((app + lines).joined(separator: "\n")) { _ in nil }
     }
 
-    @Test func `the section revenuecat sets an app's keys, packages and support address`() throws {
+    @Test func `the revenuecat section sets an app's keys, packages and support address`() throws {
         let app = try #require(
             try file(
                 """
@@ -45,7 +45,7 @@ import Testing
         ("revenuecat: {keys: [\(many)]}", "Use at most 20."),
         ("revenuecat: {keys: [appl_01234], packages: [p]}", "packages must be a mapping"),
         ("revenuecat: {keys: [appl_01234], packages: {p: [x]}}", "not the package of a product"),
-    ]) func `a mistake in the section revenuecat is reported`(text: String, says: String) throws {
+    ]) func `a mistake in the revenuecat section is reported`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try file(text)
         }

@@ -12,7 +12,7 @@ import Testing
         ).traces
     }
 
-    @Test func `without the section traces, no traces are sent`() throws {
+    @Test func `if the configuration has no traces section, no traces are sent`() throws {
         #expect(try Self.read("") == nil)
     }
 

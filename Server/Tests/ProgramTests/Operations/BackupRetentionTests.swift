@@ -9,7 +9,7 @@ import Testing
     struct Case: Sendable, CustomTestStringConvertible {
         var what: String
         var keep: BackupRetention
-        /// `day hour` of each backup, in the order of their making.
+        /// The day and the hour of each backup, in the order in which the backups were made.
         var backups: [String]
         var now = "2026-12-31 23"
         var kept: [String]

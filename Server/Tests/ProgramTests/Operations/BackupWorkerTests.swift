@@ -188,7 +188,8 @@ import Testing
             }
             let files = try desk.files
             #expect(files.isSuperset(of: others.union([linked, folder])))
-            // Two days, the ends of four earlier weeks, and of one earlier month.
+            // The backups of two days, of the ends of four earlier weeks, and of the end of one
+            // earlier month.
             let own = files.subtracting(others).subtracting([linked, folder])
             #expect(
                 own

@@ -74,7 +74,7 @@ final class ChangeDesk: Sendable {
 
     func wait(_ duration: Duration) { time.withLock { $0 = $0 + duration } }
 
-    /// Runs functions when the clock is read next, each at one reading.
+    /// Runs one of these functions at each of the next readings of the clock.
     func onNextReadings(_ functions: [@Sendable () -> Void]) { calls.withLock { $0 = functions } }
 
     var driver: SQLiteDriver {

@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    /// Its end stops all services.
+    /// When this service ends, all services are stopped.
     private struct Stop: Service {
         func run() async {}
     }

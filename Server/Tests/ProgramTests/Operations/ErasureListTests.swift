@@ -8,7 +8,7 @@ import Testing
 @testable import Engine
 @testable import Program
 
-/// Erasures outlive a restore, by a list outside of the database.
+/// A list outside of the database makes sure that erasures survive a restore.
 @Suite struct ErasureListTests {
     private static let anna = CustomerID(rawValue: "anna-whose-id-is-easy-to-find")
     private static let app = AppID(rawValue: "rage")

@@ -212,7 +212,7 @@ import Testing
             try await desk.shipper.ship()
             #expect(try await desk.worker.makeIfDue())
             desk.wait(.days(-900))
-            // These follow the backup with the wrong time.
+            // These changes follow the backup that was made at the wrong time.
             try await desk.change(2)
             try await desk.shipper.ship()
             desk.wait(.hours(25))

@@ -177,7 +177,7 @@ import Testing
         for seed in 1...4 * Self.lives {
             var life = Life(
                 name: "life", environment: .production, household: nil, seed: seed &* 0x9E37)
-            // These acts always have a successor.
+            // Each of these acts is always followed by another one.
             switch life.plan(in: scene.world, at: scene.now)?.intent {
             case .look?, .move?, .act(.cancel)?, nil: continue
             case .act(let act)? where act.description.hasPrefix("advanced-commerce"): continue

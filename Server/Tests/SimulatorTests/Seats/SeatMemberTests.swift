@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `several seats are not shared with the family`() async throws {
+    @Test func `a subscription with several seats is not shared with the family`() async throws {
         let stage = try Stage { settings in
             settings.rules.seats.set(SeatPrices.Tiers(), of: "pro.yearly")
             settings.rules.families = ["birds": ["anna", "ben"]]

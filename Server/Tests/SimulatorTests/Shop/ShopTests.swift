@@ -107,7 +107,7 @@ import Testing
     ]
 
     @Test(arguments: odd)
-    func `mistakes in a shop that Xcode would refuse are reported with their place`(
+    func `if Xcode would refuse a shop's file, each mistake is reported with its place`(
         file: String, finding: String
     ) throws {
         let findings = try lint(file)

@@ -12,7 +12,8 @@ import Testing
             knownAt: Instant(milliseconds: 0), cause: .request, other: "Other")
     }
 
-    @Test func `a commit wakes only waiters for customers of the committed events`() async {
+    @Test func `a commit wakes only tasks that wait for a customer of the committed events`() async
+    {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let anna = signals.signals(about: ["anna", "phone"], in: "birds")
@@ -33,7 +34,7 @@ import Testing
         #expect(signals.topicCount == 0)
     }
 
-    @Test func `every event of an app wakes the waiters for the app's log`() async {
+    @Test func `every event of an app wakes the tasks that wait for the app's log`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let (birds, cats) = (signals.signals(ofLogOf: "birds"), signals.signals(ofLogOf: "cats"))
@@ -50,7 +51,7 @@ import Testing
         #expect(signals.topicCount == 0)
     }
 
-    @Test func `the waiters of an event are woken only after its commit`() async {
+    @Test func `tasks that wait for an event are woken only after its commit`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")

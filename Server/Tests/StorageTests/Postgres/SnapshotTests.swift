@@ -78,7 +78,7 @@ private final class NotedDriver: DatabaseDriver {
         /// The recorded transactions, without those that only number events.
         var documentRuns: [WriteMode.Isolation] { runs.filter { $0 != .committed } }
 
-        /// Starts the acts one after the other, each of which then waits for a lock on the table.
+        /// Starts the acts one after the other. Each act then waits for a lock on the table.
         /// Finally releases the table.
         func holding(
             _ table: String, _ acts: [@Sendable () async throws -> Void]

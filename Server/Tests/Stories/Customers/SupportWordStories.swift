@@ -7,8 +7,8 @@ import Testing
 
 @testable import Program
 
-/// Support's decisions. Support's decisions are listed for the customer, can be undone, and can be
-/// found by every customer they concern.
+/// Decisions of support. They are listed for the customer, can be undone, and can be found through
+/// every customer whom they concern.
 @Suite(.serialized) struct SupportWordStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// A program that sends a welcome mail needs the mail's address. The event `linked` has the
+    /// A program that sends a welcome mail must know the customer. The event `linked` names the
     /// customer, and says that there are earlier events.
     @Test(arguments: StoryDatabase.allCases)
     func `the history of a customer has the events from before a purchase was linked`(

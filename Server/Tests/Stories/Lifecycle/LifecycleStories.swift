@@ -25,7 +25,7 @@ import Testing
         try await DirectShop.open(course.set) { shop in
             var run = CourseRun(shop, token: CourseRun.token)
             try await run.play(course)
-            // The same notifications arrive all at the end, in any order.
+            // All notifications arrive only at the end, in any order.
             for seed: UInt64 in 1...2 {
                 var dice = SplitMix64(seed: seed)
                 let bodies = await shop.bodies()

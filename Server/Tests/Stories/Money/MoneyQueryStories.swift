@@ -55,7 +55,7 @@ import Testing
 
     private static let expected: [Int64] = [3, 3, 1, 1, 1, 2, 4, 1, 1, 0]
 
-    /// The days of the reports end later than now: events of the future do not count yet.
+    /// The reports end after the present day, and events of the future do not count yet.
     private static let days = WallClock.utc.dayNumber(at: Instant(milliseconds: 1_767_225_600_000))
 
     @Test(arguments: StoryDatabase.allCases)

@@ -41,8 +41,8 @@ import Testing
                 ])
             #expect(impact.changes.values.flatMap(\.firstLosing) == ["anna"])
             #expect(impact.changes.values.flatMap(\.firstGaining) == ["ben"])
-            // Even without any time, one batch is checked. In this test, one batch contains every
-            // customer.
+            // Even with a time limit of zero, one batch is checked. In this test, one batch
+            // contains every customer.
             let hasty = try await shop.engine.maintenance.impact(of: changed, within: .zero)
             #expect(hasty == impact && hasty.isWhole)
             changed.entitlements = [:]

@@ -125,7 +125,8 @@ import Testing
         server.kill()
     }
 
-    /// Waits until changes were shipped after now. Returns when.
+    /// Waits until changes have been shipped that are newer than the present moment. Returns the
+    /// time of the newest.
     private static func shippedMoment(in backups: String) async throws -> Instant {
         let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         var moment = now

@@ -116,7 +116,7 @@ import Traces
 }
 
 extension Data {
-    /// How often another text occurs.
+    /// How often another text occurs in this text.
     fileprivate func count(of part: Data) -> Int {
         var (count, place) = (0, startIndex)
         while let found = range(of: part, in: place..<endIndex) {

@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test
-    func `merging two customers needs a proof of each customer`() async throws {
+    func `an app needs a proof for each of the two customers that it merges`() async throws {
         try await withShop(on: .sqlite, app: Self.app) { shop in
             let own = try await Self.join(Self.anonymous, to: "anna", in: shop, proofs: ["anna"])
             #expect(own.status == 200)

@@ -110,7 +110,7 @@ import Testing
             #expect(try await Copies.isOpen("unborn", in: shop) == false)
             let list = try await shop.support.get("/v1/customers/anna")
             #expect(list["aliases"] == [])
-            // A device of anna's has an anonymous id, which is enough to speak for her.
+            // A device of anna's has an anonymous id, which is enough for requests about her.
             var phone = Phone(shop.server, as: Phone.anonymous("phone"))
             _ = try await phone.logIn("anna")
             let shown = try await Phone(shop.server, as: "anna").info().json.text

@@ -229,7 +229,7 @@ import Testing
             _ = try await shop.engine.customers.alias(
                 "ben", to: "anna", app: "birds", environment: .production)
             _ = try await shop.engine.customers.erase("cleo", app: "birds")
-            // The end is 31 January plus twice three months and a day.
+            // The end is two seasons after 31 January; a season lasts three months and a day.
             try await Self.set("2027-07-26", in: shop)
             let told = try await Self.told(in: shop).suffix(1)
             #expect(Array(told) == ["anna 7 2027-08-02 known 2027-07-26"])

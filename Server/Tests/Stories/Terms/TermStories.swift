@@ -49,7 +49,7 @@ import Testing
             try await shop.addDevice("anna")
             let first = try await Self.buy(on: "anna-1", for: "anna", in: shop)
             _ = try await Self.buy(on: "anna-2", for: "anna", in: shop)
-            // The end is 31 January plus three months and a day, twice.
+            // The end is two seasons after 31 January; a season lasts three months and a day.
             #expect(
                 try await Self.terms(of: "anna", in: shop) == [
                     "2027-01-31 2027-05-01 90", "2027-05-01 2027-08-02 93",
