@@ -130,7 +130,7 @@ import Testing
         #expect(bench.script.requests.count == HistoryPage.pagesMax)
     }
 
-    @Test func `the next page of notifications is requested by its token and the same query`()
+    @Test func `the next page of notifications is requested with its token and the same query`()
         async throws
     {
         let bench = try Bench(

@@ -9,9 +9,9 @@ import Testing
 
 /// The keys that sign answers to RevenueCat's SDK.
 @Suite struct AnswerSigningTests {
-    /// Days, counted from 1970: on the first, a key becomes valid; after the second, a process
-    /// makes another key.
+    /// The day of the first signature, counted from 1970.
     private static let today: Int64 = 20_000
+    /// Each row: the days after the first signature, and whether the process still uses its key.
     private static let days: [(later: Int64, isSame: Bool)] = [
         (0, true), (1, true), (15, true), (16, false), (40, false),
     ]

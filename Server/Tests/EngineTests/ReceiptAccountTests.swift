@@ -81,7 +81,8 @@ import Testing
         ids(account.rows(of: receipt, madeAt: start))
     }
 
-    @Test func `a period that Apple's answer lacks is added, even if Apple's answer is newer`() {
+    @Test
+    func `a period that Apple's answer lacks is added to ours, even if Apple's answer is newer`() {
         let facts = (1...3).map { Self.month($0, attestedAt: Self.day(61)) }
         for at in [Self.day(61), Self.day(62)] {
             let ascending = Self.document([Self.row(1), Self.row(2)], at: at)

@@ -294,7 +294,8 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(renewals(of: found).map(\.receivedAt) == [heard])
     }
 
-    @Test func `a notification without dates and transactions is dated by its arrival`() throws {
+    @Test func `a notification without dates and transactions gets the date of its arrival`() throws
+    {
         let found = try facts([
             "notification_type": "DID_CHANGE_RENEWAL_PREF", "auto_renew_status": "true",
             "original_transaction_id": 1,
@@ -317,7 +318,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(moments == [asked.milliseconds])
     }
 
-    @Test func `a failed payment is dated by the end of the paid period, not by its arrival`()
+    @Test func `a failed payment gets the date of the paid period's end, not of its arrival`()
         throws
     {
         let found = try facts([
@@ -340,7 +341,8 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(failures.map(\.purchase) == [PurchaseID("1", in: .production)])
     }
 
-    @Test func `a notification about a renewal that was charged ahead is dated by its arrival`()
+    @Test
+    func `a notification about a renewal that was charged ahead gets the date of its arrival`()
         throws
     {
         let found = try facts([

@@ -161,8 +161,8 @@ import Testing
         #expect(try Self.rows().count == 45)
     }
 
-    @Test func `a product credits only the currencies that its rule names, and only if consumable`()
-    {
+    @Test
+    func `only a consumable credits a wallet, and only in the currencies that its rule names`() {
         let rules = WalletRules(credits: ["pack": ["gems": 5, "coins": 7]])
         let pack = Payment(
             transaction: "1", product: "pack", kind: .consumable, from: Instant(milliseconds: 0),

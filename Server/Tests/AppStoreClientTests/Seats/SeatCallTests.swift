@@ -14,10 +14,10 @@ import Testing
             ("App transaction id not found.", .appTransactionNotFound),
             ("TransactionNotDevManagedGroupError", .notManagedByApp),
             ("Transaction id not found.", nil), ("", nil), ("Forbidden", nil),
-        ] as [(String, SeatError?)]) func `a seat error is recognised by its name in any spelling`(
-            message: String, error: SeatError?
-        )
-    {
+        ] as [(String, SeatError?)])
+    func `a seat error is recognised by its name, however the name is spelt`(
+        message: String, error: SeatError?
+    ) {
         #expect(AppStoreFailure.refused(code: 4_039_999, message: message).seatError == error)
         #expect(AppStoreFailure.unavailable(message).seatError == nil)
     }

@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a known secret key is not limited by its address`() async throws {
+    @Test func `a known secret key is not subject to the limit of its address`() async throws {
         try await Self.run(Self.limits(address: 2)) { server in
             let address = Self.forwarded("192.0.2.7")
             try await server.keys.learn(from: server.engine)

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late notification of a change of product does not override a newer upgrade`(
+    func `a late notification about a change of product does not override a newer upgrade`(
         isLate: Bool
     ) async throws {
         try await Self.withBuyer { shop in
@@ -45,7 +45,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late notification of a change of product does not turn renewal on again`(isLate: Bool)
+    func `a late notification about a change of product does not turn renewal on again`(
+        isLate: Bool
+    )
         async throws
     {
         try await Self.withBuyer { shop in
@@ -65,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a late notification of a price increase does not revert a newer consent`(isLate: Bool)
+    func `a late notification about a price increase does not revert a newer consent`(isLate: Bool)
         async throws
     {
         try await Self.withBuyer { shop in
