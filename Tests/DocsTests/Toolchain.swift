@@ -1,7 +1,7 @@
 import Eventually
 import Foundation
 
-/// The compiler that built these tests, used for more sources.
+/// The compiler that built these tests. It also compiles other sources.
 enum Toolchain {
     struct Output: Sendable {
         var status: Int32

@@ -99,8 +99,8 @@ struct TermTable {
 }
 
 extension WallClock {
-    /// The changes of the offset in the machine's time zone data, found by a check of every hour in
-    /// the years of these rows.
+    /// The changes of the UTC offset in the machine's time zone data. Finds them by looking at
+    /// every hour of the years in these rows.
     static func of(_ place: String) -> WallClock {
         guard let zone = TimeZone(identifier: place), place != "UTC" else { return .utc }
         var changes: [Change] = []

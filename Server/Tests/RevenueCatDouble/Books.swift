@@ -24,8 +24,8 @@ struct Books: Sendable {
 
     // MARK: - What becomes known
 
-    /// Adds a notification. A purchase of which nobody is known to be the owner belongs to the
-    /// customer whose id is its app account token; without a token, to nobody until a log-in.
+    /// Adds a notification. A purchase without a known owner belongs to the customer whose id is
+    /// its app account token. Without a token, it belongs to nobody until a log-in.
     mutating func receive(_ notice: AppleFacts) {
         let purchase = notice.transaction.originalID
         guard facts[purchase, default: []].count < Self.noticesMax else { return }

@@ -70,7 +70,7 @@ struct Town: Sendable {
         return try JSON(parsing: answer.body)["items"]?.array ?? []
     }
 
-    /// The ids of all pages of the list of customers, in the order of the pages.
+    /// The ids in all pages of the list of customers, in order.
     func listedCustomers(limit: Int) async throws -> [String] {
         var ids: [String] = []
         var next: String? = "/v2/projects/\(double.project.id)/customers?limit=\(limit)"

@@ -106,7 +106,7 @@ import Testing
         await app.stop()
     }
 
-    @Test func `a refund of single seats is posted to the server`() async throws {
+    @Test func `a refund of some seats is posted to the server`() async throws {
         store.books.withLock { $0.listed = [SeatStore.document("1", seats: 5)] }
         let app = try app()
         try await eventually("the purchase is posted") {

@@ -18,7 +18,7 @@ import Testing
         Array(try await stage.story().dropFirst(count))
     }
 
-    @Test func `single seats are refunded from the newest transaction, the cheapest first`()
+    @Test func `a refund of some seats takes the cheapest seats of the newest transaction first`()
         async throws
     {
         let (stage, first, second) = try await group()

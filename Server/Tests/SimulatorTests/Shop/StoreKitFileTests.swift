@@ -92,7 +92,10 @@ private enum Vectors {
         #expect(settings.allSatisfy { $0.asksToBuy != true && $0.failsPurchases != true })
     }
 
-    @Test func `the example shop has three tiers, and one product of every other kind`() throws {
+    @Test
+    func `the example shop has subscriptions of three levels, and one product of each other kind`()
+        throws
+    {
         let shop = try ExampleShop.file()
         let prices = Dictionary(uniqueKeysWithValues: shop.products.map { ($0.id, $0.price) })
         #expect(

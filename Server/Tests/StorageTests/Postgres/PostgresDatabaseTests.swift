@@ -258,7 +258,9 @@ import Testing
         return (runs, seconds)
     }
 
-    @Test func `each kind of database failure limits how often and how long a transaction runs`() {
+    @Test
+    func `the kind of a database failure decides how often and how long a transaction is repeated`()
+    {
         #expect(runs(of: .other) == (1, 0))
         #expect(runs(of: .busy) == (1, 0))
         #expect(runs(of: .constraint).0 == Retry.constraintRunsMax)

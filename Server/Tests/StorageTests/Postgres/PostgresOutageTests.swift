@@ -215,7 +215,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `closing the database waits for a statement without a time limit`() async throws {
+    func `closing the database waits for the end of a statement that has no time limit`()
+        async throws
+    {
         let url = try await PostgresCluster.shared.emptyDatabase()
         let database = try PostgresDriver(url: url)
         let begun = Atomic<Bool>(false)

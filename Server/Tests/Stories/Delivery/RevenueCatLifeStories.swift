@@ -272,7 +272,7 @@ private struct RevenueCatComparison {
             ("offer_code", text("offer_code"), value("offer"), book.offer?.id ?? "-"),
             ("currency", text("currency"), value("purchased_currency"), book.storefront.currency),
         ]
-        // A webhook contains the charged amount. The export subtracts the refunds of single seats.
+        // A webhook contains the charged amount. The export subtracts refunds of some of the seats.
         let isPayment = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type)
         if isPayment, book.seats.map({ $0.refunds.isEmpty }) ?? true {
             let paid = book.ownership == .purchased ? book.price : 0

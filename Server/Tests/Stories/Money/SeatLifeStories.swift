@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the server finds seats without notifications by asking the App Store`(
+    func `without notifications, the server finds seats by asking the App Store`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database, notifies: false) { stage in

@@ -32,8 +32,8 @@ struct SeatCycle: Sendable {
     private(set) var original = ""
     /// The transactions that anna has bought, oldest first.
     private(set) var orders: [String] = []
-    /// Whether single seats were refunded. No document names the day of such a refund, so reports
-    /// correct the price instead, and only the sums of all days are compared.
+    /// Whether only some of the seats were refunded. No document names the day of such a refund, so
+    /// reports correct the price instead, and only the sums of all days are compared.
     var isPriceCorrected = false
     /// The open claims of the group, oldest first; empty if Apple invites.
     private(set) var claims: [(name: String, id: String)] = []

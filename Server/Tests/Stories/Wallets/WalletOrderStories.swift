@@ -115,8 +115,8 @@ extension WalletLife {
         return (Set([id] + state.aliases), state.balances[Self.currency] ?? 0)
     }
 
-    /// The credits of each purchase to these customers by their statements, minus the deductions by
-    /// its refund.
+    /// For each purchase, the amount that these customers' statements credit, minus the amount that
+    /// its refund deducts.
     func credits(of ids: [CustomerID]) async throws -> [String: Int64] {
         var credits: [String: Int64] = [:]
         for id in ids {
