@@ -30,8 +30,8 @@ import Testing
             let list: ContentList = try await server.send(.get, Paths.content(of: "anna")).decoded()
             let url = try #require(list.items.first?.url)
             #expect(try await server.send(.get, url, key: nil).headers[.location] != nil)
-            // Each text is not a valid token: one token is for another app, one text has a wrong
-            // length, and one has characters that are not digits.
+            // None of these texts is a valid token: one is for another app, one has a wrong length,
+            // and one has characters that are not digits.
             for altered in [
                 url.replacing("app=birds", with: "app=cats"), String(url.dropLast(2)), url + "zz",
             ] {

@@ -75,8 +75,8 @@ package actor PostgresServer {
         case power
     }
 
-    /// Makes a copy of a running server that follows it. Once the copy has started, each commit on
-    /// the primary waits until the copy has also written it to disk.
+    /// Makes a copy of a running server. The copy follows the server. Once the copy has started,
+    /// each commit on the primary waits until the copy has also written it to disk.
     package init(following primary: PostgresServer) async throws {
         try await self.init(
             .programs,

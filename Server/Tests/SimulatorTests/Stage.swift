@@ -109,7 +109,7 @@ struct Letter: Sendable {
     init(_ signed: String) throws {
         notification = try decode(NotificationPayload.self, signed)
         let inner = notification.data?.signedTransactionInfo
-        // Notifications about the app, a token or a total have no transaction: then it is nil.
+        // Nil for notifications about the app, a token or a total, which have no transaction.
         transaction = try inner.map { try decode(TransactionPayload.self, $0) } ?? .init()
         renewal = try notification.data?.signedRenewalInfo.map {
             try decode(RenewalPayload.self, $0)

@@ -59,7 +59,7 @@ private func standings(
                         isPart: true, until: end),
                 ], 10, [.held, .held, .waiting, .waiting]
             ),
-            // There are fewer seats after the renewal, and as many as before after the next one.
+            // There are fewer seats after one renewal, and the former number after the next one.
             (
                 [month("1", seats: 5), month("2", seats: 2, from: end, isRenewal: true)], 40,
                 [.held, .waiting, .waiting, .waiting]

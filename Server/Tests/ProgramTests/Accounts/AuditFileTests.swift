@@ -69,7 +69,7 @@ import Testing
             guard let file = try? Self.read(lines) else { continue }
             #expect(!file.agrees(with: claims, about: "birds"), "line \(index)")
         }
-        // All lines may be written again, but the claims stay those that were signed.
+        // Somebody may write all lines again, but the signed claims stay the same.
         let fewer = try Self.read(try Self.lines(of: Self.acts.dropLast()))
         #expect(!fewer.agrees(with: claims, about: "birds"))
     }

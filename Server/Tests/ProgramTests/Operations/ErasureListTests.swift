@@ -235,7 +235,7 @@ import Testing
         try await Self.withDesk { desk in
             try await desk.served { try await Self.come(Self.anna, to: $0) }
             let before = try await desk.backUp(as: "before")
-            // The customer returns by another server, while the first one is not running.
+            // The customer returns at another server, while the first server is not running.
             try await desk.served(crashing: .beforeEnd) {
                 _ = try await $0.erase(Self.anna, app: Self.app)
                 try await Self.come(Self.anna, to: $0)

@@ -98,7 +98,7 @@ import Testing
             }
             store.close()
             var bytes = try Data(contentsOf: URL(filePath: backup.path))
-            // The latest page is that of the index.
+            // The last page of the file belongs to the index.
             let place = try #require(bytes.range(of: Data("loud".utf8), options: .backwards))
             bytes.replaceSubrange(place, with: Data("mute".utf8))
             try bytes.write(to: URL(filePath: backup.path))

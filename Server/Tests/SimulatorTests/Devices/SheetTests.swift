@@ -26,7 +26,8 @@ import Testing
                 let answer = try await client.json("\(device)/next-sheet", body)
                 #expect(answer["waiting"]?.integer == Int64(index + 1))
             }
-            // A purchase that says what the customer does uses up none of the outcomes.
+            // If a purchase request itself says what the customer does, no prepared outcome is used
+            // up.
             let path = "\(device)/purchases"
             let own = try await client.json(path, #"{"product_id":"gem","choice":"cancel"}"#)
             #expect(own["result"] == "cancelled")

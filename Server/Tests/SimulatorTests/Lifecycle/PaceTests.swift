@@ -5,8 +5,8 @@ import Testing
 
 /// The pace of time in the sandbox and in TestFlight.
 @Suite struct PaceTests {
-    /// Apple's table of shortened periods: the minutes that stand for a month, and for a week,
-    /// two, three and six months and a year.
+    /// Apple's table of shortened periods: the minutes of a shortened month, and then those of a
+    /// week, of two, three and six months, and of a year.
     @Test(arguments: [
         (Pace.Speed.threeMinutes, [3, 3, 6, 9, 18, 36]), (.fiveMinutes, [3, 5, 10, 15, 30, 60]),
         (.fifteenMinutes, [5, 15, 30, 45, 90, 180]), (.thirtyMinutes, [10, 30, 60, 90, 180, 360]),

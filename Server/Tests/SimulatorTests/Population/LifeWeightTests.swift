@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// What random customers plan next, counted over many of them. The expected shares are the
+/// The next plans of random customers, counted over many customers. The expected shares are the
 /// published ones, written here independently.
 @Suite struct LifeWeightTests {
     private static let lives: UInt64 = 6000

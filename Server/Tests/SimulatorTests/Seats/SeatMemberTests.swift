@@ -100,7 +100,7 @@ import Testing
         #expect(try await stage.truth().seats?.members == [])
     }
 
-    /// Ben has joined when only the added seats were left, and the next period is charged ahead.
+    /// Ben joined when only the added seats were left, and the next period was charged ahead.
     @Test func `a member keeps the seat while any part of the period is left`() async throws {
         let (stage, id) = try await group(2)
         let second = try await stage.order(4).transactionID

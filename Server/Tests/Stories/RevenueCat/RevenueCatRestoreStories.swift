@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// More than the attempts until an outage counts as a long one.
+    /// More attempts than are needed until an outage counts as a long one.
     private static let attemptsMax = 20
 
     @Test(arguments: StoryDatabase.allCases)
