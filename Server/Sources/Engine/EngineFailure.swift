@@ -20,10 +20,10 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case notYetVerifiable(ClockMismatch)
     /// The document is signed by Apple, but lacks a field that a purchase needs.
     case incomplete(IntakeFailure)
-    /// Renewal info names no bundle ID. Only a transaction of the same purchase shows which app it
-    /// belongs to.
+    /// Renewal info names no bundle ID. Only a transaction of the same purchase shows which app the
+    /// purchase belongs to.
     case renewalWithoutTransaction(String)
-    /// The documents of a partial posting are of both environments.
+    /// A partial posting contains documents of both environments.
     case mixedEnvironments
     case invalidCustomerID(String)
     /// One more id would exceed the limit of ids per customer.

@@ -8,8 +8,8 @@ extension Intake {
     /// when the payment was due. Second, the grace period was not over when the document was
     /// signed. The shortest of these lengths is used. If the same information is repeated, the
     /// grace period is not extended. Later information may extend the grace period, up to the
-    /// longest of these lengths. In the sandbox, a grace period lasts only minutes. There, the App
-    /// Store's report of its end ends the grace period.
+    /// longest of these lengths. In the sandbox, a grace period lasts only minutes, and ends when
+    /// the App Store reports its end.
     static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
     /// The end of the grace period that renewal info reports. `GracePeriod` in Ledger decides what

@@ -70,8 +70,8 @@ package enum Environment: String, Hashable, Sendable, CaseIterable {
     case sandbox
 }
 
-/// One product bought once, or one chain of renewals: the number of the first transaction, and the
-/// environment.
+/// Identifies a product that was bought once, or a chain of renewals: by the number of its first
+/// transaction, and by the environment.
 package struct PurchaseID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var environment: Environment
     package var original: TransactionID

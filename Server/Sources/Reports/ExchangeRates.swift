@@ -1,7 +1,7 @@
 import Ledger
 
-/// Exchange rates by day, from a configured table. Without them, sums of different currencies are
-/// never added.
+/// Exchange rates by day, from a configured table. Without such a table, sums of different
+/// currencies are never added.
 package struct ExchangeRates: Hashable, Sendable {
     /// The maximum number of days for which a rate is used after its own day, because no rates are
     /// published on weekends and holidays.
@@ -40,7 +40,7 @@ package struct ExchangeRates: Hashable, Sendable {
     }
 
     /// Converts an amount at the rates of a day, or else of the last earlier day on which both
-    /// currencies have a rate. Rounds to the nearest unit. A currency that had joined the euro by
+    /// currencies have a rate. Rounds to the nearest unit. A currency that the euro has replaced by
     /// the day of the amount always has the rate fixed by law. Returns nil if the currencies have
     /// no rates within ``daysMax`` days.
     package func convert(

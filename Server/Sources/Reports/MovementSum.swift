@@ -1,7 +1,7 @@
 import Ledger
 
 /// The sum of all movements of one kind, on one day, in one currency and one part of a division.
-/// Reports are computed from these alone.
+/// Reports are computed from these sums alone.
 package struct MovementSum: Hashable, Sendable {
     /// The day of the movements, counted from 1970-01-01, in the configured time zone.
     package var day: Int64

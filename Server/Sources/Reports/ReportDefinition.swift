@@ -118,8 +118,8 @@ package struct PeriodTally: Hashable, Sendable {
     /// Everything before the period.
     package var opening: Totals
     package var flows: [Movement.Kind: Totals]
-    /// The gain of the opening amounts by changed exchange rates. Zero if amounts were not
-    /// converted.
+    /// The amount by which the opening amounts have grown because exchange rates have changed. Zero
+    /// if amounts were not converted.
     package var exchange: Movement.Amounts
     /// The numbers of a report about cohorts: see ``Cohort``.
     package var cohort: [Int64]

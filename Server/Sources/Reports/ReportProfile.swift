@@ -1,6 +1,6 @@
 /// The source of a report's definitions. Definitions of other products are written from their
-/// public documentation, so that a developer who changes to this server sees both numbers side by
-/// side.
+/// public documentation, so that a developer who moves to this server sees the numbers of both
+/// products side by side.
 package enum ReportProfile: String, Hashable, Sendable, CaseIterable {
     /// RevenueCat's charts of version 2, as documented in February 2026.
     case revenuecat

@@ -79,7 +79,7 @@ package struct RevenueCatCustomer: Hashable, Sendable {
 package struct RevenueCatHolding: Hashable, Sendable {
     package var transaction: TransactionID?
     package var product: ProductID?
-    /// The store: `app_store`, `promotional`, `play_store`, ……
+    /// The store: `app_store`, `promotional`, `play_store`, …
     package var store: String
     package var isSandbox: Bool
     package var isFamilyShared: Bool?

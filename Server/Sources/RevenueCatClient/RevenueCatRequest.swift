@@ -1,5 +1,5 @@
-/// A request to RevenueCat's REST API, version 2, independent of the transport. All requests read:
-/// the method is always GET.
+/// A request to RevenueCat's REST API, version 2, independent of the transport. A request never
+/// changes anything, so the method is always GET.
 package struct RevenueCatRequest: Hashable, Sendable {
     /// The path with its query, percent-encoded: `/v2/projects/…`.
     package var path: String

@@ -44,8 +44,8 @@ package struct RevenueCatSignedAnswer: Hashable, Sendable {
 }
 
 /// The value of `X-Signature`, before Base64. It contains a signature by the server's key, and a
-/// certificate: the root key's signature that the server's key is valid until a day. The app knows
-/// the root key.
+/// certificate, in which the root key confirms that the server's key is valid until a certain day.
+/// The app knows the root key.
 package struct RevenueCatSignature: Hashable, Sendable {
     /// The size of a nonce in a request, in bytes.
     package static let nonceBytes = 12

@@ -5,10 +5,10 @@ enum Retry: Hashable, Sendable {
     case again(afterSeconds: Double)
     case giveUp
 
-    /// The maximum number of runs of a transaction if a constraint is violated. A row that
-    /// unexpectedly exists or is missing may be caused by another transaction that has just
-    /// committed. PostgreSQL reports the violated constraint if the statement finds that row before
-    /// the conflict is detected. When the closure runs again, it reads the changed rows and decides
+    /// The maximum number of runs of a transaction if a constraint is violated. If a row
+    /// unexpectedly exists or is missing, the cause may be another transaction that has just
+    /// committed. PostgreSQL reports the violated constraint if it detects the violation before it
+    /// detects the conflict. When the closure runs again, it reads the changed rows and decides
     /// anew. If the cause is an error in this program, the failure remains.
     static let constraintRunsMax = 3
     /// The maximum number of runs of a transaction during an outage. With the pauses below, these

@@ -3,8 +3,8 @@ import Foundation
 import Storage
 import Synchronization
 
-/// Threads that each own one `Worker` and take jobs from a shared queue. Jobs block, so they must
-/// not run on the threads of Swift concurrency.
+/// Threads that each own one `Worker` and take jobs from a shared queue. Jobs block their thread,
+/// so they must not run on the threads of Swift concurrency.
 ///
 /// A thread starts when there is a job but no idle thread, and ends when the pool is shut down.
 final class WorkerThreads<Worker>: Sendable {

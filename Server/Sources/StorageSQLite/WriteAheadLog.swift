@@ -29,7 +29,7 @@ package struct WriteAheadLog: Sendable {
 
     /// The pages that transactions have changed.
     package struct Changes: Hashable, Sendable {
-        /// The last version of each page, by its number, which begins with 1.
+        /// The last version of each page, by the page's number. The first page has the number 1.
         package var pages: [UInt32: [UInt8]] = [:]
         /// The number of pages of the database after the last transaction.
         package var pageCount: UInt32 = 0
@@ -41,7 +41,7 @@ package struct WriteAheadLog: Sendable {
         package init(pageBytes: Int, end: Place) { (self.pageBytes, self.end) = (pageBytes, end) }
     }
 
-    /// The size after which no further transaction is read at once, in bytes.
+    /// The size of the changes, in bytes, after which one call reads no further transaction.
     package static let changesBytesMax = 67_108_864
     /// The maximum size of the pages of one transaction, in bytes.
     package static let transactionBytesMax = 536_870_912

@@ -76,7 +76,7 @@ extension Coverage {
     }
 
     /// A scripted customer covers its row even in a trial without other customers and acts. All
-    /// other rows occur to customers at random.
+    /// other rows are covered only if customers reach them at random.
     private static func rows(of narrowing: Proof.PlanOverrides) -> [String] {
         guard narrowing.families == nil, hasModernStorms(narrowing) else { return [] }
         var rows = ScriptedCase.rows

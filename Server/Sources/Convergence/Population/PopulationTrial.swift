@@ -25,9 +25,9 @@ package actor PopulationTrial {
             }
         }
 
-        /// The number of minutes within which an answer must become correct. The minutes count from
-        /// the end of the disruption. If notifications or API responses still arrive during the
-        /// disruption, they count from each change.
+        /// The number of minutes within which an answer must become correct. The minutes are
+        /// counted from the end of the disruption. But if notifications or API responses still
+        /// arrive during the disruption, the minutes are counted from each change.
         var intervalMinutes: Int64 { self == .neither ? 60 : Trial.intervalMinutes }
     }
 

@@ -10,9 +10,11 @@ package struct RevenueCatSettings: Hashable, Sendable {
     package var packages: [ProductID: String]
     /// The mail address that the customer center shows. Nil if it is not served.
     package var supportEmail: String?
-    /// The id of the project in paths of RevenueCat's REST API, version 2. Nil for the app's name.
+    /// The id of the project in paths of RevenueCat's REST API, version 2. If nil, the app's name
+    /// is used.
     package var project: String?
-    /// Whether attributes of customers with log-in are stored although the SDK proves no identity.
+    /// Whether the attributes of customers who have logged in are stored, although the SDK proves
+    /// no identity.
     package var takesUnprovenAttributes: Bool
 
     package init(
@@ -28,7 +30,8 @@ package struct RevenueCatSettings: Hashable, Sendable {
 }
 
 extension Context {
-    /// The app that has a public key of RevenueCat. Returns nil if no app has this key.
+    /// The app to which a public key of RevenueCat belongs. Returns nil if the key belongs to no
+    /// app.
     package func app(ofRevenueCatKey key: String) -> AppID? {
         apps.values.first { $0.revenueCat.keys.contains(key) }?.id
     }
@@ -44,9 +47,9 @@ extension Context {
 
 extension EngineFailure {
     /// Whether the failure is final: the document is not genuine, or the purchase stays with
-    /// another customer. A later attempt with the same document and customer would also fail. All
-    /// other failures may be resolved by a change: of the customer's id, of the configuration, or
-    /// of the forms of documents that the server knows.
+    /// another customer. A later attempt with the same document and customer would also fail. Any
+    /// other failure may be resolved if the customer's id or the configuration is changed, or if a
+    /// later version of the server knows further forms of documents.
     package var isFinalForDocument: Bool {
         switch self {
         case .notTrusted(let refusal): refusal.reason.isFinal

@@ -29,8 +29,8 @@ extension TokenService {
     /// left out.
     package static let chainLinksMax = 100
 
-    /// The public keys of all tokens that are valid now or offline, the prepared keys, and the
-    /// chains of all apps.
+    /// The public keys that verify the tokens that are still valid, online or offline. Also returns
+    /// the prepared keys, and the chains of all apps.
     package func publishedKeySet() async throws(EngineFailure) -> PublishedKeySet {
         let now = context.now()
         var published = PublishedKeySet()
@@ -211,8 +211,9 @@ extension StoredTokenKey {
             id: String(id), app: app, privateKey: [UInt8](key.rawRepresentation), createdAt: now)
     }
 
-    /// A copy of this key that was created after `former`, whatever the clock says, because the
-    /// chain is ordered by creation times. Returns the key itself if `former` is nil.
+    /// A copy of this key whose creation time is later than that of `former`, whatever the clock
+    /// says, because the chain is ordered by creation times. Returns the key itself if `former` is
+    /// nil.
     fileprivate func following(_ former: StoredTokenKey?) -> StoredTokenKey {
         guard let former else { return self }
         var key = self
@@ -222,7 +223,7 @@ extension StoredTokenKey {
 
     fileprivate var isSigning: Bool { retiredAt == nil && !isPrepared }
 
-    /// Whether everything that the key signed has expired, including its offline time.
+    /// Whether everything that the key signed has expired, also for offline devices.
     fileprivate func isOver(at now: Instant) -> Bool {
         retiredAt.map { now >= $0 + TokenService.publishedAfterRetiring } ?? false
     }

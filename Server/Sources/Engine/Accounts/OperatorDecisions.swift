@@ -48,7 +48,7 @@ struct OperatorDecisions {
         }
     }
 
-    /// Requires that another admin of every app remains after a change.
+    /// Requires that, after a change, another operator is still an admin of every app.
     ///
     /// - Parameter name: the operator who will not be an admin of every app after the change.
     func requireAdmin(without name: String) throws {
@@ -100,9 +100,9 @@ struct OperatorDecisions {
         try tx.signIns.deleteFailures(of: attempt.ofName)
     }
 
-    /// After a successful attempt, no longer counts the attempts that combine this name and this
-    /// address. Other attempts from the address, and other attempts with the name, stay counted.
-    /// Otherwise someone with an account could try other accounts without limit.
+    /// After a successful attempt, forgets the earlier attempts with this name from this address.
+    /// Other attempts from the address, and other attempts with the name, still count. Otherwise
+    /// someone with an account could try other accounts without limit.
     func forgive(_ attempt: SignInAttempt) throws {
         try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
         let others =

@@ -26,8 +26,8 @@ enum OperatorName {
     static let charactersMax = 64
     private static let marks: Set<Character> = [".", "_", "-", "@", "+"]
 
-    /// The form of a name by which operators are compared: upper and lower case are the same name.
-    /// Only ASCII letters are converted, so the Kelvin sign does not become a k.
+    /// The form in which the names of operators are compared: names that differ only in case are
+    /// the same name. Only ASCII letters are converted, so the Kelvin sign does not become a k.
     static func canonical(_ text: String) -> String {
         let lower = text.map { $0.isASCII ? $0.lowercased() : String($0) }.joined()
         return String(lower.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())

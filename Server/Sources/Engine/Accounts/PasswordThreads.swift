@@ -5,8 +5,8 @@ import Synchronization
 /// memory, so only few run at once, and not on the threads that serve requests.
 final class PasswordThreads: Sendable {
     static let threadsCount = 2
-    /// The maximum number of derivations that run or wait for unknown people at once, each in one
-    /// place. Further requests are refused.
+    /// The maximum number of places for unknown people. Each derivation needs a place while it
+    /// waits or runs. If all places are taken, further requests are refused.
     static let placesMax = 32
     /// The maximum number of places for known people. Known people have a separate thread, so that
     /// strangers cannot delay them.

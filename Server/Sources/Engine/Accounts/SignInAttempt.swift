@@ -59,11 +59,11 @@ struct SignInAttempt: Sendable {
 }
 
 extension SessionService {
-    /// The maximum number of attempts in a row by one name from one address; ``triesFromAddress``
-    /// is the maximum from one address by any name.
+    /// The maximum number of attempts in a row with one name from one address. ``triesFromAddress``
+    /// is the maximum from one address with any names.
     package static let triesOfNameFromAddress = 5
     static let triesFromAddress = 20
-    /// The maximum number of attempts by one name from all addresses. After each pause one more
+    /// The maximum number of attempts with one name from all addresses. After each pause one more
     /// attempt is allowed, up to this number.
     static let triesOfName = 100
     static let pauseOfName = Duration.seconds(10)

@@ -27,8 +27,7 @@ package struct ConsumptionReport: Hashable, Sendable {
     }
 }
 
-/// The stored data for responses to the App Store's inquiries about a customer's purchases, and
-/// these inquiries.
+/// The App Store's inquiries about a customer's purchases, and the stored data for our responses.
 package struct ConsumptionState: Hashable, Sendable {
     /// The customer's consent or refusal. Nil if neither a consent nor a refusal was recorded.
     package var consent: Consent?

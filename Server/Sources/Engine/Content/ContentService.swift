@@ -9,8 +9,8 @@ package struct ShelfEntry: Hashable, Sendable {
     /// A link to the publication's file. Nil if the customer may not read the publication, or if
     /// the publication has no file.
     package var link: ContentLink?
-    /// Whether the link is nil because the customer may read the publication only by sandbox
-    /// purchases, which do not open files.
+    /// Whether the link is nil because the customer may read the publication only because of
+    /// sandbox purchases, which do not open files.
     package var isWithheld = false
 
     fileprivate var isDeliverable: Bool { reading.isOpen && item.file != nil }

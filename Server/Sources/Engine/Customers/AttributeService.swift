@@ -49,8 +49,8 @@ package struct AttributeService: Sendable {
     }
 
     /// Changes attributes of a customer. An unknown id becomes a customer if a change is accepted.
-    /// A change that is older than the stored value is accepted but has no effect. So neither
-    /// repetition nor order of requests matters, with two exceptions: a deletion of an unknown name
+    /// A change that is older than the stored value is accepted but has no effect. So requests may
+    /// be repeated, and may arrive in any order, with two exceptions: a deletion of an unknown name
     /// has no effect, and a customer may reach a limit.
     ///
     /// The caller must have checked that the author may write about the customer.
@@ -163,7 +163,8 @@ struct AttributeDecisions {
         by author: CustomerAttribute.Author, at now: Instant
     ) {
         let value = change.value.flatMap { $0.isEmpty ? nil : $0 }
-        // Addresses of devices are not stored, so there is nothing to fill in.
+        // Such an attribute asks the server to fill in data about the request, such as the device's
+        // address. The server stores no such data, so it ignores the attribute.
         if value != nil, CustomerAttribute.requests.contains(change.name) { return }
         let known = all[change.name]
         guard value != nil || known != nil else { return }

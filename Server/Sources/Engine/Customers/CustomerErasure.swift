@@ -73,8 +73,8 @@ struct CustomerErasure {
     }
 
     /// The number of purchases, in both environments, that would lose their owner if a customer
-    /// were erased. Counts all purchases except consumables, also purchases that belong to the
-    /// customer only by an account token.
+    /// were erased. Counts all purchases except consumables. Purchases that belong to the customer
+    /// only because of their account token are also counted.
     func erasableCount(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> Int {
@@ -138,9 +138,9 @@ struct CustomerErasure {
 
     private static let eventBatch = 500
 
-    /// Replaces ids in the events of the customers with these ids. These events may mention other
-    /// customers, whose events may contain the ids, too. So the ids are also replaced in the events
-    /// of those customers.
+    /// Replaces the ids of the erased customer by pseudonyms, in the events of each customer who
+    /// has one of these ids. These events may mention other customers, whose events may contain the
+    /// ids, too. So the ids are also replaced in the events of those customers.
     private func replaceIDs(
         _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
     ) throws(StorageFailure) {
@@ -225,8 +225,8 @@ extension CustomerErasure {
         try tx.purchases.timeline(of: purchase, in: app)?.hasConsumables ?? true
     }
 
-    /// Links the consumables that belonged to a customer only by an account token. These
-    /// consumables counted in the customer's wallets, and an erased token identifies nobody.
+    /// Links the consumables that belonged to a customer only because of their account token. These
+    /// consumables are part of the customer's wallets, and an erased token identifies nobody.
     func linkConsumablesByToken(
         of person: StoredCustomer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

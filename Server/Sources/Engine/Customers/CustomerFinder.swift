@@ -4,7 +4,7 @@ import Crypto
 import Ledger
 import Storage
 
-/// Finds customers, and updates the rows about customers that operators read with SQL.
+/// Finds customers, and updates the customer rows that operators read with SQL.
 struct CustomerFinder {
     let tx: DatabaseSession
 

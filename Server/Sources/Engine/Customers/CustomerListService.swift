@@ -5,8 +5,8 @@ import Storage
 package struct CustomerListService: Sendable {
     let context: Context
 
-    /// The first ids of an app's customers after a given one, in the order of their bytes. Erased
-    /// customers are left out.
+    /// The ids of an app's next customers after a given id, in byte order. Erased customers are
+    /// left out.
     package func customers(
         of appID: AppID, after: CustomerID?, limit: Int
     ) async throws(EngineFailure) -> [CustomerID] {

@@ -61,7 +61,8 @@ struct CustomerReader {
         return try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
     }
 
-    /// The purchases that belong to a customer alone and credit wallets.
+    /// The customer's own purchases, which are the ones that credit the customer's wallets. Leaves
+    /// out purchases that others share with the customer.
     func ownTimelines(
         of known: StoredCustomer?, _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws -> [Timeline] {

@@ -15,9 +15,9 @@ extension CustomerService {
         }
     }
 
-    /// What each of several customers may use now, in the order of their ids. One transaction reads
-    /// all of these states, so they are of the same moment. Callers must limit the length of the
-    /// list, because the transaction takes longer for a longer list.
+    /// What each of several customers may use now, in the order of the given ids. One transaction
+    /// reads all of these states, so they are of the same moment. Callers must limit the length of
+    /// the list, because the transaction takes longer for a longer list.
     package func currentStates(
         of ids: [CustomerID], app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> [CustomerState] {

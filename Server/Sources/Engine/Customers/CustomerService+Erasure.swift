@@ -188,8 +188,8 @@ extension CustomerErasure {
         return .done((.nothing, position))
     }
 
-    /// The position of the next event in the log. All earlier events are of transactions that were
-    /// committed before this one. A log that has an event at this position also contains this
+    /// The position of the next event in the log. All earlier events belong to transactions that
+    /// were committed before this one. A log that has an event at this position also contains this
     /// transaction.
     fileprivate func position(
         in app: AppID, isListed: Bool

@@ -37,11 +37,11 @@ extension CustomerService {
 /// Finds and repeats the erasures that a restored database does not have.
 ///
 /// After a restore, the log of the database stops before the ends of the lost erasures, or belongs
-/// to another epoch. The ids of such erasures are found by their HMACs, and erased like on a
-/// request. If a customer's id is newer than the erasure, it belongs to another person, or the
-/// person has come back: such a customer stays. Then a further end of each erasure is appended to
-/// the list, with a position in the present epoch. So the next start erases nobody who comes back
-/// later.
+/// to another epoch. The server finds the ids of such erasures by their HMACs, and erases the
+/// customers as if somebody had requested it. If a customer's id is newer than the erasure, it
+/// belongs to another person, or the person has come back: such a customer stays. Then a further
+/// end of each erasure is appended to the list, with a position in the present epoch. So the next
+/// start erases nobody who comes back later.
 private struct LostErasures {
     let customers: CustomerService
     let list: ErasureList

@@ -12,7 +12,7 @@ package struct FoundCustomer: Hashable, Sendable {
 
     package enum Match: String, Hashable, Sendable {
         case id
-        /// One of the customer's ids begins with the query, in any case.
+        /// One of the customer's ids begins with the query, in upper or lower case.
         case prefix = "id_prefix"
         case transaction = "transaction_id"
         case order = "order_id"
@@ -53,8 +53,8 @@ extension CustomerService {
     /// of a claim on a seat, or the mail address in a customer's attributes. If the App Store can
     /// be queried, the query may be any transaction id or order id.
     ///
-    /// - Parameter byPrefix: whether to find customers whose ids begin with the query, in any case,
-    ///   if none has exactly this id. The query may end with an ellipsis.
+    /// - Parameter byPrefix: whether to find customers whose ids begin with the query, in upper or
+    ///   lower case, if no customer has exactly this id. The query may end with an ellipsis.
     package func find(
         like query: String, byPrefix: Bool = false, app appID: AppID
     ) async throws(EngineFailure) -> CustomerSearch {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Limits the growth of the database by requests with an app key that contain no new document. The
 /// limit applies to new ids, to account tokens and consents of new customers, to attributes, and to
-/// changes of ownership by known documents. An app key is public in practice, so without a limit
-/// anyone could fill the disk.
+/// changes of ownership that known documents cause. An app key is public in practice, so without a
+/// limit anyone could fill the disk.
 ///
 /// This limit never refuses a request with a new document, because documents have their own budget.
 /// Otherwise a flood of requests could prevent a customer's device from posting a purchase. A

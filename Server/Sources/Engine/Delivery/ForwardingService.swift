@@ -225,8 +225,8 @@ package struct ForwardingService: Sendable {
         ForwardLabel.text(of: target, among: context.apps[app]?.forwards.targets.map(\.name) ?? [])
     }
 
-    /// The position in the list after the forward of a document to one address. If that forward no
-    /// longer exists, returns the position after all forwards of the document.
+    /// The position in the list that follows the forward of a document to one address. If that
+    /// forward no longer exists, returns the position after all forwards of the document.
     package func position(
         createdAt: Instant, document: [UInt8], targetDigest: String, app: AppID
     ) async throws(EngineFailure) -> ForwardPosition {

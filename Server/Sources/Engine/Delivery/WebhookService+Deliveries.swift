@@ -28,8 +28,8 @@ extension NewDelivery {
 // transaction of the event writes nothing about webhooks. A server leases the cursor, reads the
 // events after it, and renders the events that the webhook wants. In one transaction, it then adds
 // their deliveries and moves the cursor. The same server or others lease due deliveries, post them,
-// and record the answers. A crash between two steps repeats a step: a delivery may be posted twice
-// with the same id, but no delivery is lost.
+// and record the answers. After a crash between two steps, a step is repeated: a delivery may be
+// posted twice with the same id, but no delivery is lost.
 extension WebhookService {
     /// The maximum number of events that one transaction reads for a webhook.
     private static let eventBatch = 100

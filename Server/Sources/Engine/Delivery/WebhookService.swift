@@ -194,7 +194,7 @@ package struct WebhookService: Sendable {
         return try await find(id, of: appID)
     }
 
-    /// The maximum number of an unknown product's characters that a failure repeats.
+    /// The maximum number of characters of an unknown product's name that an error message quotes.
     private static let productCharacters = 100
 
     /// Why a webhook cannot have these settings. Returns nil if the webhook can have them.
@@ -355,8 +355,8 @@ package struct WebhookService: Sendable {
         let moment = from - Self.replayMargin
         let sequence: Int64 = try await context.read { tx in
             var (low, high) = (Int64(0), try tx.events.lastSequence(of: app))
-            // Finds the last event before the moment. Events are numbered in order of time, up to
-            // the margin.
+            // Finds the last event before the moment. Events are numbered in order of time, except
+            // for differences within the margin.
             while low < high {
                 let middle = (low + high + 1) / 2
                 let event = try tx.events.find(middle, of: app)

@@ -21,8 +21,8 @@ package struct EventService: Sendable {
     private static let transitionBatch = 200
 
     /// The events of an app after a cursor, in order. If a customer is given, returns only that
-    /// customer's events. These include the events of purchases that belong to the customer only by
-    /// an account token equal to the id. An unknown customer has no events.
+    /// customer's events. These include the events of purchases that belong to the customer only
+    /// because their account token equals the id. An unknown customer has no events.
     ///
     /// - Parameter place: the cursor of the last event that the caller has read; nil to begin with
     ///   the first.

@@ -31,7 +31,7 @@ package struct ImportedDetails: Hashable, Sendable {
     package var isEmpty: Bool { attributes.isEmpty && firstSeenAt == nil && sale == nil }
 }
 
-/// An entitlement that a vendor has granted by hand.
+/// An entitlement that a vendor has granted manually.
 package struct ImportedGrant: Hashable, Sendable {
     package var entitlement: EntitlementID
     package var from: Instant

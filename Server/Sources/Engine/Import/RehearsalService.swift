@@ -14,7 +14,8 @@ package struct RehearsedCustomer: Hashable, Sendable {
     /// The transactions of all purchases that the customer has or shares, even if the products give
     /// no entitlement here.
     package var allTransactions: Set<TransactionID>
-    /// The opinion by each single purchase, for entitlements that several purchases give.
+    /// The opinion that follows from each purchase by itself, for entitlements that several
+    /// purchases give.
     package var parts: [EntitlementID: [RehearsalOpinion]]
 
     /// Whether a transaction belongs to the customer. False for nil.
@@ -27,7 +28,7 @@ package struct RehearsedCustomer: Hashable, Sendable {
 
     /// Our opinion about an entitlement. Several purchases may give the entitlement until the same
     /// end. Then two systems may name different purchases, and both are right. So in this case,
-    /// returns the opinion by the purchase that the other system names.
+    /// returns the opinion that follows from the purchase that the other system names.
     package func opinion(
         of entitlement: EntitlementID, besides theirs: RehearsalOpinion
     ) -> RehearsalOpinion {
@@ -124,8 +125,8 @@ package struct RehearsalService: Sendable {
         }
     }
 
-    /// The transactions among these that are stored, whichever customer has their purchases. Reads
-    /// all transactions of the app once.
+    /// Those of the given transactions that are stored, whichever customer has their purchases.
+    /// Reads all transactions of the app once.
     package func known(
         _ transactions: Set<TransactionID>, app: AppID, in environment: Environment
     ) async throws(EngineFailure) -> Set<TransactionID> {

@@ -7,9 +7,10 @@ import Storage
 ///
 /// If RevenueCat has not counted a document, its opinion is the opinion that follows from our facts
 /// without this document. So the opinion is computed several times: without the newest document,
-/// without the two newest, and so on. Then it is computed without single documents, and at last as
-/// if nothing had been refunded or revoked. Unlike the server, these computations do not hold
-/// access open after the end of a period, because RevenueCat ends access then.
+/// without the two newest, and so on. Then each single document is left out in turn. At last, the
+/// opinion is computed as if nothing had been refunded or revoked. Unlike the server, these
+/// computations do not hold access open after the end of a period, because RevenueCat ends access
+/// then.
 struct RehearsalTrail {
     let facts: [FactWithSource]
     let entitlement: EntitlementID

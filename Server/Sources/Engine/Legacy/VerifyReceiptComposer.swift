@@ -80,9 +80,9 @@ struct VerifyReceiptComposer: Sendable {
         return inOrder(rows)
     }
 
-    /// Whether Apple's response deliberately omits the period: Apple knew of the period when it
-    /// responded. For example, the sandbox forgets old transactions. A product of unknown kind may
-    /// also have been consumed.
+    /// Whether Apple's response deliberately omits the period, because Apple knew of the period
+    /// when it responded. Apple does so, for example, because the sandbox forgets old transactions,
+    /// or because a product of unknown kind has been consumed.
     private func isLeftOut(_ period: Timeline.Period) -> Bool {
         guard let told, period.attestedAt <= told.at else { return false }
         guard period.payment.kind != .unknown else { return true }

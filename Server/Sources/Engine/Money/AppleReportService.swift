@@ -15,8 +15,8 @@ package struct AppleReportImport: Hashable, Sendable {
     /// The name of the file that this file replaces. Nil if there is none. Of several files about
     /// the same days, the file that was imported last is used.
     package var replacedName: String? = nil
-    /// The name of a file about all regions that is used in place of this file about one region.
-    /// Nil if there is no such file.
+    /// If a file about all regions is used in place of this file about one region, the name of that
+    /// file. Nil otherwise.
     package var displacedBy: String? = nil
     /// The vendor number in the file's name, if it differs from the configured number. Otherwise
     /// nil.
@@ -193,8 +193,8 @@ package struct AppleReportService: Sendable {
     /// The number of purchases that are read at once in the search for shifts.
     private static let shiftPurchasesMax = 500
 
-    /// The sales that the App Store counts at another moment than we do. Considers only documents
-    /// from the given moment on.
+    /// The sales that the App Store counts at another moment than we do. Ignores documents from
+    /// before the given moment.
     func transactionShifts(
         of app: AppID, since: Instant
     ) async throws -> [TransactionShift] {

@@ -59,7 +59,8 @@ extension DisplayCurrency {
         let largest =
             currencies.max { one, other in
                 let (first, second) = (size(one), size(other))
-                // If two currencies are equal, the first one by name is used.
+                // If the amounts of two currencies are equal, the alphabetically first currency is
+                // used.
                 return first == second ? one > other : first < second
             } ?? first
         let shown = money.displayCurrency ?? largest

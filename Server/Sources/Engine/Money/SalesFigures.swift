@@ -116,8 +116,8 @@ struct SalesFigures {
         add(figure)
     }
 
-    /// Adds a row of a financial report, to the first day of its fiscal month. Free units are left
-    /// out: the App Store settles nothing for them.
+    /// Adds a row of a financial report to the figure of the first day of its fiscal month. Free
+    /// units are left out: the App Store settles nothing for them.
     mutating func add(_ row: FinancialRow, _ products: ReportProducts, month: Int64) {
         guard !row.isFree else { return }
         var figure = SalesFigure(

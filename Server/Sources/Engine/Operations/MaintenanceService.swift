@@ -128,9 +128,9 @@ package struct MaintenanceService: Sendable {
         walk.unappliedUnclaims += try await apply(unclaims, verifyOnly: walk.verifiesOnly)
     }
 
-    /// Applies the ends of claims that documents report, if the tables lack them. For example, an
-    /// earlier version of Perennial recorded a document without knowing its meaning. Returns the
-    /// number of ids that were not recorded.
+    /// If documents report ends of claims that the tables lack, applies these ends. For example, an
+    /// earlier version of Perennial may have recorded such a document without knowing its meaning.
+    /// Returns the number of ids that were not recorded.
     private func apply(
         _ unclaims: [(unclaim: SeatUnclaim, document: StoredDocument)], verifyOnly: Bool
     ) async throws(EngineFailure) -> Int {

@@ -3,8 +3,9 @@ import Storage
 
 // The copy of the database from which reports are read.
 extension MeasurementService {
-    /// Measures how far the copy is behind: the largest time between the newest event in the
-    /// database and the newest one in the copy, of all apps. Returns nil if there is no copy.
+    /// Measures how far the copy is behind. For each app, this is the time from the newest event in
+    /// the copy to the newest event in the database. Returns the largest of these times. Returns
+    /// nil if there is no copy.
     ///
     /// - Throws: ``EngineFailure`` if the copy cannot be read.
     package func lagOfCopy() async throws(EngineFailure) -> Duration? {

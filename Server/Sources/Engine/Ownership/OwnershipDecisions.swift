@@ -205,7 +205,7 @@ struct OwnershipDecisions {
                 documentSignedAt: signedAt, isNew: isNew, of: purchase, sharedWith: claimant,
                 in: app)
         }
-        // If a person owns a purchase without the need for evidence, the documents of devices do
+        // If the owner is a person whose ownership is not provisional, the documents of devices do
         // not matter.
         guard owner.isAnonymous || owner.isProvisional,
             let link = try tx.links.find(of: purchase, in: app)

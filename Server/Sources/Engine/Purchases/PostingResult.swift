@@ -76,8 +76,8 @@ struct PostedDocument: Sendable {
 }
 
 extension EngineFailure {
-    /// Whether the failure concerns one document only, so that the others of a request can be
-    /// recorded.
+    /// Whether the failure concerns one document only, so that the other documents of the request
+    /// can be recorded.
     var isAboutDocument: Bool {
         switch self {
         case .unreadable, .notForAnyApp, .legacyDisabled, .notTrusted, .notYetVerifiable,

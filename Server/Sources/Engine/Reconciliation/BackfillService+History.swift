@@ -23,10 +23,11 @@ extension BackfillService {
     private static let walkOverlap = Duration.hours(2)
     /// The time from the start of the first walk of a database to its newest document. A running
     /// subscription is checked at this interval, so an undetected loss may be that old. After an
-    /// import, this time covers the notifications that the import cannot have contained. If no
-    /// purchase is known, the walk begins now, because no answer of this server can be wrong. A
-    /// server that was started before an import has made its first walk without the imported
-    /// purchases. So after an import, the next walk counts as the first walk again.
+    /// import, this time covers the notifications that the import cannot have contained. If the
+    /// database contains no purchase yet, the first walk begins at the present time, because a lost
+    /// notification cannot have made an answer of this server wrong. A server that was started
+    /// before an import has made its first walk without the imported purchases. So after an import,
+    /// the next walk counts as the first walk again.
     static let firstWalkSpan = Duration.days(30)
     /// The number of pages after which the lease is extended. The lease lasts longer than reading
     /// these pages takes.

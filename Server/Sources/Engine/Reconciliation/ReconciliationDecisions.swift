@@ -42,7 +42,7 @@ struct ReconciliationDecisions {
         guard standing.failures == 0 else {
             return ReconciliationService.isBriefOutage(after: standing.failures)
         }
-        // The App Store responds, so a failure is about this purchase.
+        // The App Store does respond to requests, so a failure concerns only this purchase.
         return !isRecent(known.failedAt)
     }
 

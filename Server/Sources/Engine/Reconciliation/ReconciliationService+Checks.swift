@@ -94,8 +94,8 @@ extension ReconciliationService {
 
     /// Fetches the status of a subscription's whole group.
     ///
-    /// Only the signed parts of the response are recorded and count. The unsigned status next to
-    /// them does not count. The only exception is a grace period whose end the signed part does not
+    /// Only the signed parts of the response are recorded and used. The unsigned status next to
+    /// them is ignored. The only exception is a grace period whose end the signed part does not
     /// name (see ``GraceResponse``). If no end can be determined, the signed renewal info is
     /// skipped. The effect is then the same as if no response had arrived: the stored information
     /// stays valid for the same time, and the next query comes equally soon.
@@ -146,8 +146,8 @@ extension ReconciliationService {
         }
     }
 
-    /// Verifies a document and adds it to the result. Only the signed parts of a response count. A
-    /// document that cannot be verified is skipped, and the reason is recorded.
+    /// Verifies a document and adds it to the result. Only the signed parts of a response are used.
+    /// A document that cannot be verified is skipped, and the reason is recorded.
     ///
     /// - Parameter attest: verifies the document; returns nil if it is not to be recorded.
     private func collect(

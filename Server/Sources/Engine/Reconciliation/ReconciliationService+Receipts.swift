@@ -55,8 +55,9 @@ extension ReconciliationService {
     private func receipt(
         of purchase: PurchaseID, in app: AppID
     ) async throws(EngineFailure) -> String? {
-        // Documents about non-renewing purchases may be many, and verifyReceipt responses about
-        // such purchases contain no new receipt. So the last search leaves these responses out.
+        // There may be many documents about non-renewing purchases, and verifyReceipt responses
+        // about such purchases contain no new receipt. So the last search leaves these responses
+        // out.
         let searches: [[StoredDocument.Kind]] = [
             [.appReceipt, .transactionReceipt, .notificationV1, .receiptResponse], [.appReceipt],
             [.appReceipt, .transactionReceipt, .notificationV1],

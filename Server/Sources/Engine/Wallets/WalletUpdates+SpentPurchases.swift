@@ -28,9 +28,9 @@ extension WalletUpdates {
         return next == former ? nil : former
     }
 
-    /// Finds the purchases that a customer has only by their account token, and has at least partly
-    /// spent. Links these purchases to the customer, and emits events. Balances do not change.
-    /// Idempotent.
+    /// Finds the purchases that a customer has only because of their account token, and whose
+    /// credits the customer has spent at least in part. Links these purchases to the customer, and
+    /// emits events. Balances do not change. Idempotent.
     func linkSpent(
         by customer: CustomerID, in app: AppID, _ environment: Environment, at now: Instant
     ) throws(StorageFailure) {

@@ -37,8 +37,8 @@ extension Timeline {
     /// How long the App Store keeps trying to collect a payment of a commitment.
     package static let committedRetryMax = Duration.days(committedRetryDaysMax)
     package static let committedRetryDaysMax = 90
-    /// The maximum time by which the App Store's clock may be ahead of ours without denying access
-    /// to a paying customer.
+    /// The maximum time by which the App Store's clock may be ahead of ours. Up to this time, no
+    /// paying customer is denied access.
     package static let clockSkewMax = Duration.seconds(300)
 
     /// The access that this purchase gives at a moment. Returns nil if the purchase gives no access
@@ -144,7 +144,7 @@ extension Timeline {
     /// Renewal info that reports a failed payment is usually about the payment for this period. The
     /// reason is that a payment that is collected in a grace period pays for a period that begins
     /// at the end of the previous period. The renewal info is about the end of this period if it
-    /// was signed near that end, or if its grace period lasts beyond it.
+    /// was signed near that end, or if its grace period lasts beyond that end.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }

@@ -34,7 +34,7 @@ extension Timeline {
     /// no products are given, any product of the chain gives access.
     ///
     /// Renewal info from before the period began is ignored if it says that renewal was off,
-    /// because the customer has since returned or bought another product.
+    /// because since then the customer has subscribed again, or has bought another product.
     func continuation(
         after period: Period, through products: Set<ProductID> = []
     ) -> Continuation {

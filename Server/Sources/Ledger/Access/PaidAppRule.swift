@@ -29,7 +29,7 @@ package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertib
     package func hash(into hasher: inout Hasher) { hasher.combine(parts) }
 }
 
-/// The rule for customers who got the app when it was still paid for.
+/// The rule for customers who got the app before it became free.
 package struct PaidAppRule: Hashable, Sendable {
     /// The first version that was free.
     package var before: AppVersion

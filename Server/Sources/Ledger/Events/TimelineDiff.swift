@@ -250,8 +250,8 @@ struct TimelineDiff {
     }
 
     /// The moment of the change. If access is shut, this is the moment since which it is shut, but
-    /// at the latest now. If a purchase expires after grace or retry, it is the moment at which the
-    /// App Store reported that.
+    /// never later than now. If a purchase expires after grace or retry, it is the moment at which
+    /// the App Store reported that.
     private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
         if kind == .expired, told?.state == .grace || told?.state == .retry {
             return after.renewal?.at ?? now

@@ -182,8 +182,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         }
         if owner.customer == claimant { return .alreadyTheirs }
         let keepsShare = isShared && policy == .share
-        // If the owner may only have a copy of the purchase's document, a customer who shares the
-        // purchase may take it over.
+        // Possibly the owner has only a copy of the purchase's document. Then a customer who shares
+        // the purchase can take it over.
         if keepsShare && !(owner.isProvisional && intent != .sync) { return .alreadyTheirs }
         let verdict = verdict(against: owner, isNamed: isNamed, policy, rules)
         switch verdict {

@@ -19,7 +19,8 @@ extension Timeline {
         guard renewal.isRenewal, isWithin || isWithdrawn,
             let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
         else { return false }
-        // A customer who has changed back since has bought the renewal's product again.
+        // If the customer has changed back since then, the customer has bought the renewal's
+        // product again.
         return periods[(before + 1)...last].contains {
             !$0.payment.isRenewal && $0.payment.product != renewal.product
         }

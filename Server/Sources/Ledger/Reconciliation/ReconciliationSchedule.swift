@@ -50,8 +50,8 @@ package struct CheckRules: Hashable, Sendable {
 }
 
 extension CheckHistory {
-    /// The delays after failures that are treated as temporary. The next attempt comes at the
-    /// latest after the longest of these delays.
+    /// The delays after failures that are treated as temporary. Each delay is longer than the one
+    /// before, up to a maximum.
     private static let retryBackoff = ExponentialBackoff(
         first: .seconds(60), longest: .seconds(1800))
     /// The number of failures that are treated as temporary: about a day of failures. A check that

@@ -62,8 +62,8 @@ extension Timeline.Period {
         return end - other.from >= Self.realTimeMin && !Self.canBeExtension(difference)
     }
 
-    /// A period of at least this length is outside the sandbox, where the shortest periods last for
-    /// three days.
+    /// A period of at least this length is not from the sandbox. In production, the shortest
+    /// periods last for three days.
     private static let realTimeMin = Duration.days(2)
 
     /// Whether a length can result from extensions: one or more whole days. A change of clocks may

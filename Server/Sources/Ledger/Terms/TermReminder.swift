@@ -15,7 +15,8 @@ package struct TermReminder: Hashable, Sendable {
     }
 }
 
-/// The end of terms that follow each other without a gap, and the number of days before it.
+/// The end of terms that follow each other without a gap, and how many days before that end the
+/// reminder is due.
 package struct TermEnding: Hashable, Sendable {
     package var chain: String
     /// The start of the first of these terms.

@@ -17,9 +17,9 @@ extension Cohort {
     }
 }
 
-/// The changes of the numbers of cohorts by one purchase, day by day. The sum of all changes up to
-/// a moment equals the contribution of the purchase to each number, according to its movements up
-/// to that moment.
+/// How one purchase changes the numbers of cohorts, day by day. The sum of all changes up to a
+/// moment equals the contribution of the purchase to each number, according to its movements up to
+/// that moment.
 ///
 /// The movements are applied in the order of time, all movements of one moment together. After each
 /// moment, the difference from the numbers before it is a change on the day of the moment.

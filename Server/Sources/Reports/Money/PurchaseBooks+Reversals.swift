@@ -134,7 +134,7 @@ private struct ReversalStory {
     }
 
     /// The difference between the amounts and counts that two lists of movements give at a moment.
-    /// Considers only amounts and counts that stay in force.
+    /// Ignores charges, refunds and numbers of payments, because they belong to a single moment.
     private static func jump(
         from before: [Movement], to after: [Movement], at moment: Instant
     ) -> [Movement] {

@@ -47,8 +47,8 @@ package struct SalesReconciliation: Sendable {
         differences.sort { $0.key < $1.key }
     }
 
-    /// The sums of the unexplained differences, by quantity and currency. Differences by another
-    /// day, a missing file, or another way of counting are left out.
+    /// The sums of the unexplained differences, by quantity and currency. Leaves out differences
+    /// that come from another day, from a missing file, or from another way of counting.
     package var residual: [SalesDifference.Quantity: [String: Int64]] {
         var sums: [SalesDifference.Quantity: [String: Int64]] = [:]
         for one in differences where one.cause.isResidual {

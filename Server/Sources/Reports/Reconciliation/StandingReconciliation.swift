@@ -77,7 +77,7 @@ package struct StandingReconciliation: Sendable {
         }
     }
 
-    /// The sums of the differences that may be missing subscriptions, by quantity.
+    /// The sums of the differences that may mean that subscriptions are missing, by quantity.
     package var residual: [SalesDifference.Quantity: Int64] {
         differences.filter(\.cause.isResidual).reduce(into: [:]) {
             $0[$1.quantity] = ($0[$1.quantity] ?? 0).addingSaturated($1.difference)

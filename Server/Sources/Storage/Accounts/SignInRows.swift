@@ -1,6 +1,7 @@
 import Ledger
 
-/// The counted attempts to sign in: by one name, from one address, or by one name from one address.
+/// The counted attempts to sign in: with one name, from one address, or with one name from one
+/// address.
 package struct SignInFailures: Hashable, Sendable {
     /// The name, the address, or both: for example `name mira` or `address 192.0.2.7`.
     package var subject: String

@@ -131,7 +131,7 @@ package struct CustomerRows: RowGroup {
 // MARK: - Links
 
 extension CustomerRows {
-    /// The customers of an app ordered by id, after the given one.
+    /// The customers of an app that follow the given customer, in the order of their ids.
     package func all(
         of app: AppID, after: CustomerID?, limit: Int
     ) throws(StorageFailure) -> [CustomerID] {
@@ -142,8 +142,8 @@ extension CustomerRows {
         ) { row throws(StorageFailure) in try row.customer() }
     }
 
-    /// The customers of an app who have an id, ordered by their first ids, after the given one.
-    /// Leaves out the pseudonyms of erased customers.
+    /// The customers of an app that follow the given customer and have an id, in the order of their
+    /// first ids. Leaves out the pseudonyms of erased customers.
     package func identified(
         of app: AppID, after: CustomerID?, limit: Int
     ) throws(StorageFailure) -> [CustomerID] {
@@ -196,7 +196,7 @@ extension CustomerRows {
     }
 
     /// Deletes the records about the separation of these ids from a customer, and about the
-    /// separation of other ids from these.
+    /// separation of other ids from these ids.
     package func deleteRemovedIDs(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
             "DELETE FROM removed_ids WHERE app = $1 AND (id = $2 OR customer = $2)",

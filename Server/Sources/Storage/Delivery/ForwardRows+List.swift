@@ -58,7 +58,7 @@ extension ForwardRows {
             [.text(app.rawValue), .bytes(document)], Self.forward)
     }
 
-    /// The SQL condition of a state, as in the partial indexes. A waiting forward is never
+    /// The SQL condition of a state, as in the partial indexes. A forward that waits has not been
     /// accepted.
     private static func condition(of state: StoredForward.State) -> String {
         switch state {

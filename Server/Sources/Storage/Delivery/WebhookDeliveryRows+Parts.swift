@@ -9,7 +9,7 @@ extension WebhookDeliveryRows {
     ///
     /// - Parameter parts: all parts of the event, in order, with their bodies.
     /// - Returns: the body of the leased part. Nil if the leased delivery is no longer a part and
-    ///   was deleted. Nil also if the lease was lost; then nothing was changed.
+    ///   was deleted. Also nil if the lease was lost; then nothing was changed.
     package func storeParts(
         _ parts: [NewDelivery], of lease: DeliveryLease, to webhook: WebhookID, of app: AppID,
         at now: Instant

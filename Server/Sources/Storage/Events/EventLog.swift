@@ -90,7 +90,8 @@ package struct EventLog: RowGroup {
         return found.sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 
-    /// The events of a customer nearest to the given one, and the event itself, in order.
+    /// The given event, and the customer's last events before it and first events after it, in
+    /// order.
     package func all(
         around sequence: Int64, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -103,8 +104,8 @@ package struct EventLog: RowGroup {
         return before.reversed() + after
     }
 
-    /// The events of a purchase from the time when it had no owner, in order. Considers only events
-    /// before the given event. If there are many, returns only the first event and the latest
+    /// The events of a purchase from the time when it had no owner, in order. Leaves out the given
+    /// event and all later events. If there are many, returns only the first event and the latest
     /// events.
     package func unowned(
         of purchase: PurchaseID, in app: AppID, before sequence: Int64
@@ -150,7 +151,8 @@ package struct EventLog: RowGroup {
         var sequences: Set<Int64> = []
         found = found.filter { sequences.insert($0.sequence).inserted }
             .sorted { $0.sequence < $1.sequence }
-        // The events may contain the token of an earlier owner of the purchase who was erased.
+        // Possibly the purchase had an earlier owner who was erased, and the events contain that
+        // owner's token.
         for (place, entry) in try tx.accountTokens.withoutErasedTokens(found.map(\.entry))
             .enumerated()
         {

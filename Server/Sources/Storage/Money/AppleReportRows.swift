@@ -232,8 +232,8 @@ extension AppleReportFile {
 }
 
 extension AppleReportRows {
-    /// The shifts of the next purchases in production. Considers only documents from the given
-    /// moment on. Also returns the purchase after which the list continues; nil at the end of the
+    /// The shifts of the next purchases in production. Ignores documents from before the given
+    /// moment. Also returns the purchase after which the list continues; nil at the end of the
     /// list.
     package func transactionShifts(
         of app: AppID, since: Instant, after last: String, limit: Int

@@ -67,7 +67,7 @@ extension MoneyRows {
 }
 
 extension ProductKind {
-    /// The kind with a word. The kind is `unknown` if no kind has this word.
+    /// The kind that a word names. The kind is `unknown` if the word names no kind.
     init(word: String) { self = Self.allCases.first { $0.word == word } ?? .unknown }
 
     /// The name in rows that people read.

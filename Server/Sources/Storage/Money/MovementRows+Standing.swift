@@ -1,6 +1,6 @@
 import Ledger
 
-/// The change of the numbers of subscriptions by one movement, or by all movements before a moment.
+/// How one movement, or all movements before a moment, change the numbers of subscriptions.
 package struct StandingChange: Hashable, Sendable {
     package var at: Instant
     package var storefront: String?

@@ -11,13 +11,13 @@ extension Database {
     private static let rowsMax: Int64 = 100_000
     /// The maximum size of a table whose number of rows is not known yet.
     private static let bytesMax: Int64 = 67_108_864
-    /// New statistics are collected after a number of changed rows: this number plus the number of
-    /// rows that the table had when statistics were last collected.
+    /// New statistics are collected when enough rows have changed: this number of rows, plus as
+    /// many rows as the table had when statistics were last collected.
     private static let changesMin: Int64 = 50
 
     /// Collects the statistics of small tables that have changed much since the last time. Returns
     /// the number of these tables. Idempotent, and safe for several servers at once. Does nothing
-    /// on SQLite, which chooses by the columns of an index.
+    /// on SQLite, which chooses indexes by their columns.
     package func refreshStatistics() async throws -> Int {
         guard driver.dialect == .postgres else { return 0 }
         let tables = try await driver.read { connection in

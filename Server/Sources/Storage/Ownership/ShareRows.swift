@@ -1,7 +1,7 @@
 import Ledger
 
-// A share gives a customer a purchase in addition to its owner. A purchase without an owner has no
-// shares.
+// A share lets a customer use a purchase that another customer owns. A purchase without an owner
+// has no shares.
 
 /// A customer's share in a purchase of another customer.
 package struct Share: Hashable, Sendable {

@@ -8,8 +8,8 @@ package struct AppStoreHealth: Hashable, Sendable {
     package var failures: Int
     /// No requests are made before this time.
     package var pausedUntil: Instant
-    /// The time until which the checks that are leased already use up the permitted pace, in
-    /// milliseconds of the database's clock.
+    /// The time until which the leased checks use up the permitted pace, in milliseconds of the
+    /// database's clock.
     var busyUntil: Int64
     /// Notifications that were sent before this time and did not arrive have been backfilled. Nil
     /// if nothing was backfilled yet.
@@ -19,7 +19,7 @@ package struct AppStoreHealth: Hashable, Sendable {
         respondedAt: nil, failures: 0, pausedUntil: Instant(milliseconds: 0), busyUntil: 0,
         backfilledTo: nil)
 
-    /// How far ahead of the permitted pace checks may be leased.
+    /// The maximum time by which leases of checks may run ahead of the permitted pace.
     static let paceWindowMilliseconds: Int64 = 1000
 
     /// How many checks the pace permits now.

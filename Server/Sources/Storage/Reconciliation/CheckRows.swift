@@ -182,7 +182,7 @@ package struct CheckRows: RowGroup {
     ///   - others: purchases of the same account that were part of the response.
     ///   - asked: when the request was sent, not when the response arrived.
     ///   - isWhole: whether the request covered the whole history of the account. If not, purchases
-    ///     of `others` that were never checked count as unchecked.
+    ///     of `others` that were never checked still count as unchecked.
     ///   - isListRead: whether the request covered the changes since the last check. If not,
     ///     purchases of `others` whose list must be read, for example after an upgrade, remain due.
     package func complete(

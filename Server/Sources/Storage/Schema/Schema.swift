@@ -25,10 +25,10 @@
 ///
 /// The following tables and columns are of neither kind. `app_stores` and the columns of
 /// `purchases` that record checks with the App Store: if lost, the checks are repeated.
-/// `sign_in_failures`: if lost, passwords can be tried anew. `sign_in_places`: if lost, an operator
-/// shares the tries by the name with strangers. `seat_groups`: if lost, the App Store is asked
-/// again when somebody joins. `term_watches` with `reminder_rules`: if lost, every customer is
-/// examined again.
+/// `sign_in_failures`: if lost, passwords can be tried anew. `sign_in_places`: if lost, an
+/// operator's attempts to sign in count together with the attempts that strangers make with the
+/// same name. `seat_groups`: if lost, the App Store is asked again when somebody joins.
+/// `term_watches` with `reminder_rules`: if lost, every customer is examined again.
 ///
 /// `recordings` has no rows, and exists on PostgreSQL only.
 ///

@@ -11,10 +11,10 @@ package struct StoredSeatClaim: Hashable, Sendable {
     }
 }
 
-// Code that changes a claim emits an event about the purchase, or touches it, so that its row in
-// `purchases` changes, too. So if two transactions about the seats of one purchase overlap, even on
-// two servers, the second transaction runs again, and then sees the changes that the first one has
-// written.
+// Code that changes a claim emits an event about the purchase, or touches the purchase, so that the
+// purchase's row in `purchases` changes, too. So if two transactions about the seats of one
+// purchase overlap, even on two servers, the second transaction runs again, and then sees the
+// changes that the first one has written.
 
 /// Claims of customers on seats of a purchase.
 package struct SeatClaimRows: RowGroup {
@@ -173,7 +173,7 @@ extension SeatClaimRows {
             claims.map { [.text(app.rawValue), .text($0.id.rawValue)] })
     }
 
-    /// Records that the App Store no longer has the claims in this list that have ended.
+    /// For the claims in this list that have ended, records that the App Store no longer has them.
     package func markEndedInStore(
         _ claims: [StoredSeatClaim], in app: AppID
     ) throws(StorageFailure) {

@@ -27,8 +27,8 @@ struct SumChange: Hashable, Sendable {
         (self.totals, self.movements) = (totals, movements)
     }
 
-    /// The changes without the changes that cancel each other, because a movement is removed and
-    /// added again.
+    /// The changes, without those that cancel each other. Two changes cancel each other if the same
+    /// movement is removed and added again.
     static func net(_ changes: [SumChange]) -> [SumChange] {
         var left: [SumChange: Int64] = [:]
         for change in changes { left[change.magnitude, default: 0] += change.movements }
