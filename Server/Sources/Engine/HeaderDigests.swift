@@ -12,8 +12,8 @@ final class HeaderDigests: Sendable {
     /// The maximum number of cached headers. A full cache removes its oldest entry.
     static let headersMax = 64
 
-    // The cached headers. This is a list, not a dictionary: to hash a header costs more than to
-    // compare it with the few entries, which differ in their first bytes.
+    // The cached headers. This is a list, not a dictionary: hashing a header costs more than
+    // comparing it with the few entries, which differ in their first bytes.
     private let known = Mutex<[(segment: [UInt8], digest: [UInt8])]>([])
 
     func digest(of segment: [UInt8]) -> [UInt8] {

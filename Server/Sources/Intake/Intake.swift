@@ -62,7 +62,7 @@ package enum Intake {
         let environment = try environment(renewal.environment)
         let status = try required(renewal.autoRenewStatus, "autoRenewStatus")
         let meant = Renewal(
-            // An unknown status does not mean that renewal is off.
+            // If the status is unknown, renewal is not assumed to be off.
             willRenew: status != .off,
             renewsTo: renewal.autoRenewProductId.map(ProductID.init(rawValue:)),
             isRetrying: renewal.isInBillingRetryPeriod ?? false,

@@ -79,10 +79,9 @@ package struct RehearsalEvidence: Hashable, Sendable {
 
 /// The limits within which a late document, or a difference between clocks, explains a difference.
 package struct RehearsalRules: Hashable, Sendable {
-    /// The time after the arrival of a document within which RevenueCat may not have the document
-    /// yet.
+    /// For this long after a document has arrived here, RevenueCat may still lack the document.
     package var lateness: Duration
-    /// The maximum time between two ends that a difference between clocks explains.
+    /// A difference between clocks explains why two ends differ by at most this time.
     package var tolerance: Duration
 
     package static let latenessDefault = Duration.seconds(900)

@@ -20,7 +20,7 @@ extension ExchangeRates {
     ///
     /// - Parameter base: the currency that the rates are for, if it is not the euro.
     package init(table text: String, base: String = "EUR") throws(Defect) {
-        // Editors may write a byte order mark.
+        // Text editors may add a byte order mark at the beginning.
         let content =
             text.unicodeScalars.first == "\u{FEFF}"
             ? text.unicodeScalars.dropFirst() : text.unicodeScalars[...]

@@ -3,7 +3,7 @@ import Ledger
 /// Exchange rates by day, from a configured table. Without such a table, sums of different
 /// currencies are never added.
 package struct ExchangeRates: Hashable, Sendable {
-    /// The maximum number of days for which a rate is used after its own day, because no rates are
+    /// A rate is used for at most this number of days after its own day, because no rates are
     /// published on weekends and holidays.
     static let daysMax: Int64 = 10
     /// The rate 1, in millionths.

@@ -175,8 +175,8 @@ struct ReportFold {
         }
     }
 
-    /// The days for which rates are needed: at the end of such a day, some part has amounts in
-    /// force.
+    /// The days whose rates are needed, because some part has amounts in force at the end of the
+    /// day.
     private func stockDays(of sums: [MovementSum]) -> [Int64] {
         var days: Set<Int64> = []
         for sums in Dictionary(grouping: sums, by: \.part).values {

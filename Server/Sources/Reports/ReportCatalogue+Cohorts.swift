@@ -13,7 +13,7 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     case revenue
     /// The number of subscriptions of ``payments``. Then there are two numbers for each of
     /// ``daysLater``. The first counts the subscriptions that began at least that many days ago.
-    /// The second counts those of them that were active after that many days.
+    /// The second counts the subscriptions among them that were active after that many days.
     case days
     /// Like ``trials``, but a payment after a gap also counts.
     case trialsPaidEver

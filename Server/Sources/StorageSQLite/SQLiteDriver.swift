@@ -6,9 +6,9 @@ import Synchronization
 /// returns.
 ///
 /// Writes run one at a time on a serial queue, because they wait for the disk. A read runs on the
-/// caller's thread: to hand a few microseconds of work to another thread and back costs more than
-/// the work. Scans run on separate queues, so that they never hold a thread that other requests
-/// need.
+/// caller's thread: handing a few microseconds of work to another thread and back costs more than
+/// the work itself. Scans run on separate queues, so that they never hold a thread that other
+/// requests need.
 package final class SQLiteDriver: DatabaseDriver {
     /// How long a writer waits for another process before it fails. The writers in the queue fail,
     /// too.

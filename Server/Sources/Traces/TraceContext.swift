@@ -48,7 +48,7 @@ package struct TraceContext: Hashable, Sendable {
     /// - Parameter share: the share of traces that are sent, from 0 to 1.
     package static func isSampled(_ trace: [UInt8], share: Double) -> Bool {
         guard share < 1 else { return true }
-        // The last bytes, because some systems put a time into the first ones.
+        // Uses the last bytes, because some systems put a time into the first bytes.
         let number = trace.suffix(spanBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return Double(number) < share * 0x1p64
     }

@@ -5,8 +5,8 @@ import Tracing
 
 /// A tracer that keeps the ended spans until ``drain(max:)`` takes them.
 package final class TraceRecorder: Tracer {
-    /// The maximum number of spans that wait. Further spans are dropped and counted: a collector
-    /// that is away must not cost memory.
+    /// The maximum number of spans that wait. Further spans are dropped and counted: an unreachable
+    /// collector must not use up memory.
     package static let spansMax = 4_096
 
     /// The share of traces that are recorded, from 0 to 1.

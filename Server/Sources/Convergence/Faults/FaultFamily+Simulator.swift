@@ -109,8 +109,8 @@ extension Plan {
     }
 
     /// The unusual behaviours of the App Store about seats. Some behaviours concern claims, or
-    /// members whom no document reports. These are tested only in Stories, because a trial that has
-    /// them could not expect true answers.
+    /// members whom no document reports. Such behaviours are tested only in Stories, because a
+    /// trial with such a behaviour could not expect true answers.
     var seatHabits: Set<Quirk> {
         guard sellsSeats, has(.habits) else { return [] }
         var lots = random("seat habits")

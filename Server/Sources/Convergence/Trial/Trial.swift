@@ -200,7 +200,8 @@ package actor Trial {
             guard let next, next <= end else { break }
             try await advance(to: max(next, now))
             while let deed = schedule.dequeue(by: now) { try await perform(deed) }
-            // Nothing here suspends: let other trials and tasks of the process run.
+            // The calls in this loop do not suspend. So the loop yields, to let other trials and
+            // tasks of the process run.
             await Task.yield()
             if let wake, wake <= now { try await reconcileDue() }
         }

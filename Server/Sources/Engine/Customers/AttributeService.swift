@@ -111,9 +111,9 @@ struct AttributeDecisions {
         return try tx.attributes.all(of: known.customer, in: app)
     }
 
-    /// How much a change of attributes counts towards the growth limit of an app: one for each time
-    /// that the total size of the customer's attributes passes a multiple of 4 KB. So many small
-    /// changes count as much as one large change.
+    /// The number of items that a change of attributes counts as, for the growth limit of an app.
+    /// The number is one for each multiple of 4 KB that the total size of the customer's attributes
+    /// passes. So a large change counts as much as several small changes together.
     static func growth(from known: [CustomerAttribute], to all: [CustomerAttribute]) -> Int {
         max(0, bytes(of: all) / bytesPerGrowth - bytes(of: known) / bytesPerGrowth)
     }

@@ -250,8 +250,8 @@ extension CustomerErasure {
         _ person: CustomerID, under pseudonym: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard try tx.customers.hasLinksOrBookings(person, in: app) else { return }
-        // The pseudonym is created now, because the time when the customer was created is personal
-        // data.
+        // The pseudonym gets the present time as its creation time, because the time when the
+        // customer was created is personal data.
         try tx.customers.insert(pseudonym, in: app, at: now)
         try tx.customers.moveConsumables(of: person, to: pseudonym, in: app)
     }

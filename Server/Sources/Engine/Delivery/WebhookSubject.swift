@@ -44,7 +44,8 @@ package struct WebhookSubject: Sendable {
     }
 }
 
-/// The data about the customers and the purchase of an event, from which its bodies are rendered.
+/// The data about an event's customers and purchase from which the bodies of the event are
+/// rendered.
 package struct EventContext: Sendable {
     /// The event's customer, or else the customer who was found for it. Nil if the event has no
     /// customer and none was found.
@@ -73,8 +74,8 @@ package struct EventContext: Sendable {
     package var entitlements: [EntitlementID]
     /// The place in the app where the transaction was bought, according to the app.
     package var placement: String?
-    /// All changes of wallets by the event's payment or refund, in order. Nil if an earlier event
-    /// reports them.
+    /// All changes that the event's payment or refund made in wallets, in order. Nil if an earlier
+    /// event reports them.
     package var movements: [WalletChange]?
     /// What the app says about the event's customer.
     package var attributes: [CustomerAttribute] = []

@@ -95,9 +95,9 @@ struct WebhookSubjects {
 
     // MARK: - What other events say
 
-    /// The changes of a customer's wallets by one payment or refund. Each currency has a separate
-    /// event, but the first event reports all changes. On PostgreSQL the other events may have no
-    /// number yet. Returns nil if an earlier event reports the changes.
+    /// The changes that one payment or refund made in a customer's wallets. Each currency has a
+    /// separate event, but the first event reports all changes. On PostgreSQL the other events may
+    /// have no number yet. Returns nil if an earlier event reports the changes.
     private func movements(with event: LoggedEvent, in app: AppID) throws -> [WalletChange]? {
         let entry = event.entry
         guard let own = entry.change.wallet, let customer = entry.customer,

@@ -161,8 +161,8 @@ extension ImportDecisions {
 }
 
 extension ImportDecisions {
-    /// Whether a customer has one of the ids of a row. The second id of the row may not be an alias
-    /// yet.
+    /// Whether a customer has one of the ids of a row. Possibly the second id of the row is not an
+    /// alias yet.
     private func isCustomer(
         _ customer: CustomerID, with ids: [CustomerID], in app: AppID
     ) throws -> Bool {

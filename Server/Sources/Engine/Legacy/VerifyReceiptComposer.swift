@@ -125,8 +125,8 @@ struct VerifyReceiptComposer: Sendable {
                 timeline.renewalInfo(about: period)?.value, of: timeline.purchase, period)
             renewals.upsert(row)
         }
-        // A subscription that is held open is shown as in a grace period, which is Apple's term for
-        // access that continues without a payment.
+        // If a subscription is held open, the response shows a grace period. This is Apple's term
+        // for access that continues without a payment.
         for timeline in timelines {
             guard let until = held[timeline.purchase], let period = timeline.lastToRenew else {
                 continue

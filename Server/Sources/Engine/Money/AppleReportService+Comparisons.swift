@@ -256,8 +256,8 @@ extension AppleReportService {
 
     // MARK: - Financial
 
-    /// Compares sales by fiscal month, named by its first day. Only months that lie within the days
-    /// are compared. Rows name products, but not apps.
+    /// Compares sales by fiscal month. The first day of a month stands for the month. Only months
+    /// that lie within the days are compared. Rows name products, but not apps.
     private func compareFinancial(_ known: Knowledge) async throws -> ReportComparison? {
         let reports = try await context.scanForReport { tx in
             try tx.appleReports.all(
@@ -286,7 +286,7 @@ extension AppleReportService {
         var apples = SalesFigures()
         for (month, row) in rows { apples.add(row, products, month: month) }
         var ours = SalesFigures()
-        // The App Store settles nothing for free units.
+        // The App Store pays the seller nothing for free units.
         for sale in known.sales where sale.isPurchased && sale.gross > 0 {
             ours.add(sale, day: month)
         }

@@ -198,7 +198,7 @@ extension AppleReportService {
     }
 }
 
-/// A report that Apple should have by now, and that may not be stored yet.
+/// A report that Apple should have by now. Possibly it is not stored yet.
 private struct MissingReport {
     enum Request {
         case sales(SalesReportRequest)

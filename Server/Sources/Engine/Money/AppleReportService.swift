@@ -135,7 +135,7 @@ package struct AppleReportService: Sendable {
             )
         }
         let latest = files.latest { $0.days.count == 1 ? $0.days.lowerBound : nil }
-        // A day without sales has no content.
+        // The report of a day without sales has no content.
         var rows: [SalesRow] = []
         for file in latest.values where !file.content.isEmpty {
             rows += try file.rows(SalesRow.self)

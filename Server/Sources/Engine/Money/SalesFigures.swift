@@ -117,7 +117,7 @@ struct SalesFigures {
     }
 
     /// Adds a row of a financial report to the figure of the first day of its fiscal month. Free
-    /// units are left out: the App Store settles nothing for them.
+    /// units are left out: the App Store pays the seller nothing for them.
     mutating func add(_ row: FinancialRow, _ products: ReportProducts, month: Int64) {
         guard !row.isFree else { return }
         var figure = SalesFigure(

@@ -2,12 +2,13 @@ import Foundation
 import Ledger
 
 extension WallClock {
-    /// The years for which clock changes are looked up: from the first year in which Apple sold
-    /// apps to far enough ahead for any term. Outside of these years, the nearest known offset
-    /// applies.
+    /// The years for which clock changes are looked up. Apple sold the first apps in the first of
+    /// these years. No term lasts beyond the last of these years. Outside of these years, the
+    /// nearest known offset applies.
     private static let years = 2008...2150
 
-    /// The time zone of the App Store's agreement, in which it counts days: Pacific time.
+    /// The time zone of the App Store's agreement, in which the App Store counts days: Pacific
+    /// time.
     package static let appStore =
         TimeZone(identifier: "America/Los_Angeles").map { WallClock($0) } ?? .utc
 

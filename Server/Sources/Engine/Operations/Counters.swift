@@ -17,8 +17,8 @@ package final class Counters: Sendable {
     package let notificationsAcceptedElsewhere = Counter()
     /// Missed notifications that were found by requesting them from the App Store.
     package let notificationsBackfilled = Counter()
-    /// The missed notifications that were found by a walk through the history after the first walk.
-    /// This server should have received these notifications. The first walk also finds
+    /// The missed notifications that were found by walks through the history, except the first
+    /// walk. This server should have received these notifications. The first walk also finds
     /// notifications from before this server had the address, so it is not counted.
     package let notificationsLost = Counter()
     /// Pages of the App Store's notification history that were read in the search for missing

@@ -36,8 +36,8 @@ package struct MaintenanceService: Sendable {
     /// waits for locks. Its maximum wait is the same as that of a write. Another operation, such as
     /// VACUUM, may lock a table for longer.
     package static let endingAttemptsMax = 10
-    /// The pauses between these attempts, in which the writers that waited behind an attempt can
-    /// proceed.
+    /// The pauses between these attempts. During a pause, the writers that waited for the attempt
+    /// to end can proceed.
     private static let endingPauses = ExponentialBackoff(first: .seconds(1), longest: .seconds(10))
 
     /// Rebuilds all derived rows from the documents, or only compares them.

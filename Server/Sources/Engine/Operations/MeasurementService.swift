@@ -33,8 +33,7 @@ package struct AppMeasurements: Hashable, Sendable {
     /// The number of committed events without numbers; at most ``MeasurementRows/countMax``.
     package var unnumberedEvents = 0
     package var oldestUnnumberedAge = Duration.zero
-    /// The time for which the oldest due change has been due, among the changes that time alone
-    /// causes.
+    /// Among the changes that time alone causes and that are due, how long the oldest has been due.
     package var oldestTransitionAge = Duration.zero
     /// The number of changes that are not in the sums about money; at most
     /// ``MeasurementRows/countMax``.

@@ -185,7 +185,8 @@ struct OwnershipDecisions {
         _ document: PresentedDocument?, in app: AppID, at now: Instant
     ) throws {
         if let owner = claim.owner, try tx.links.find(of: purchase, in: app) == nil {
-            // Until now, an anonymous customer has the purchase only by its account token.
+            // Until now, an anonymous customer has the purchase only because of the purchase's
+            // account token.
             try OwnershipUpdates(tx).link(
                 purchase, to: owner.customer, by: owner.evidence, in: app, at: now)
         }
@@ -354,9 +355,9 @@ struct OwnershipDecisions {
 
 extension [Share] {
     /// The shares in a person's purchase that are in force, in the order of this list. The rules
-    /// allow a maximum number of shares of persons, and the same number of shares of anonymous
-    /// customers. Of each kind, the oldest shares are in force. The purchase may have more shares,
-    /// which began when an anonymous customer owned the purchase.
+    /// limit how many persons have a share, and separately how many anonymous customers have one.
+    /// If there are more, the oldest shares of each kind are in force. The purchase may have more
+    /// shares, which began when an anonymous customer owned the purchase.
     fileprivate func counted(by rules: OwnershipClaim.ShareRules) -> [Share] {
         var counted: Set<CustomerID> = []
         for isAnonymous in [true, false] {

@@ -104,8 +104,9 @@ package struct OwnershipService: Sendable {
     ) async throws(EngineFailure) {
         let now = context.now()
         try await changeBlock(of: order.purchase, of: id, app: appID) { tx, owner in
-            // The purchase belongs to the customer only by its account token. From now on the
-            // purchase stays with the customer, even if the token later identifies someone else.
+            // The purchase belongs to the customer only because of the purchase's account token.
+            // From now on the purchase stays with the customer, even if the token later identifies
+            // someone else.
             if try tx.links.find(of: order.purchase, in: appID) == nil {
                 try OwnershipUpdates(tx).link(
                     order.purchase, to: owner, by: .token, in: appID, at: now)

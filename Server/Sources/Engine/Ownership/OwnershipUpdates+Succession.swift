@@ -21,8 +21,8 @@ extension OwnershipUpdates {
 
     /// If a purchase continues an earlier purchase, links it to the customer who has the earlier
     /// purchase, on the same evidence. The app posts nothing in this case, because nothing was
-    /// bought. The customer may also be a known customer who has the earlier purchase only by its
-    /// account token.
+    /// bought. The customer may also be a known customer who has the earlier purchase only because
+    /// of its account token.
     ///
     /// Does nothing if the new purchase has an owner already, or if its account token differs from
     /// the account token of the old purchase. If the old purchase has no owner yet, the next

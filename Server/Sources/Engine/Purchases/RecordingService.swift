@@ -80,7 +80,7 @@ package struct RecordingService: Sendable {
             return try await record(notification: jws, of: try context.app(claimedBy: jws), arrived)
         }
         // The notification names no app. The notification is recorded for each app that it can be
-        // about, so that a later version of Perennial that knows its meaning can use it.
+        // about. A later version of Perennial may know its meaning, and can then use it.
         var recorded: RecordedNotification?
         var refusal: EngineFailure?
         for id in context.appIDs {

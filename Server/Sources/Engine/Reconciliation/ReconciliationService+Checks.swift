@@ -21,8 +21,8 @@ package enum CheckOutcome: Hashable, Sendable {
 /// The documents and other results that one check has found so far.
 struct CheckResult {
     var attestations: [VerifiedDocument] = []
-    /// The number of ``attestations`` that were recorded already when they were read. These are the
-    /// first ones of the list.
+    /// The number of ``attestations`` that were recorded already when they were read. They come
+    /// first in the list.
     var recordedCount = 0
     /// Why a document of the response was rejected.
     var rejection: String?

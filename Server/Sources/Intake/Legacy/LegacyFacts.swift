@@ -284,9 +284,9 @@ extension VerifyReceiptRow {
     }
 
     /// The terms and the offer of a row. A named offer is certain. If a free period has no named
-    /// offer, the row does not say whether the period belongs to an offer of another kind. It is
-    /// undocumented whether the App Store marks a free period with a named offer as free. If it
-    /// does not, the period counts as a period at a reduced price.
+    /// offer, the row does not say whether the period belongs to an offer of another kind. If a
+    /// period with a named offer is free, it is undocumented whether the App Store marks the period
+    /// as free. Without such a mark, the period counts as a period at a reduced price.
     fileprivate var terms: (Terms, Offer?) {
         let isFree = isTrial == true
         guard let offer = namedOffer ?? (isFree ? Offer(.introductory) : nil) else {

@@ -142,9 +142,9 @@ extension Timeline {
     /// periods that were charged ahead.
     ///
     /// Renewal info that reports a failed payment is usually about the payment for this period. The
-    /// reason is that a payment that is collected in a grace period pays for a period that begins
-    /// at the end of the previous period. The renewal info is about the end of this period if it
-    /// was signed near that end, or if its grace period lasts beyond that end.
+    /// reason is this: if a payment is collected in a grace period, its period begins at the end of
+    /// the previous period. The renewal info is about the end of this period if it was signed near
+    /// that end, or if its grace period lasts beyond that end.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }

@@ -6,9 +6,9 @@
 /// if the app's restore policy allows it. Consumables never move once part of them was spent,
 /// because otherwise two customers could spend them.
 ///
-/// An anonymous customer is a device whose user has not signed in, not a person. Two anonymous
-/// customers that present one purchase are devices of one store account, so both have it. A person
-/// who restores the purchase becomes its owner.
+/// An anonymous customer is a device whose user has not signed in, not a person. If two anonymous
+/// customers present one purchase, they are devices of one store account, so both customers have
+/// the purchase. A person who restores the purchase becomes its owner.
 ///
 /// Anyone may have a copy of a document, but only a device of the store account gets a newer
 /// document. So the newer document wins between a person and an anonymous customer. A person who
@@ -70,9 +70,9 @@ package struct OwnershipClaim: Hashable, Sendable {
             self.isBlocked = isBlocked
         }
 
-        /// Whether someone who only has a copy of a document could have got the purchase in the way
-        /// in which the owner got it. This is true if the owner is a person whose only evidence is
-        /// a document that was signed before the owner got the purchase.
+        /// Whether somebody with only a copy of a document could have got the purchase in the same
+        /// way as the owner. This is true if the owner is a person whose only evidence is a
+        /// document that was signed before the owner got the purchase.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
         /// If a document is younger than this age, it was signed after the owner got the purchase,

@@ -48,8 +48,8 @@ extension Timeline {
             now < since + period.notificationWait, period.from < since
         else { return access }
         // The recursion is necessary because the App Store can extend an end by less than the
-        // waiting time. Then the waiting time of an earlier end may not have been over just before
-        // this end.
+        // waiting time. Then the waiting time after the earlier end may still be running just
+        // before this end.
         return reportedAccess(at: since - .milliseconds(1), rules: rules)
     }
 }

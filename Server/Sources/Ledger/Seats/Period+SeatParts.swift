@@ -9,8 +9,8 @@ extension Timeline.Period {
     /// The maximum time between the signatures of documents that describe the same state.
     private static let describedTogetherMax = Duration.seconds(60)
 
-    /// Whether a statement is about this payment, as shown by the identifiers that both of them
-    /// have.
+    /// Whether a statement is about this payment, according to the identifiers that the statement
+    /// and this payment both have.
     ///
     /// - Parameter otherID: the id of the statement: see ``Payment/id(_:)``.
     func isTold(by other: Payment, _ otherID: String, _ grade: Grade) -> Bool {

@@ -47,8 +47,7 @@ package struct StoreSeatComparison: Hashable, Sendable {
     /// Store must be asked again.
     package var isEarly = false
 
-    /// The time after an answer about a claim in which the App Store's list may not contain the
-    /// change yet.
+    /// For this long after an answer about a claim, the App Store's list may still lack the change.
     package static let settledAfter = Duration.seconds(600)
 
     /// - Parameters:

@@ -165,8 +165,9 @@ package struct Wallet: Hashable, Sendable {
         rules.credit(by: payment, to: currency) != nil
     }
 
-    /// The steps that add payments to a wallet which contains none of them and has no refunds, so
-    /// that all other entries stay unchanged. Returns nil if one of the payments was revoked.
+    /// The steps that add payments to a wallet. The wallet must contain none of these payments, and
+    /// no refunds, so that all other entries stay unchanged. Returns nil if one of the payments was
+    /// revoked.
     package static func steps(
         adding payments: [Payment], to currency: CurrencyID, rules: WalletRules
     ) -> [Step]? {

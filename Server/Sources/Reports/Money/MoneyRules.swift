@@ -74,7 +74,8 @@ package struct MoneyRules: Hashable, Sendable {
     /// Whether the service was interrupted for so long that the paid service starts again from
     /// zero.
     func resetsPaidService(from end: Instant, until start: Instant) -> Bool {
-        // The calendar matters only near the limit, because calendar days differ only by hours.
+        // The calendar matters only for gaps near the limit, because a calendar day differs from 24
+        // hours by a few hours at most.
         let days = Self.paidServiceGapDays
         guard start > end + .days(days - 1) else { return false }
         guard start <= end + .days(days + 1) else { return true }

@@ -26,7 +26,7 @@ package struct LogEpochs: Hashable, Sendable {
     }
 
     /// The number of events that the present log shares with the log of an earlier epoch. Returns
-    /// nil for an unknown epoch, which means that a backup from before that epoch was restored.
+    /// nil if the epoch is unknown, because a backup from before that epoch was restored.
     package func sharedCount(with epoch: String?) -> Int64? {
         guard let epoch else { return marks.first?.after ?? .max }
         guard let index = marks.firstIndex(where: { $0.name == epoch }) else { return nil }

@@ -253,7 +253,7 @@ extension Database {
     /// for several servers at once. Does nothing on SQLite.
     ///
     /// - Parameter isWaiting: false to return at once if another transaction is numbering events.
-    ///   That transaction may not see all events.
+    ///   Possibly that transaction does not see all events.
     @discardableResult
     package func numberEvents(of app: AppID, isWaiting: Bool = true) async throws -> Int {
         guard driver.dialect == .postgres else { return 0 }

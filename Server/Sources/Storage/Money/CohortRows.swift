@@ -99,8 +99,9 @@ package struct CohortRows: RowGroup {
         }
     }
 
-    /// The number and revenue of subscriptions, on the day on which each was first paid in any
-    /// currency. A subscription is counted in the currency in which it was first paid.
+    /// The number and revenue of subscriptions. A subscription is counted on the day on which it
+    /// was first paid, in whatever currency. A subscription is counted in the currency in which it
+    /// was first paid.
     private func revenueSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {

@@ -21,7 +21,7 @@ extension MoneyRows {
         "SELECT \((keyColumns + columns).joined(separator: ", ")) FROM money_transactions "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3 ORDER BY number"
 
-    /// Deletes the transactions of a purchase from a number on.
+    /// Deletes the transactions of a purchase that have the given number or a greater one.
     static let deleteTransactions =
         "DELETE FROM money_transactions WHERE app = $1 AND environment = $2 "
         + "AND purchase = $3 AND number >= $4"

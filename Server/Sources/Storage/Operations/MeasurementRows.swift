@@ -28,9 +28,9 @@ package struct MeasurementRows: RowGroup {
         ) { row throws(StorageFailure) in (try row.integer(), try row.instant()) }
     }
 
-    /// The number of changes of purchases that are not in the sums of movements yet, and the time
-    /// when the oldest of them was recorded. If there are more than ``countMax``, the oldest may be
-    /// missing.
+    /// The number of waiting changes, which the sums of movements do not contain yet, and the time
+    /// when the oldest of these changes was recorded. If there are more than ``countMax``, the
+    /// oldest may be missing.
     package func unsummedChanges(of app: AppID) throws(StorageFailure) -> QueueBacklog {
         try backlog(
             "SELECT count(*), min(known_at_ms) FROM (SELECT known_at_ms FROM money_changes "

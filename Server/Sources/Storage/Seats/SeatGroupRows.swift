@@ -85,8 +85,8 @@ package struct SeatGroupRows: RowGroup {
             ])
     }
 
-    /// The number of claims that wait to be reported plus the number of groups that are due to be
-    /// compared, and the time since which the oldest of them waits.
+    /// The number of waiting claims and groups together: claims to be reported, and groups to be
+    /// compared. Also returns since when the oldest of them has waited.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {
