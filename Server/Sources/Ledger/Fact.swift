@@ -53,8 +53,8 @@ package struct Payment: Hashable, Sendable {
     /// The number of units bought at once: more than one only for consumables, and for
     /// subscriptions that were bought with several seats.
     package var quantity: Int
-    /// The price of all units together, minus the amount that was refunded, if the period continues
-    /// after the refund.
+    /// The price of all units together. If a part was refunded and the period continues, the
+    /// refunded amount is subtracted.
     package var price: Money?
     /// The seats that the payment is for. Nil unless the payment is for several seats, or its
     /// period has several payments for seats.

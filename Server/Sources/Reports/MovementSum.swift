@@ -6,7 +6,7 @@ package struct MovementSum: Hashable, Sendable {
     /// The day of the movements, counted from 1970-01-01, in the configured time zone.
     package var day: Int64
     package var kind: Movement.Kind
-    /// Whether the sum is of the effect that refunds had until they were reversed: see
+    /// Whether the movements describe the effect that refunds had until they were reversed: see
     /// ``Movement/isMeanwhile``.
     package var isMeanwhile = false
     /// The currency of the amounts. Nil if no document contains a price.

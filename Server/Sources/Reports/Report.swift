@@ -12,8 +12,8 @@ package struct Report: Sendable {
 
     package struct Row: Hashable, Sendable {
         package var period: ReportPeriod
-        /// The currency of the amounts. Nil for rows without a price, and in reports that only
-        /// count.
+        /// The currency of the amounts. Nil for rows without a price, and in reports that contain
+        /// only counts.
         package var currency: String?
         package var part: String?
         /// The numbers of the row, in the order of the definition's columns.

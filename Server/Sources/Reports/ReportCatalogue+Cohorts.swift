@@ -20,8 +20,8 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     /// Like ``payments``, but only payments without an offer count.
     case standardPayments
     /// Payments instead of subscriptions. The numbers are: payments, the amount charged, the part
-    /// refunded since, the tax and the commission of the rest, refunded payments, and payments
-    /// refunded in full.
+    /// that was refunded later, the tax and the commission of the rest, refunded payments, and
+    /// payments refunded in full.
     case transactions
     /// Subscriptions that ended, instead of subscriptions that began: a number for each of
     /// ``ReportCatalogue/endings``.

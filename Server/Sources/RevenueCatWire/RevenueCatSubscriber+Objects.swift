@@ -1,8 +1,8 @@
 import Ledger
 import RevenueCatWebhooks
 
-/// A customer as the objects of version 2 of RevenueCat's REST API: the same values as in version 1
-/// and in Perennial's own answer, with times in milliseconds.
+/// A customer in the form of version 2 of RevenueCat's REST API, as several objects. They contain
+/// the same values as in version 1 and in Perennial's own answer, with times in milliseconds.
 extension RevenueCatSubscriber {
     /// The customer as an object of the API.
     ///

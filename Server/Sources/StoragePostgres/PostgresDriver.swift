@@ -12,7 +12,7 @@ package final class PostgresDriver: DatabaseDriver {
     /// write may wait for a lock.
     package struct Limits: Hashable, Sendable {
         /// The number of connections for writes. With more connections, the cost of conflicts would
-        /// be greater than the gain by concurrency.
+        /// be greater than the gain from concurrency.
         package var writers = 4
         /// The number of connections for reads. Reads have separate connections, so they do not
         /// wait for commits.

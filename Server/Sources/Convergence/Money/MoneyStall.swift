@@ -123,7 +123,7 @@ struct MoneyAgreement: Sendable {
     let reports: ReportRules
 
     /// Makes the agreement. The developer is a member of the Small Business Program in the third
-    /// quarter of the time.
+    /// quarter of the trial's time.
     init(months: Int) {
         let month: Int64 = 30 * 86_400_000
         let from = Plan.start.milliseconds + Int64(months) * month / 2

@@ -84,8 +84,8 @@ extension Trial {
 
     // MARK: - Expectations
 
-    /// Expects that the server and the books agree on the number of paid seats. In grace no seats
-    /// are paid for.
+    /// Expects that the server and the books agree on the number of paid seats. During a grace
+    /// period, no seat is paid for.
     func expectSeats(of name: String, _ books: [TruePurchase], _ state: CustomerState) throws {
         let present = Instant(milliseconds: now)
         for booked in books where booked.renewsTo != nil && !booked.isInGrace {

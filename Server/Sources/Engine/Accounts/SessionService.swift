@@ -155,8 +155,8 @@ package struct SessionService: Sendable {
             .filter { $0.until > now && $0.usedAt + idle > now }
     }
 
-    /// The token in every form of a session about an app. The token prevents other sites from
-    /// sending the form.
+    /// The token that every form about an app contains in a session. The token prevents other sites
+    /// from sending the form.
     package static func formToken(ofSession token: String, app: AppID) -> String {
         let key = SymmetricKey(data: Array(token.utf8))
         return Hexadecimal.text(
@@ -170,7 +170,7 @@ package struct SessionService: Sendable {
         return SymmetricKey(data: Array(sent.utf8)) == SymmetricKey(data: Array(own.utf8))
     }
 
-    /// The token in every form of an operator whom a proxy has signed in. All servers of one
+    /// The token that every form contains if a proxy has signed the operator in. All servers of one
     /// database make the same token.
     package func formToken(
         ofProxied name: String, app: AppID

@@ -80,9 +80,9 @@ struct VerifyReceiptComposer: Sendable {
         return inOrder(rows)
     }
 
-    /// Whether Apple's response deliberately omits the period, because Apple knew of the period
-    /// when it responded. Apple does so, for example, because the sandbox forgets old transactions,
-    /// or because a product of unknown kind has been consumed.
+    /// Whether Apple's response omits the period on purpose: Apple already knew of the period when
+    /// it responded. For example, the sandbox forgets old transactions, and a product of unknown
+    /// kind may have been consumed.
     private func isLeftOut(_ period: Timeline.Period) -> Bool {
         guard let told, period.attestedAt <= told.at else { return false }
         guard period.payment.kind != .unknown else { return true }

@@ -254,9 +254,9 @@ struct OwnershipDecisions {
     }
 
     /// Whether all credits of a purchase in its owner's wallets are unspent. Returns false if some
-    /// credits were given to no wallet, because the app then delivers them, and the number left is
-    /// unknown. Also returns false if any credits were refunded, because the refund covers spent
-    /// credits while it is in force.
+    /// credits were given to no wallet. Then the app itself delivers them, and it is unknown how
+    /// many are left. Also returns false if any credits were refunded, because a refund in force
+    /// can hide that credits were spent.
     ///
     /// - Parameter owner: a customer, an unknown id, or the pseudonym of an erased customer.
     func isUnspent(

@@ -27,8 +27,8 @@ package struct BackfillService: Sendable {
 
     /// The interval between two backfills of notifications that did not arrive.
     package static let backfillInterval = Duration.hours(1)
-    /// The length of time that the first backfill covers. For the same length of time, the App
-    /// Store retries a notification.
+    /// The length of time that the first backfill covers. The App Store retries a notification for
+    /// the same length of time.
     private static let firstBackfillSpan = Duration.days(7)
     /// The time by which each backfill overlaps the previous one, because a notification may have
     /// been on its way when the previous backfill ended.

@@ -74,8 +74,8 @@ extension Timeline {
 
 extension Timeline.Period {
     /// The end of the period. If the period was revoked, there is a second value: the end that the
-    /// period would have had without the revocation. The next renewal is due at that time in any
-    /// case.
+    /// period would have had without the revocation. Even after a revocation, the next renewal is
+    /// due at that second end.
     fileprivate var ends: [Instant] {
         guard let open = openUntil else { return [] }
         guard payment.revocation != nil, let due = payment.until, due != open else { return [open] }

@@ -111,9 +111,9 @@ extension [Seats.Tier] {
 }
 
 extension Timeline.Period {
-    /// Whether another product replaced the period. The App Store does not always mark a renewal
-    /// that was charged ahead and never began as upgraded. If its refund was reported, the customer
-    /// asked for the refund.
+    /// Whether another product replaced the period. If a renewal was charged ahead and never began,
+    /// the App Store does not always mark it as upgraded. If a refund of such a renewal was
+    /// reported, the customer asked for the refund.
     package var gaveWayToAnother: Bool {
         payment.isUpgraded || isVoid && payment.revocation == nil
     }

@@ -21,8 +21,8 @@ package struct WebhookFilter: Hashable, Sendable {
     package var types: Set<Change.Kind>?
     /// The products whose events pass. If not nil, events without a product are left out.
     package var products: Set<ProductID>?
-    /// The environments whose events pass. Events of a customer, which belong to no environment,
-    /// always pass.
+    /// The environments whose events pass. Events that are only about a customer belong to no
+    /// environment, and always pass.
     package var environments: Set<Environment>?
 
     package init(

@@ -69,8 +69,8 @@ package struct PendingEventRows: RowGroup {
 
     /// The maximum number of events that one transaction numbers.
     package static let numberedMax = 500
-    /// The maximum number of transactions in a row that number events. There is a limit because
-    /// other writers may continue to commit events.
+    /// The maximum number of consecutive transactions that give numbers to events. There is a limit
+    /// because other writers may continue to commit events.
     fileprivate static let numberingsMax = 1_000
 
     // MARK: - Numbering

@@ -24,8 +24,8 @@ package struct CohortRows: RowGroup {
     }
 
     /// Like ``sums(_:_:in:)``, but always computed from the movements themselves. These statements
-    /// share no code with ``Reports/CohortReplay``, so the results of the two can be compared as a
-    /// check.
+    /// share no code with ``Reports/CohortReplay``, so each of the two can be used to check the
+    /// other.
     package func scanned(
         _ cohort: Cohort, _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
@@ -99,9 +99,8 @@ package struct CohortRows: RowGroup {
         }
     }
 
-    /// The number and revenue of subscriptions. A subscription is counted on the day on which it
-    /// was first paid, in whatever currency. A subscription is counted in the currency in which it
-    /// was first paid.
+    /// The number and revenue of subscriptions. Each subscription is counted on the day of its
+    /// first payment, in the currency in which it was first paid.
     private func revenueSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {

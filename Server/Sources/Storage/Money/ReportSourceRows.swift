@@ -173,8 +173,8 @@ package struct ReportSourceRows: RowGroup {
         return (select, values)
     }
 
-    /// The number of purchases whose movements are added up at once. The number is doubled while
-    /// few of the purchases count.
+    /// The number of purchases whose movements are added up at once. The number is doubled as long
+    /// as only few of the purchases are sources of the report's number.
     package static let purchasesAtFirst = 1_000
     private static let purchasesAtOnceMax = 64_000
 

@@ -38,8 +38,8 @@ extension SumRows {
     /// The maximum number of sums in a report.
     package static let movementSumsMax = 2_000_000
 
-    /// Sums of movements up to the last of the given days. Everything before the first of these
-    /// days is summed up on the day before it. If there are more than ``movementSumsMax`` sums,
+    /// Sums of movements up to the last of the given days. All earlier movements are summed up on
+    /// the day before the first of these days. If there are more than ``movementSumsMax`` sums,
     /// some are missing.
     ///
     /// - Parameter keepsDays: false to sum up whole months on their first day.

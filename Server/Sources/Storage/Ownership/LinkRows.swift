@@ -41,7 +41,7 @@ package struct LinkRows: RowGroup {
         }
     }
 
-    /// The timelines of all purchases linked to a customer, ordered by their ids.
+    /// The timelines of all purchases linked to a customer, ordered by the ids of the purchases.
     package func timelines(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
@@ -52,7 +52,7 @@ package struct LinkRows: RowGroup {
     }
 
     /// The timelines of purchases that have no owner and have the given account token, ordered by
-    /// their ids.
+    /// the ids of the purchases.
     package func unlinkedTimelines(
         token: String, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {

@@ -59,8 +59,8 @@ extension PurchaseRows {
         + "WHERE purchases.app = $1 AND purchases.environment = $2 AND purchases.purchase = $3"
 
     /// Reads purchases, and transforms each of them by a closure, on several threads if there are
-    /// many. The closure gets the position in the list, and the purchase, or nil if the purchase is
-    /// unknown.
+    /// many. The closure gets the position in the list, and the purchase. If the purchase is
+    /// unknown, it gets nil in place of the purchase.
     package func read<Value: Sendable>(
         _ keys: [(purchase: PurchaseID, app: AppID)],
         _ transform: @Sendable (Int, KnownPurchase?) -> Value
