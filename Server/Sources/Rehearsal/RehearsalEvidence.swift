@@ -81,7 +81,7 @@ package struct RehearsalEvidence: Hashable, Sendable {
 package struct RehearsalRules: Hashable, Sendable {
     /// For this long after a document has arrived here, RevenueCat may still lack the document.
     package var lateness: Duration
-    /// A difference between clocks explains why two ends differ by at most this time.
+    /// If two ends differ by at most this time, a difference between clocks explains that.
     package var tolerance: Duration
 
     package static let latenessDefault = Duration.seconds(900)

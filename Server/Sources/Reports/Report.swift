@@ -223,7 +223,7 @@ struct ReportFold {
         return tally
     }
 
-    /// The amounts in force of several currencies together, at the rates of one day.
+    /// The sum of the amounts in force in several currencies, converted at the rates of one day.
     private mutating func valued(_ known: [String?: Totals], on day: Int64) -> Totals {
         var sum = Totals()
         for (currency, totals) in known {

@@ -141,8 +141,9 @@ extension RevenueCatSubscriber {
         "rc_promo_\(entitlement)_custom"
     }
 
-    /// The latest period of each product of a purchase. For the product of the period that decides
-    /// about access, this period is used instead of a later period, which may be charged ahead.
+    /// The latest period of each product of a purchase. One period decides about access. For the
+    /// product of that period, the result contains that period, and not a later period that may
+    /// have been charged ahead.
     private func latestPeriods(of purchase: Purchase) -> [ProductID: Timeline.Period] {
         var latest: [ProductID: Timeline.Period] = [:]
         for period in purchase.timeline.periods

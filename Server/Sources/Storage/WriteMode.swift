@@ -15,13 +15,13 @@ package struct WriteMode: Hashable, Sendable {
         case committed
     }
 
-    /// The maximum number of runs of one transaction because of conflicts.
+    /// How often one transaction may run because of conflicts.
     package static let runsMax = 60
 
     package var isolation: Isolation
     /// Statements that take locks before the first row is read.
     package var locks: [String]
-    /// The maximum number of runs because of conflicts, before the transaction fails as `conflict`.
+    /// How often the transaction may run because of conflicts, before it fails as `conflict`.
     package var runs: Int
 
     package init(_ isolation: Isolation, locks: [String] = [], runs: Int = runsMax) {

@@ -256,8 +256,8 @@ struct Evidence: Sendable {
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
 
-    /// False if a document reports a refund or revocation of a period, and was accepted or may have
-    /// arrived.
+    /// False if a document that was accepted, or may have arrived, reports a refund or revocation
+    /// of a period.
     func isUnrevoked(_ told: TransactionPayload) -> Bool {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
             return true
@@ -269,8 +269,8 @@ struct Evidence: Sendable {
         }
     }
 
-    /// False if a document reports that a purchase does not renew after a period, and was accepted
-    /// or may have arrived.
+    /// False if a document that was accepted, or may have arrived, reports that a purchase does not
+    /// renew after a period.
     func isRenewing(after last: TransactionPayload) -> Bool {
         guard let original = last.originalTransactionId, !ambiguousRenewals.contains(original)
         else { return false }

@@ -297,8 +297,8 @@ extension Trial {
         }
     }
 
-    /// Expects that the facts of each purchase make the same timeline in any order, and if they are
-    /// repeated.
+    /// Expects that the facts of each purchase make the same timeline in any order, even if some
+    /// facts are repeated.
     private func expectAnyOrder() async throws {
         var lots = plan.random("order")
         for name in accounts {

@@ -61,8 +61,8 @@ struct CustomerReader {
         return try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
     }
 
-    /// The customer's own purchases, which are the ones that credit the customer's wallets. Leaves
-    /// out purchases that others share with the customer.
+    /// The customer's own purchases, without purchases that others share with the customer. Only
+    /// the own purchases credit the customer's wallets.
     func ownTimelines(
         of known: StoredCustomer?, _ ids: [CustomerID], in app: AppID, environment: Environment
     ) throws -> [Timeline] {

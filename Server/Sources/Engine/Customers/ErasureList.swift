@@ -22,7 +22,7 @@ package enum ErasureLine: Hashable, Sendable {
     /// An erasure that is about to begin.
     case intent(ErasureIntent)
     /// The erasure with this name has ended. If an event log of the app has an event at this
-    /// position, its database contains the erasure.
+    /// position, the database of that log contains the erasure.
     case end(name: String, app: AppID, position: LogPosition)
     /// The erasure with this name has failed: nothing was erased.
     case abandoned(name: String, app: AppID)

@@ -11,8 +11,9 @@ struct IdentityDecisions {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The claim that an app makes by a request to merge two ids. If the app requires proofs, the
-    /// caller must have checked them. Returns nil if both ids belong to the same customer already.
+    /// The claim that an app makes when it requests to merge two ids. If the app requires proofs,
+    /// the caller must have checked them. Returns nil if both ids belong to the same customer
+    /// already.
     func aliasClaim(
         _ other: CustomerID, to id: CustomerID, in app: AppSettings
     ) throws -> AliasClaim? {

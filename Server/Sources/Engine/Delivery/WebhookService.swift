@@ -334,8 +334,8 @@ package struct WebhookService: Sendable {
         return (count, isOver ? nil : page.next)
     }
 
-    /// How far before the requested time a replay begins to read. Greater than the difference of
-    /// the servers' clocks, and than the duration of a transaction.
+    /// How far before the requested time a replay begins to read. Greater than the difference
+    /// between the servers' clocks, and greater than the duration of a transaction.
     private static let replayMargin = Duration.seconds(60)
 
     /// The position after which a replay reads.

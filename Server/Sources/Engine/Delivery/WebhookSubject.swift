@@ -44,8 +44,8 @@ package struct WebhookSubject: Sendable {
     }
 }
 
-/// The data about an event's customers and purchase from which the bodies of the event are
-/// rendered.
+/// The data from which the bodies of an event are rendered. It describes the event's customers and
+/// its purchase.
 package struct EventContext: Sendable {
     /// The event's customer, or else the customer who was found for it. Nil if the event has no
     /// customer and none was found.

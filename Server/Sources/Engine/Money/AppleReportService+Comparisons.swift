@@ -197,7 +197,8 @@ extension AppleReportService {
 
     // MARK: - Events and subscribers
 
-    /// Compares refunds, by day and country. The amount that an upgrade refunds is not an event.
+    /// Compares refunds, by day and country. The amount that an upgrade refunds does not count as
+    /// an event.
     private func compareEvents(_ known: Knowledge) async throws -> ReportComparison? {
         let (files, days) = try await files(.subscriptionEvent, known)
         guard !days.isEmpty else { return nil }

@@ -9,8 +9,8 @@ package enum ExportedValue: Hashable, Sendable {
 }
 
 extension ReportingService {
-    /// Reads a table that operators read, some purchases at a time, and calls a closure with the
-    /// values of each row.
+    /// Reads one of the tables for operators, some purchases at a time, and calls a closure with
+    /// the values of each row.
     ///
     /// - Parameter since: leaves out rows from before this time: see ``ExportedTable/sinceColumn``.
     package func export(

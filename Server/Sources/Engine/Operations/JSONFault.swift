@@ -2,8 +2,8 @@ import AppStoreFormats
 
 /// The place where a text stops being valid JSON.
 package enum JSONFault: Hashable, Sendable {
-    /// The text is wrong at this character. Lines and columns count from 1, and columns count
-    /// characters.
+    /// The text is wrong at this character. Lines and columns are counted from 1, and a column is
+    /// counted in characters.
     case character(line: Int, column: Int)
     /// The text ends before its JSON value is complete.
     case end

@@ -69,8 +69,8 @@ package struct DocumentRecorder {
         walletCache.checkIn(wallet, in: projection.app)
     }
 
-    /// Marks open inquiries about a purchase as due. The customer whom its account token identifies
-    /// now may have consented, although the former customer had not.
+    /// Marks open inquiries about a purchase as due. The customer whom the purchase's account token
+    /// identifies now may have consented, although the former customer had not.
     private func rescheduleConsumptionInquiries(about projection: PurchaseProjection)
         throws(StorageFailure)
     {

@@ -52,8 +52,8 @@ package struct NotificationService: Sendable {
 
     /// The maximum number of notifications on a page.
     package static let notificationsMax = 100
-    /// The number of documents that are read at once in the search for notifications, and below it
-    /// the maximum number of such reads.
+    /// The number of documents that are read at once in the search for notifications.
+    /// ``headPiecesMax`` is the maximum number of such reads.
     private static let headsMax = 1_000
     private static let headPiecesMax = 10
     /// The maximum number of purchases that are named as the next to be checked.

@@ -78,9 +78,9 @@ struct PurchaseDecisions {
         return has ? .alreadyHad : nil
     }
 
-    /// Whether a document about one of these purchases names a transaction or an app transaction.
-    /// The App Store may report a payment under two transaction ids; the timeline contains only one
-    /// of them.
+    /// Whether a document about one of these purchases names the given transaction, as a
+    /// transaction or as an app transaction. The App Store may report a payment under two
+    /// transaction ids; the timeline contains only one of them.
     func isTransaction(
         _ transaction: TransactionID, of purchases: [PurchaseID], in app: AppID
     ) throws -> Bool {

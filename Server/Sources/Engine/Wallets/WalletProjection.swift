@@ -56,7 +56,7 @@ struct WalletProjection {
     }
 
     /// Whether any part of a purchase's credits was spent. Ignores a refund of the purchase itself,
-    /// which may cover spent credits, and can be reversed.
+    /// because the refund may hide that credits were spent, and can be reversed.
     func hasSpent(of purchase: PurchaseID) -> Bool {
         guard let timeline = timelines[purchase] else { return false }
         var payments = timelines.values.filter { $0.purchase != purchase }

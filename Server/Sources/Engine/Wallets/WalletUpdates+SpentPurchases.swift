@@ -9,9 +9,9 @@ import Storage
 // documents.
 //
 // A change of the configuration may have the effect that tokens no longer name customers. No
-// document reports such a change. So a debit links the purchases that it spends at once. The rule
-// about documents is still needed: spent purchases can be without a link if a later purchase paid a
-// debt, or if two wallets were merged.
+// document reports such a change. So a debit immediately links the purchases that it spends. The
+// rule about documents is still needed: spent purchases can be without a link if a later purchase
+// paid a debt, or if two wallets were merged.
 extension WalletUpdates {
     /// The customer whom a purchase named until now, if the purchase now names another customer or
     /// no customer. Returns nil if the purchase credits nothing or named no known customer.

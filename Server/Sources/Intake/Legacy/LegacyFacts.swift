@@ -195,8 +195,8 @@ private struct LegacyContext {
             group: row.subscriptionGroupID?.nonEmpty, restoredAt: dates.restoredAt)
     }
 
-    /// The dates of a row. Old restores of a subscription are dated after its end. Such a row
-    /// counts as a period that begins at its end.
+    /// The dates of a row. In old restores of a subscription, the row's date is after the end of
+    /// the subscription. Such a row counts as a period that begins at its own end.
     private func dates(
         of row: VerifyReceiptRow, _ kind: ProductKind, isOriginal: Bool
     ) throws(IntakeFailure) -> PurchaseDates {

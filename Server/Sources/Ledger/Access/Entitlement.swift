@@ -8,7 +8,7 @@ package enum Entitlement {
     /// If both are shut, access whose payment is still being collected wins, because it may open
     /// again; otherwise the access that was shut last wins.
     ///
-    /// - Parameter others: access to the entitlement from other sources than its products.
+    /// - Parameter others: access to the entitlement from sources other than its products.
     package static func access(
         through products: Set<ProductID>, of timelines: [Timeline],
         _ terms: [Term] = [], besides others: [Access] = [], at now: Instant, rules: AccessRules

@@ -263,7 +263,7 @@ package struct OwnershipClaim: Hashable, Sendable {
     ///
     /// - Parameter isDocumentNew: whether no customer has presented the document before. A customer
     ///   who links a purchase with a document that was presented before, for example after its
-    ///   owner was erased, may only have a copy.
+    ///   owner was erased, may have only a copy.
     package func isDocumentRemembered(after verdict: Verdict, isDocumentNew: Bool) -> Bool {
         switch verdict {
         case .link: isClaimantAnonymous || !isDocumentNew

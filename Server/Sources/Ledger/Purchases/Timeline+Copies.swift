@@ -138,8 +138,8 @@ extension Timeline.Period {
 
 extension Payment {
     /// Whether the product is bought once, so that every transaction of its purchase is the same
-    /// purchase. If a legacy document does not name the kind, it is about such a payment if it
-    /// names no end.
+    /// purchase. A legacy document that does not name the kind is about such a product if the
+    /// document names no end.
     var isBoughtOnce: Bool {
         switch kind {
         case .nonConsumable, .consumable, .nonRenewing: true

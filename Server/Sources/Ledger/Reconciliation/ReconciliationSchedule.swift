@@ -207,8 +207,8 @@ extension Timeline {
         return nextCheckInSilence(since: end, of: period, after: asked)
     }
 
-    /// When to check while the App Store tries to collect. Waits as long as collecting has lasted
-    /// so far, but at least an hour (less if periods are short) and at most three days.
+    /// When to check while the App Store tries to collect. The wait is as long as the collection
+    /// has lasted so far, but at least an hour (less if periods are short) and at most three days.
     private func nextCheckWhileCollecting(
         since end: Instant, after last: Instant, _ patience: Duration
     ) -> Instant {
@@ -216,9 +216,10 @@ extension Timeline {
         return last + max(least, min(last - end, Self.collectingPauseMax))
     }
 
-    /// When to check if the App Store reports nothing. Waits as long as there has been no report so
-    /// far, but at most an hour in the first eight hours. After that, waits an eighth of the time
-    /// passed. Returns nil when the App Store no longer collects: then only the sweep remains.
+    /// When to check if the App Store reports nothing. The wait is as long as the time without a
+    /// report so far, but at most an hour in the first eight hours. After that, the wait is an
+    /// eighth of the time that has passed. Returns nil when the App Store no longer collects: then
+    /// only the sweep remains.
     private func nextCheckInSilence(
         since start: Instant, of period: Period, after asked: Instant
     ) -> Instant? {

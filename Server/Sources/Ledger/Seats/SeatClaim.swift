@@ -146,8 +146,8 @@ extension Timeline {
         return begin
     }
 
-    /// The maximum time after the end of a subscription within which another purchase continues its
-    /// group. This is the App Store's longest grace period.
+    /// For this long after the end of a subscription, another purchase continues its group. This is
+    /// the App Store's longest grace period.
     package static let groupKeptMax = Duration.days(28)
 
     /// Who invites the members of the group that this purchase pays for, according to the latest

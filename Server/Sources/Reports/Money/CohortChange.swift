@@ -1,6 +1,6 @@
 import Ledger
 
-/// The part of one number of one cohort that the changes of one day contribute.
+/// Identifies a part of one number of a cohort: the part that the changes of one day contribute.
 package struct CohortCell: Hashable, Sendable {
     package var cohort: Cohort
     /// The index of the number in ``CohortSum/numbers``.

@@ -5,7 +5,8 @@ import Ledger
 /// documents; look for the same amount on another day; explain each remaining difference
 /// separately.
 package struct SalesReconciliation: Sendable {
-    /// The maximum number of days between equal figures of the two sides that explain each other.
+    /// Equal figures of the two sides explain each other only if at most this number of days lies
+    /// between them.
     private static let daysApartMax: Int64 = 90
 
     /// The differences that were found, sorted by day, product and country.

@@ -94,7 +94,7 @@ package struct StandingReconciliation: Sendable {
         // A payment collected in a grace period counts as paid from the beginning of its period.
         let collected = min(mine.collected, max(0, theirs.grace.subtractingSaturated(mine.grace)))
         shift(&mine, \.grace, by: collected, .grace, .chargeOnAnotherDay)
-        // A free period counts as our trial from its beginning.
+        // If the collected period costs nothing, we count it as a trial from its beginning.
         let collectedTrials = min(
             mine.collectedTrials, collected,
             max(0, mine.trials.subtractingSaturated(theirs.trials)),

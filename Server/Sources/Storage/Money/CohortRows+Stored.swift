@@ -119,8 +119,8 @@ extension CohortRows {
         }
     }
 
-    /// Selects the purchases that change on a day, by a movement of one kind, after a moment. One
-    /// statement for all kinds would not use the index by kind.
+    /// Selects the purchases that have a movement of one kind on a day, later than a moment of that
+    /// day. One statement for all kinds would not use the index by kind.
     static func selectChangesLater(on day: Int64) -> String {
         "SELECT purchase FROM money_movements WHERE app = $1 AND environment = $2 AND kind = $3 "
             + "AND day = \(day) AND at_ms > $4 AND replaced_at_ms IS NULL"

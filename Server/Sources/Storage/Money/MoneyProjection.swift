@@ -150,8 +150,8 @@ extension MoneyProjection.Rows {
 }
 
 extension MovementHistory.Change {
-    /// - Parameter stored: the rows that were stored before, on the days under which the sums
-    ///   contain them.
+    /// - Parameter stored: the rows that were stored before, with the days on which the sums count
+    ///   them.
     fileprivate func waiting(of stored: [StoredMovement], _ clock: WallClock) -> WaitingChanges {
         let replaced = Set(replaced)
         let restored = Set(restored)

@@ -240,8 +240,8 @@ package struct ReportSourceRows: RowGroup {
             + "ORDER BY max(own.at_ms) DESC, own.product LIMIT 1"
     }
 
-    /// The purchase that is a number of places after the given purchase. Nil if fewer purchases
-    /// follow.
+    /// The purchase that follows the given purchase by the given number of places. Nil if fewer
+    /// purchases follow.
     private func purchase(
         _ count: Int, after start: String, _ filter: MovementFilter
     ) throws(StorageFailure) -> String? {

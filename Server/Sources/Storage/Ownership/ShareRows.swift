@@ -13,10 +13,10 @@ package struct Share: Hashable, Sendable {
     /// share was not remembered, this is a document with the date on which the share began.
     package var document: PresentedDocument
 
-    /// Whether this share has weaker evidence than another share. A customer whose devices only
-    /// presented an older document may only have a copy. A customer with a newer document has used
-    /// a device of the store account later. If two shares have the same document, the later share
-    /// is weaker.
+    /// Whether this share has weaker evidence than another share. If a customer's devices presented
+    /// only an older document, the customer may have only a copy. A customer with a newer document
+    /// has used a device of the store account later. If two shares have the same document, the
+    /// later share is weaker.
     package func isWeaker(than other: Share) -> Bool {
         (document.isConfirming ? 1 : 0, document.signedAt, other.since, other.customer)
             < (other.document.isConfirming ? 1 : 0, other.document.signedAt, since, customer)

@@ -55,8 +55,8 @@ struct SumPlan: Hashable {
     /// The day before the report, on which everything earlier is combined.
     var openingDay: Int64 { first - 1 }
 
-    /// The day under which the report's sums contain a movement of a day. Nil if the day is after
-    /// the report, or is today or later. Today's movements are read individually.
+    /// The day on which the report's sums count the movements of the given day. Nil if the day is
+    /// after the report, or is today or later. Today's movements are read individually.
     func sumDay(of day: Int64) -> Int64? {
         guard day < limit else { return nil }
         if day < first { return openingDay }

@@ -11,7 +11,7 @@ struct WaitingChanges: Hashable, Sendable {
     /// The changes if the known movements of a purchase are replaced by others.
     ///
     /// - Parameters:
-    ///   - old: the movements that are removed, on the days under which the sums contain them.
+    ///   - old: the movements that are removed, with the days on which the sums count them.
     ///   - new: the movements that are added.
     ///   - same: the known movements that stay.
     init(from old: [DatedMovement], to new: [DatedMovement], keeping same: [DatedMovement] = []) {
