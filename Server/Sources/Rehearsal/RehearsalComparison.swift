@@ -128,8 +128,8 @@ package struct RehearsalComparison: Hashable, Sendable {
     /// Whether an opinion equals RevenueCat's opinion. If both opinions name a transaction, they
     /// must name the same transaction.
     private func isTheirs(_ opinion: RehearsalOpinion) -> Bool {
-        // If an opinion does not say whether the purchase renews, it does not explain different
-        // statements about the renewal: perhaps this server missed a change.
+        // The two systems may differ about the renewal, perhaps because this server missed a
+        // change. An opinion that says nothing about the renewal does not explain this difference.
         if opinion.isOpen, let there = theirs.willRenew, let here = ours.willRenew, here != there,
             opinion.willRenew != there
         {

@@ -110,8 +110,8 @@ extension Trial {
         }
     }
 
-    /// Expects that the server and the books agree on the number of seats of the next period. The
-    /// server names a plan of one seat only if there were several seats before.
+    /// Expects that the server and the books agree on the number of seats of the next period. If
+    /// one seat is planned, the server names this plan only if there were several seats before.
     private func expectPlannedSeats(
         of booked: TruePurchase, _ ours: PurchaseState, of name: String
     ) throws {

@@ -95,10 +95,10 @@ struct IdentityDecisions {
         }
     }
 
-    /// Gives a customer everything that an anonymous customer has, without the anonymous ids. An
-    /// account token that a purchase has always becomes an id of the customer. A token that no
-    /// purchase has yet becomes an id only if the customer has few enough ids. Otherwise the token
-    /// becomes unknown, so that no other customer can claim a later purchase with it.
+    /// Gives a customer everything that an anonymous customer has, without the anonymous ids. If a
+    /// purchase has an account token, this token always becomes an id of the customer. A token that
+    /// no purchase has yet becomes an id only if the customer has few enough ids. Otherwise the
+    /// token becomes unknown, so that no other customer can claim a later purchase with it.
     private func absorb(
         _ anonymous: StoredCustomer?, into person: StoredCustomer, in settings: AppSettings,
         at now: Instant

@@ -8,7 +8,7 @@ struct WebhookSubjects {
 
     init(_ tx: DatabaseSession) { self.tx = tx }
 
-    /// The data from which an event is rendered, in the present state.
+    /// The data from which an event is rendered, as it is at present.
     ///
     /// - Parameter holder: the customer for an event that has no customer. Only RevenueCat's format
     ///   needs this customer.

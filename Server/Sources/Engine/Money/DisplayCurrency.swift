@@ -2,7 +2,7 @@ import Ledger
 import Reports
 import Storage
 
-/// The currency in which pages show amounts, and which amounts they show.
+/// The currency in which pages show amounts, and what happens to amounts in other currencies.
 package struct DisplayCurrency: Hashable, Sendable {
     package var currency: String
     /// Whether amounts in other currencies are converted to this currency. Otherwise they are left

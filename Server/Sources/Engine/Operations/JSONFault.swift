@@ -21,7 +21,7 @@ package enum JSONFault: Hashable, Sendable {
             let before = text.prefix(error.offset)
             let isNewLine = { (byte: UInt8) in byte == UInt8(ascii: "\n") }
             let start = before.lastIndex(where: isNewLine).map { $0 + 1 } ?? 0
-            // In UTF-8, each byte of a character after the first begins with the bits 10.
+            // In UTF-8, every byte of a character except its first byte begins with the bits 10.
             let column = 1 + before[start...].count { $0 & 0xC0 != 0x80 }
             self = .character(line: 1 + before.count(where: isNewLine), column: column)
         }

@@ -36,8 +36,8 @@ package struct OwnershipUpdates {
     ///
     /// - Parameters:
     ///   - document: the document that the customer's device presents, if it has to be remembered.
-    ///   - named: the customer who had the purchase by its account token until now. The event names
-    ///     this customer, for whom the caller must emit a separate event.
+    ///   - named: the customer who until now had the purchase because of its account token. The
+    ///     event names this customer, for whom the caller must emit a separate event.
     ///   - walletCache: the cached wallets, passed on from one call to the next.
     func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,

@@ -189,7 +189,7 @@ package struct OwnershipClaim: Hashable, Sendable {
         switch verdict {
         case .share, .shareInstead, .refuse:
             // If a customer has a share in an anonymous customer's purchase, and has signed in
-            // since, the customer keeps the share.
+            // since then, the customer keeps the share.
             return keepsShare || isShared && owner.isAnonymous ? .alreadyTheirs : verdict
         case .alreadyTheirs, .link, .move: return verdict
         }

@@ -64,7 +64,7 @@ extension SeatReport {
         switch (isOpen, state) {
         case (true, .reported), (_, .ended): return .nothing
         case (true, .off), (true, .due), (true, .refused): wanted = .claim
-        // If the id is unknown, the report of the claim is repeated to learn it.
+        // If the id is unknown, the report of the claim is repeated to learn the id.
         case (false, _):
             guard askedAt != nil else { return .nothing }
             wanted = storeID.map { .unclaim($0) } ?? .claim

@@ -289,8 +289,8 @@ package struct PurchaseBooks: Hashable, Sendable {
 }
 
 extension SubscriptionSpan {
-    /// When retry begins: after grace, or when the payment was due although the period before it
-    /// had been refunded.
+    /// When retry begins: after grace. But if the period was refunded and there was no grace, retry
+    /// begins when the next payment was due.
     fileprivate var retryStart: Instant {
         guard paidEnd < (payment.until ?? paidEnd), end == paidEnd else { return end }
         return payment.until ?? end

@@ -190,7 +190,7 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Manual retries
 
-    /// Retries the forwards of a document to these addresses that were given up. Their attempts are
+    /// If forwards of a document to these addresses were given up, retries them. Their attempts are
     /// counted from the beginning again. Accepted and waiting forwards are unchanged. Returns how
     /// many forwards are retried.
     @discardableResult

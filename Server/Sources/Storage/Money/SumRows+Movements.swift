@@ -69,7 +69,7 @@ extension SumRows {
     ///
     /// - Parameters:
     ///   - first: leaves out movements of earlier days; nil includes all days.
-    ///   - opening: everything before this day is summed up on the day before it.
+    ///   - opening: all earlier movements are summed up on the day before this day.
     package func scanned(
         _ filter: MovementFilter, from first: Int64? = nil, before end: Int64, opening: Int64
     ) throws(StorageFailure) -> [MovementSum] {
