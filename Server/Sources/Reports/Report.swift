@@ -234,7 +234,7 @@ struct ReportFold {
         return sum
     }
 
-    /// The counts in force without their amounts, which the report does not show.
+    /// The counts in force, without the amounts, because the report does not show amounts.
     private func counted(_ known: [String?: Totals]) -> Totals {
         Totals(Movement.Amounts(), known.values.reduce(Totals(), +).counts)
     }

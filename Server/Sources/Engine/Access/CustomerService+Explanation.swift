@@ -2,8 +2,8 @@ import Ledger
 import Storage
 
 extension CustomerService {
-    /// Explains what a customer may use, for which reasons, and by which documents. The text is for
-    /// people, with a few lines for each purchase.
+    /// Explains what a customer may use, why, and which documents prove it. The text is for people,
+    /// with a few lines for each purchase.
     ///
     /// - Parameter isForApp: whether the text is for the customer's own app. The text for an app
     ///   names no other customer, no anonymous id, and no decision of support.

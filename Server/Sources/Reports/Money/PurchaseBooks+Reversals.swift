@@ -83,7 +83,7 @@ private struct ReversalStory {
     private var hasBegun = false
     private var refunds: [ReversedRefund: Movement] = [:]
 
-    /// - Parameter base: the movements by present knowledge.
+    /// - Parameter base: the movements according to present knowledge.
     init(_ base: [Movement]) {
         self.base = base
         known = base
@@ -209,7 +209,7 @@ private struct ReversalStory {
         }
     }
 
-    /// The movements that happened, minus the movements by present knowledge.
+    /// The movements that happened, minus the movements according to present knowledge.
     var meanwhile: [Movement] {
         var differences: [Key: Movement] = [:]
         func add(_ movement: Movement, _ isTaken: Bool) {
