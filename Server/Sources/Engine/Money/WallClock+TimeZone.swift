@@ -3,8 +3,8 @@ import Ledger
 
 extension WallClock {
     /// The years for which clock changes are looked up. Apple sold the first apps in the first of
-    /// these years. No term lasts beyond the last of these years. Outside of these years, the
-    /// nearest known offset applies.
+    /// these years. The last of these years is far enough ahead for any term. Outside of these
+    /// years, the nearest known offset applies.
     private static let years = 2008...2150
 
     /// The time zone of the App Store's agreement, in which the App Store counts days: Pacific
