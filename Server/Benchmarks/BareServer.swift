@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 
 /// The minimum cost of a request: its bytes are read from the socket, and a fixed response is
-/// written. Uses one thread and no library, and parses only where the request ends.
+/// written. Uses one thread and no library, and parses only enough to find the end of the request.
 struct BareServer: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bare-server", abstract: "Respond to every request with the same bytes.")

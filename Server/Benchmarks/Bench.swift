@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// Measures how close Perennial comes to the physical limits: a table of ratios, each of two values
-/// measured alternately in the same run.
+/// Measures how close Perennial comes to the physical limits: prints a table of ratios. The two
+/// values of each ratio are measured alternately in the same run.
 @main
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,8 @@ import Foundation
 import Simulator
 import StorageSQLite
 
-/// The folder for databases, and their sizes. The large database is kept for the next run.
+/// The folder for the bench's databases. Also measures their sizes. The large database is kept for
+/// the next run.
 struct BenchFolder: Sendable {
     /// The environment variable with the folder's path. The folder may need many gigabytes.
     static let variable = "PERENNIAL_BENCH_DIR"

@@ -8,8 +8,8 @@ import StorageSQLite
 import Synchronization
 
 /// Measures very many concurrent writers, whose transactions the server groups into durable
-/// commits. Compares them with writing the same rows, known beforehand, through the database's own
-/// interface in batches of the same size.
+/// commits. Compares them with writing the same rows through the database's own interface, in
+/// batches of the same size. For this comparison, the rows are known beforehand.
 struct CommitBench {
     /// The number of concurrent writers. It is enough for two groups: while one group is written,
     /// the next one gathers.

@@ -103,8 +103,8 @@ struct DocumentMaker: Sendable {
         return try authority.sign(payload)
     }
 
-    /// The number of payload bytes to compare a notification with: its decoded payload without the
-    /// headers of the inner documents, which contain only certificates.
+    /// The number of bytes that a notification's size is compared with: its decoded payload,
+    /// without the headers of the inner documents, which contain only certificates.
     static func payloadBytes(of notification: String) throws -> Int {
         guard let payload = CompactJWS(notification)?.payload else {
             throw BenchFailure("a notification we made is not a JWS")

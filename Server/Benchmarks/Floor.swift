@@ -10,8 +10,9 @@ enum Floor {
     private static let posts = 2048
     private static let app = AppID(rawValue: "birds")
 
-    /// Measures writing one notification's rows durably into SQLite, in batches as large as the
-    /// number of connections, because no more requests can wait at a time.
+    /// Measures writing one notification's rows durably into SQLite, in batches. A batch has as
+    /// many notifications as there are connections, because no more requests can wait at the same
+    /// time.
     static func writing(onSQLite bench: BenchFolder, _ maker: DocumentMaker) async throws -> Double
     {
         let path = try bench.freshDatabase("floor.sqlite")

@@ -3,9 +3,10 @@ import Crypto
 import Foundation
 import Simulator
 
-/// Measures a year of random customers in the simulator: the ground truth alone, and with every
-/// document signed, against bare signatures of the same bytes. Uses keys from a seed, as
-/// `--deterministic` does, with which signing is faster, and also keys that come from no seed.
+/// Measures a year of random customers in the simulator: the ground truth alone, and the ground
+/// truth with every document signed. The signing is compared with bare signatures of the same
+/// bytes. It is measured with keys from a seed, as with `--deterministic`, and with keys that come
+/// from no seed. Signing with keys from a seed is faster.
 struct PopulationBench {
     private static let months = 12
     private static let mebibyte = 1_048_576.0

@@ -24,8 +24,8 @@ final class PostgresBatch {
         }
     }
 
-    /// Groups rows by table, in the order in which the tables first occur, so that rows follow
-    /// those they refer to.
+    /// Groups rows by table, in the order in which the tables first occur, so that a row comes
+    /// after the rows that it refers to.
     private static func byTable(
         _ rows: ArraySlice<WrittenRow>
     ) -> [(table: Substring, rows: [WrittenRow])] {

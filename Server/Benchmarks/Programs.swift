@@ -179,7 +179,7 @@ struct Programs: Sendable {
     }
 }
 
-/// A program that listens on a port. It ends with this process in any case, because a shell watches
+/// A program that listens on a port. It always ends when this process ends, because a shell watches
 /// a pipe from this process.
 final class RunningProgram {
     private static let watching =

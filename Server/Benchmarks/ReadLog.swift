@@ -25,7 +25,7 @@ final class ReadLog: Sendable {
         if let known = try tx.customers.find(known: id, in: app) {
             _ = try tx.links.timelines(of: known.customer, in: app, environment: .production)
         }
-        // Only ids that may be account tokens are looked up as such.
+        // Only ids that could be account tokens are looked up as account tokens.
         guard id.rawValue.utf8.count == 36 else { return }
         _ = try tx.links.unlinkedTimelines(token: id.rawValue, in: app, environment: .production)
     }

@@ -5,7 +5,8 @@ import Simulator
 import SwiftASN1
 import X509
 
-/// Measures verifying signed transactions, against the bare arithmetic on the same bytes.
+/// Measures the verification of signed transactions, compared with the bare arithmetic on the same
+/// bytes.
 struct VerificationBench {
     private static let documents = 64
 

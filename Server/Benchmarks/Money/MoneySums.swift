@@ -2,8 +2,8 @@ import Storage
 
 /// The sums by day and month of a database that no server has filled.
 enum MoneySums {
-    /// The number of purchases that are added up at once. It is more than a server's, because
-    /// nothing else writes here.
+    /// The number of purchases that are added up at once. A server adds up fewer at once, because
+    /// it also has other writes.
     private static let purchasesAtOnce = 20_000
 
     /// Marks all rows of money as derived, and adds them up.

@@ -18,8 +18,8 @@ struct SyntheticSales {
 
     init(transactions: Int) { chains = max(1, Int(Double(transactions) / Self.transactionsEach)) }
 
-    /// Writes the movements. First drops the index by kind, because it is faster to make at the
-    /// end.
+    /// Writes the movements. First drops the index by kind, because creating it at the end is
+    /// faster.
     func write(to driver: any DatabaseDriver) async throws {
         try await run("DROP INDEX money_movements_by_kind", in: driver)
         for first in stride(from: 0, to: chains, by: Self.batch) {
@@ -70,7 +70,7 @@ struct SyntheticSales {
     private struct Synthetic {
         var kind: String
         var condition = "1 = 1"
-        /// The days after the beginning of the period.
+        /// The number of days from the beginning of the period to the movement.
         var after = 0
         var isReplaced = false
         var amounts: [String: String] = [:]

@@ -21,7 +21,7 @@ struct ServersBench {
         var rate = 0.0
         var rowsPerSecond = 0.0
         var rolledBack = 0.0
-        /// The number of customers that were read per second at the same time.
+        /// The number of customers read per second while notifications were posted.
         var reads = 0.0
         var waits: [String: Int] = [:]
     }
@@ -43,8 +43,8 @@ struct ServersBench {
         return found
     }
 
-    /// Measures one and two servers while they receive the notifications of a population, post its
-    /// events to a webhook, and answer about customers.
+    /// Measures one server, and then two servers, while they receive the notifications of a
+    /// population, post its events to a webhook, and answer about customers.
     static func measureLine(in folder: BenchFolder) async throws -> [Measured] {
         let accounts = folder.count(3000, quick: 500)
         let load = try ServersLoad.population(accounts, signedBy: folder.authority)
@@ -103,7 +103,7 @@ struct ServersBench {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let effort = try Effort.ofAll(named: "postgres") - before.1
         let (waits, reads) = (sampler.stop(), try reader.stop())
-        // Sessions report their statistics when they end, at the latest.
+        // Sessions report their statistics at the latest when they end.
         for server in servers { server.stop() }
         let after = try Self.statistics(name, postgres)
         let transactions = after.transactions - before.0.transactions

@@ -25,13 +25,13 @@ struct ServersLoad: Sendable {
         return Self(before: purchases, measured: renewals, connections: 48)
     }
 
-    /// The step between purchases. It is a prime, so that each purchase comes once if their number
-    /// is not a multiple of it.
+    /// The step between purchases. It is a prime number, so that each purchase comes exactly once,
+    /// unless the number of purchases is a multiple of the step.
     private static let stride = 7919
 
     /// The load of a year of random customers: everything that the App Store sends about them, from
-    /// their first purchase on, to servers whose database is new. Customers are read meanwhile, and
-    /// a webhook gets every event.
+    /// their first purchase on. The servers' database is new. Meanwhile, customers are read, and a
+    /// webhook gets every event.
     static func population(
         _ accounts: Int, signedBy authority: SigningAuthority
     ) throws -> Self {

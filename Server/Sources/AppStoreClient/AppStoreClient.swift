@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// Makes calls of the App Store Server API for one app or, with a team key, of the App Store
-/// Connect API.
+/// Calls the App Store Server API for one app. With a team key, calls the App Store Connect API
+/// instead.
 ///
 /// Only `send` uses the network. A call waits only if `pacing` waits. The client repeats a call
 /// only once, and only if its token expired on the way. If a call is not allowed yet, or was
@@ -128,8 +128,8 @@ package struct AppStoreClient: Sendable {
 extension AppStoreClient {
     /// Returns an id that can be put into a path without encoding.
     ///
-    /// - Throws: ``AppStoreFailure/refused(code:message:)`` as Apple would, without making a
-    ///   request.
+    /// - Throws: ``AppStoreFailure/refused(code:message:)`` for any other id. Apple would refuse
+    ///   such an id too, so no request is made.
     static func validated(
         _ id: String, else code: ErrorCode = .invalidTransactionID
     ) throws(AppStoreFailure) -> String {

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A number of Apple's page "Error codes". Only the codes that need special treatment have names.
+/// A number from Apple's page "Error codes". Only the codes that need special treatment have names.
 struct ErrorCode: OpenEnumeration {
     let rawValue: Int64
     init(rawValue: Int64) { self.rawValue = rawValue }

@@ -102,8 +102,8 @@ struct ReceiptVerdict: Hashable, Sendable {
         isRetryable = VerifyReceiptResponse(json: json)?.isRetryable
     }
 
-    /// The environment of the receipt, if the status says that the other environment was asked.
-    /// Otherwise nil.
+    /// If the status says that the wrong environment was asked, the environment that the receipt
+    /// belongs to. Otherwise nil.
     var otherStore: StoreEnvironment? {
         switch status {
         case .sandboxReceipt: .sandbox

@@ -13,7 +13,7 @@ package enum ReportDownload: Hashable, Sendable {
     case notYet
     /// Apple no longer has the file.
     case noLonger
-    /// Apple does not serve this kind of report with these parameters, whatever the day.
+    /// Apple does not serve this kind of report with these parameters, for any day.
     case refused(ReportRefusal)
 }
 

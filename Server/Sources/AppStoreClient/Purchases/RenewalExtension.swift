@@ -9,7 +9,7 @@ package struct RenewalExtension: Hashable, Sendable {
         case outage = 3
     }
 
-    /// The number of days that one extension may have, according to Apple.
+    /// The number of days that Apple allows for one extension.
     package static let daysRange = 1...90
 
     package var days: Int

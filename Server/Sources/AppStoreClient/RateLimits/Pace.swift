@@ -37,8 +37,8 @@ package struct Pace: Hashable, Sendable {
         fullAt = AppStoreDate(milliseconds: max(fullAt.milliseconds, emptyUntil))
     }
 
-    /// The stored moment, or `now` if the stored moment is not plausible: a moment further ahead
-    /// than any pause was stored before the clock was set back.
+    /// The stored moment. But if it is further ahead than any pause can be, the clock has been set
+    /// back since, and the result is `now`.
     private func plausibleFullAt(_ budget: CallBudget, at now: AppStoreDate) -> Int64 {
         let bucket = budget.burst * budget.millisecondsPerCall
         let furthest = now.milliseconds + AppStoreFailure.pauseMillisecondsMax + bucket

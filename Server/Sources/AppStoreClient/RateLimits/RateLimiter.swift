@@ -55,7 +55,7 @@ package struct RateLimiter: Sendable {
             }, rest: paces.pause)
     }
 
-    /// The number of pauses that one call waits for. After them, the call is refused.
+    /// The maximum number of pauses that one call waits for. After them, the call is refused.
     private static let restsMax = 20
 }
 

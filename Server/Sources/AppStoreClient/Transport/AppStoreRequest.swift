@@ -33,8 +33,8 @@ package struct AppStoreRequest: Sendable {
 
 /// The App Store's response, not yet parsed.
 package struct AppStoreResponse: Hashable, Sendable {
-    /// The maximum size of a response in bytes. Twenty notifications, usually the largest response,
-    /// have 300 000.
+    /// The maximum size of a response in bytes. The largest response is usually a page of twenty
+    /// notifications, with 300,000 bytes.
     package static let bodyBytesMax = 8_388_608
 
     package var status: Int

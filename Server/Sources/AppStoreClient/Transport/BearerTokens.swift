@@ -15,8 +15,8 @@ final class BearerTokens: Sendable {
     /// The least remaining lifetime of a token that is used: the token must still be valid on
     /// arrival.
     static let remainingSecondsMin: Int64 = 300
-    /// The minimum age of a refused token that is replaced, in seconds. A younger token is kept,
-    /// because a new token would also be refused.
+    /// A refused token is replaced only if it is at least this old, in seconds. A younger token is
+    /// kept, because a new token would also be refused.
     static let reissueSecondsMin: Int64 = 60
     static let audience = "appstoreconnect-v1"
 

@@ -5,8 +5,9 @@ import Synchronization
 /// response, successful or not.
 ///
 /// That date is truncated to seconds, and some servers update it only once a second. The response
-/// was written at an unknown moment between the request and its arrival. Only a difference beyond
-/// these inaccuracies is reported, so the true difference is at least as large.
+/// was written at an unknown moment between the sending of the request and the arrival of the
+/// response. Only a difference beyond these inaccuracies is reported, so the true difference is at
+/// least as large.
 package final class ClockOffset: Sendable {
     /// How much later than its `Date` a response may be written, in milliseconds.
     private static let dateAgeMax: Int64 = 2_000

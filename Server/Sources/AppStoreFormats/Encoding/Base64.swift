@@ -2,9 +2,9 @@
 /// segments (RFC 4648 §5), standard with padding for the certificates in its header (§4). Decoding
 /// is strict: each value has exactly one accepted text.
 ///
-/// A notification of 10 kB is encoded or decoded several times, so whole groups of four characters
-/// use lookup tables. An entry for encoding contains two characters of a group; an entry for
-/// decoding contains the bits of one character at their position.
+/// A notification of 10 kB is encoded or decoded several times, so groups of four characters are
+/// converted with lookup tables. An entry for encoding contains two characters of a group; an entry
+/// for decoding contains the bits of one character at their position.
 package enum Base64: Sendable {
     case url
     case standard
@@ -38,7 +38,7 @@ package enum Base64: Sendable {
         let whole = bytes.count / 3 * 3
         var (from, end) = (0, 0)
         tables.pairs.withUnsafeBufferPointer { pairs in
-            // Encodes six bytes at a time, as long as eight may be read.
+            // Encodes six bytes at a time, as long as eight bytes can be read.
             while from + 8 <= bytes.count {
                 let bits = UInt64(
                     bigEndian: bytes.loadUnaligned(fromByteOffset: from, as: UInt64.self))
@@ -97,8 +97,8 @@ package enum Base64: Sendable {
         return tables.values.withUnsafeBufferPointer { Self.decode(text, count: count, values: $0) }
     }
 
-    /// Four characters make three bytes; two or three characters at the end make one or two. At the
-    /// end, one check finds characters outside the alphabet: each of them sets a bit above the
+    /// Four characters make three bytes; two or three characters at the end make one or two.
+    /// Finally, one check finds characters outside the alphabet: each of them sets a bit above the
     /// lowest 24.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, count: Int, values: UnsafeBufferPointer<UInt32>

@@ -127,8 +127,8 @@ extension JSON {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Copies all bytes up to the next one that must be escaped in one step. In most texts, these
-    /// are all the bytes.
+    /// Copies, in one step, all bytes before the next one that must be escaped. In most texts, no
+    /// byte must be escaped.
     private static func write(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
         var written = 0
         while let index = firstToEscape(of: text, from: written) {

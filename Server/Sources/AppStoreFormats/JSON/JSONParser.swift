@@ -220,8 +220,8 @@ extension JSONParser {
         throw failure("a string without a closing quote")
     }
 
-    /// The text of the bytes. `String(decoding:)` repairs invalid UTF-8, so that the resulting text
-    /// has other bytes, which shows that the UTF-8 was invalid. `validating` would report that
+    /// The text of the bytes. `String(decoding:)` repairs invalid UTF-8. In this case the resulting
+    /// text has other bytes, which shows that the UTF-8 was invalid. `validating` would report that
     /// directly, but is not specialized and takes four times as long.
     private func text(_ units: UnsafeBufferPointer<UInt8>) throws(JSONFailure) -> String {
         var text = String(decoding: units, as: UTF8.self)
@@ -253,8 +253,8 @@ extension JSONParser {
         }
     }
 
-    /// The character that the escape after `\u` means. If this escape is a high surrogate, the
-    /// character that it forms with the next escape.
+    /// The character that the escape after `\u` means. If this escape is a high surrogate, returns
+    /// the character that it forms with the next escape.
     private mutating func unicodeEscape() throws(JSONFailure) -> Unicode.Scalar {
         let first = try fourHexDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }

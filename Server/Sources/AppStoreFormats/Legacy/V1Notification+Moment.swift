@@ -27,8 +27,8 @@ extension V1Notification {
     /// When the notification's content was true. Some types contain the moment of their event. A
     /// failed payment failed when the period ended. A notification of any other type was certainly
     /// written after all moments that it contains, so the latest of these moments counts. Apple may
-    /// send the notification again for three days. Such a copy must not override statements about
-    /// those days.
+    /// send the notification again for three days. Such a copy must not override newer information
+    /// about those days.
     ///
     /// - Parameter receivedAt: the upper limit, because a notification reports only past events,
     ///   except a renewal that is charged early. Also the result for a notification without any
