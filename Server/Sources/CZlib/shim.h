@@ -1,6 +1,7 @@
 #include <zlib.h>
 
-// A macro with an argument of sizeof, which Swift does not import. 32 reads gzip and zlib.
+// Swift cannot import `inflateInit2`, which is a macro that uses sizeof. Adding 32 makes it accept
+// both gzip and zlib.
 static inline int perennial_inflate_init(z_stream *stream) {
     return inflateInit2(stream, 15 + 32);
 }

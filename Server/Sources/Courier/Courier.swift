@@ -6,7 +6,7 @@ import NIOCore
 /// and connects to a checked address. A courier follows no redirects, verifies TLS, and limits time
 /// and size.
 package struct Courier: Sendable {
-    /// The time from the first lookup of the name to the end of the answer.
+    /// The maximum time from the first lookup of the name to the end of the answer.
     package static let timeout = Duration.seconds(15)
     /// The maximum size of the stored part of an answer, in bytes.
     package static let answerBytesMax = 4_096

@@ -41,7 +41,7 @@ package struct AppReceipt: ReceiptAttributes {
         case bundleID = 2
         /// The app's version: `CFBundleVersion` or, on the Mac, the short version.
         case applicationVersion = 3
-        /// Random bytes, which are one part of the device hash.
+        /// Random bytes. They are one of the inputs of the device hash.
         case opaqueValue = 4
         /// The SHA-1 of ``AppReceipt/hashedBytes(guid:)``.
         case deviceHash = 5
@@ -92,7 +92,7 @@ package protocol ReceiptAttributes: Hashable, Sendable {
 }
 
 extension ReceiptAttributes {
-    /// The first attribute with a name. Returns nil if there is none.
+    /// The first attribute with the given name. Returns nil if there is none.
     package subscript(_ field: Field) -> ReceiptAttribute? {
         attributes.first { $0.number == field.rawValue }
     }

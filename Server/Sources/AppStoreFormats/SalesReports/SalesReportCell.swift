@@ -32,7 +32,7 @@ enum SalesReportCell {
 
     /// The exact amount in thousandths of its unit. The zero before the point may be missing:
     /// Apple's page "Summary Sales Report" writes `.99`. Returns nil if a decimal after the third
-    /// is not zero, and for an exponent, a separator of thousands, or any other text.
+    /// is not zero, and for an exponent, a thousands separator, or any other text.
     static func amount(_ cell: ArraySlice<UInt8>) -> Int64? {
         let isNegative = cell.first == minus
         let parts = (isNegative ? cell.dropFirst() : cell).split(

@@ -8,7 +8,7 @@ struct SalesReportHeader {
 
     /// The minimum percentage of a report's columns that a header must contain to be recognised as
     /// that of the report. One missing tab joins two column names, so that two of the nine columns
-    /// of the smallest report are lost.
+    /// of the smallest report are lost. The other seven are 77 percent.
     static let recognisedPercentMin = 75
 
     init(removingFrom lines: inout SalesReportLines) throws(SalesReportFailure) {

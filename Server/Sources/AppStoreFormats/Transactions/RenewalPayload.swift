@@ -19,7 +19,7 @@ package struct RenewalPayload: WireObject {
     /// The price of the next period, in thousandths of the currency's unit. For several seats, the
     /// rounded average price of one seat.
     package var renewalPrice: Int64?
-    /// The number of seats that is planned for the next period now.
+    /// The number of seats that is currently planned for the next period.
     package var renewalQuantity: Int64?
     package var multiSeatInfo: RenewalSeats?
     package var currency: String?

@@ -99,8 +99,7 @@ struct RSACertificate: Sendable {
     ) throws(ReceiptFailure) -> AppStoreDate {
         let element = try DERElement(removingFrom: &bytes)
         let text = String(decoding: element.content, as: UTF8.self)
-        // UTCTime has two digits for the year; those from 50 on belong to the last century (RFC
-        // 5280, 4.1.2.5.1).
+        // UTCTime has two digits for the year; 50 to 99 mean 1950 to 1999 (RFC 5280, 4.1.2.5.1).
         let digits = text.count == 13 ? (text < "50" ? "20" : "19") + text : text
         guard let date = moment(ofDigits: digits) else {
             throw ReceiptFailure("the certificate has a time that cannot be read")

@@ -1,8 +1,8 @@
 /// Caches the digests of documents whose signature was verified.
 ///
-/// The App Store and apps send the same bytes again and again: notifications are repeated, and an
-/// app posts what it has at each start. Hashing a document costs a tenth of verifying its
-/// signature, and is necessary in any case.
+/// The App Store and apps send the same bytes again and again: notifications are repeated, and at
+/// each start an app posts all documents that it has. Hashing a document costs a tenth of verifying
+/// its signature, and is necessary in any case.
 ///
 /// The digest covers the whole document, including the chain and the signature. Nothing else about
 /// a document is cached: the validity of its chain and the app it is for are checked at every use.

@@ -5,9 +5,9 @@ import SwiftASN1
 ///
 /// Parsed strictly as DER. Only Apple's form is accepted: one signer and no signed attributes, so
 /// that the signature covers the content bytes themselves. Only the elements that lead to the
-/// needed parts are visited, so a file of a million small elements takes no longer than any file of
-/// its size. There is one accepted deviation: the certificates are a SET, which Apple does not sort
-/// as DER requires.
+/// needed parts are visited, so a file of a million small elements takes no longer than any other
+/// file of the same size. There is one accepted deviation: the certificates are a SET, which Apple
+/// does not sort as DER requires.
 struct ReceiptEnvelope: Hashable, Sendable {
     /// The maximum size of a file in bytes: see ``Verifier/receiptBytesMax``.
     static let bytesMax = Verifier.receiptBytesMax

@@ -1,5 +1,5 @@
 /// The parts of a number over time, stacked: increases above zero, decreases below. A movement of
-/// MRR also has a line with its net.
+/// MRR also has a line for the net change.
 package struct BarChart: Sendable {
     package var unit: ChartUnit
     package var name: String
@@ -45,8 +45,9 @@ package struct BarChart: Sendable {
         package var values: [Int64]
         /// The purchases behind each value.
         package var purchases: [DashboardPath?]
-        /// The number before the period and after it, each counted independently. The table shows
-        /// both, and the difference that the values do not explain.
+        /// The numbers before and after the period. Each is counted independently of `values`. The
+        /// table shows both numbers, and also a ``difference`` if `opening` plus the values is not
+        /// `closing`.
         package var opening: Int64?
         package var closing: Int64?
 
@@ -63,7 +64,8 @@ package struct BarChart: Sendable {
             self.closing = closing
         }
 
-        /// The difference that the values do not explain. Nil if opening or closing is not known.
+        /// The amount by which `closing` differs from `opening` plus the values. Nil if `opening`
+        /// or `closing` is not known.
         package var difference: Int64? {
             guard let opening, let closing else { return nil }
             return closing - opening - net

@@ -157,7 +157,7 @@ struct ChartColumns {
     var width: Double { 100 / Double(count) }
 
     /// The label under a column. On a phone only every third label is shown; if there are many
-    /// columns, fewer labels are written at all.
+    /// columns, some of them have no label at all.
     func label(_ index: Int, _ text: String, y: Double) -> Markup {
         let every = Swift.max(1, (count + 15) / 16)
         guard index % every == 0 else { return "" }

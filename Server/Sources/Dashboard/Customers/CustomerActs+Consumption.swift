@@ -37,9 +37,9 @@ extension CustomerActs {
         return page.waitingQuestions.filter { seen.insert($0.transactionID).inserted }
     }
 
-    /// The fields about a purchase. Fields that are left unchanged are empty, so that reports of
-    /// the app's server stay. The names of the first purchase's fields have no suffix. The names of
-    /// the other purchases' fields end with the purchase's number: `delivery_2`.
+    /// The fields about a purchase. Fields that are left unchanged are empty, so that what the
+    /// app's server has reported is kept. The names of the first purchase's fields have no suffix.
+    /// The names of the other purchases' fields end with the purchase's number: `delivery_2`.
     private func use(
         of question: ConsumptionQuestion, number: Int, _ count: Int
     ) -> Markup {

@@ -82,7 +82,7 @@ package struct CustomerPage: Sendable {
         self.formKey = formKey
     }
 
-    /// The lines of the explanation that a page has room for.
+    /// The maximum number of lines of the explanation that a page shows.
     private static let explanationLinesMax = 40
 
     var id: String { customer.customerID }

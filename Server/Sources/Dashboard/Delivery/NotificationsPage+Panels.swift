@@ -189,7 +189,7 @@ extension NotificationsPage {
     }
 
     private func retry(_ forward: Forward, in frame: Frame) -> Markup {
-        // A forward that was left out no longer has a body.
+        // A forward in the state `leftOut` no longer has a body that could be sent.
         guard frame.viewer.mayConfigure, forward.state == .givenUp else { return "" }
         return """
             <form method="post" action="\(frame.link(.retry(forward.documentID)))">\(frame.csrf)\

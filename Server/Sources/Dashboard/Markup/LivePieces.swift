@@ -25,7 +25,7 @@ package struct LivePieces: Sendable {
     private static let prefix = "webhook-"
     private static let idMark = Array(" id=\"".utf8)
     private static let rowMark = Array("<tr id=\"".utf8)
-    /// The text behind the id of a table's body whose rows are live.
+    /// The text that follows the id of a table's body whose rows are live.
     private static let rowsMark = Array("\" data-rows".utf8)
 
     private typealias Bytes = ArraySlice<UInt8>

@@ -4,7 +4,8 @@
   const form = document.getElementById('sim'), newest = () => +document.querySelector('#wire li')?.dataset.id || 0;
   let busy = false, next = null;
 
-  // Who gets the focus of a replaced button: the sheet's, the same one, the sheet's opener, the next.
+  // Which button gets the focus of a replaced one: the sheet's, the same, the sheet's opener, the
+  // hint.
   const focused = () => document.activeElement?.name === 'act' ? document.activeElement.value : null;
   let opener = null, lost = null, later = null;
   const find = wanted => form.querySelector(`button[name=act][value="${CSS.escape(wanted || '-')}"]:not([disabled])`);
@@ -27,13 +28,13 @@
       if (old && !old.isEqualNode(next)) old.replaceWith(next);
     }
     const line = document.getElementById('line');
-    // Another person has the phone: more than the pieces is theirs.
+    // Another person has the phone, so the rest of the page changes, too.
     if (line.dataset.customer !== form.dataset.customer) return location.reload();
     document.getElementById('answer').className = 'panel answer ' + line.dataset.look;
     for (const li of document.querySelectorAll('#wire li')) if (+li.dataset.id > last) li.classList.add('fresh');
     document.getElementById('wire').scrollTop = wire;
     if (!value || focused() === value) return;
-    // The pieces of one change come one by one: the last ones have what comes next.
+    // The pieces of one change arrive one by one. The last ones may have the button to focus.
     clearTimeout(later);
     later = setTimeout(focus, 40, lost = lost || value);
   }

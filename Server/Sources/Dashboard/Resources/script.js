@@ -1,4 +1,4 @@
-// All works without this file.
+// Everything works without this file.
 'use strict';
 const root = document.documentElement, $ = (q, e = document) => e.querySelector(q), byId = id => document.getElementById(id);
 const isDark = () => (root.dataset.theme || matchMedia('(prefers-color-scheme: dark)').matches && 'dark') === 'dark';

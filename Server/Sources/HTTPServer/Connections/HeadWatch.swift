@@ -7,8 +7,8 @@ struct HeadNotEnded: Error {}
 /// Limits the time in which the head of a request arrives, and the number of incomplete heads of
 /// one address. The handler is placed right before the parser.
 ///
-/// Otherwise somebody could occupy many connections, and the memory for their heads, by sending
-/// heads very slowly.
+/// Without these limits, somebody could send heads very slowly, and so occupy many connections and
+/// the memory for their heads.
 ///
 /// Almost every head arrives in one piece. Such a head is not counted and needs no timer, because
 /// the parser reports its end before this handler checks for an incomplete head.

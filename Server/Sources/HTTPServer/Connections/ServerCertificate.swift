@@ -219,7 +219,7 @@ extension Certificate {
 }
 
 extension CanonicalAddress {
-    /// An address of 4 or 16 bytes, in network order. Returns nil for any other number.
+    /// An address of 4 or 16 bytes, in network order. Returns nil for any other number of bytes.
     fileprivate init?(packed bytes: [UInt8]) {
         guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0)
         else { return nil }

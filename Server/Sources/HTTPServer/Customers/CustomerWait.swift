@@ -35,7 +35,7 @@ final class CustomerWait: Sendable {
         var count = 0
         var countWithAppKeys = 0
         var byKey: [[UInt8]: Int] = [:]
-        /// How often the configuration was replaced.
+        /// How many times the configuration was replaced.
         var replacements = 0
     }
 
@@ -108,8 +108,8 @@ final class CustomerWait: Sendable {
         }
     }
 
-    /// How often the configuration was replaced since the start. The number identifies the current
-    /// configuration.
+    /// How many times the configuration was replaced since the start. The number identifies the
+    /// current configuration.
     var configuration: Int { state.withLock { $0.replacements } }
 }
 

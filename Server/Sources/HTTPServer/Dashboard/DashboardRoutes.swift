@@ -289,7 +289,7 @@ struct DashboardRoutes: Sendable {
         _ error: any Error, _ request: Request, _ context: ServerContext, _ visit: Visit
     ) throws -> Response {
         let found = Self.problem(error, context)
-        // Perhaps the problem that the page shows is an unknown environment. So an unknown
+        // The problem that the page shows may itself be an unknown environment. So an unknown
         // environment is ignored here.
         let environment = (try? environment(in: request)) ?? .production
         let frame = frame(of: request, environment, visit, [])

@@ -108,7 +108,8 @@ extension OpenAPIOperation.Output {
         switch self {
         case .json(let type): ["200": Self.json(type), "default": Self.problem]
         case .created(let type):
-            // The answer is the same whether the request created the object or it existed.
+            // The answer is the same whether the request created the object or the object already
+            // existed.
             ["201": Self.json(type), "200": Self.json(type), "default": Self.problem]
         case .cacheable(let type):
             ["200": Self.json(type), "304": Self.notModified, "default": Self.problem]

@@ -38,7 +38,7 @@ struct OpenAPIOperation: Sendable {
         case key
         /// Servers, with a secret key.
         case secretKey
-        /// With a key, or with a signed link.
+        /// Callers with a key, or with a signed link.
         case keyOrLink
     }
 

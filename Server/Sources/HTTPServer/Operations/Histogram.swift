@@ -37,7 +37,8 @@ struct Histogram: Hashable, Sendable {
     var count: Int { counts.reduce(0, +) }
     var sumSeconds: Double { Double(nanoseconds) / 1e9 }
 
-    /// For each bound, the number of durations that were not longer. The last bound is infinite.
+    /// For each bound, the number of durations that were not longer than the bound. The last bound
+    /// is infinite.
     var buckets: [(bound: String, count: Int)] {
         var total = 0
         return zip(bounds.seconds.map(\.description) + ["+Inf"], counts).map { bound, count in

@@ -31,8 +31,8 @@ struct RehearsalPages: PageGroup {
         ).html(in: page.frame)
     }
 
-    /// The row of Health about the last rehearsal; nil if there is none. The row never needs
-    /// attention: after the move, an old rehearsal says nothing.
+    /// The row of Health about the last rehearsal; nil if there is none. The row never asks for
+    /// attention, because an old rehearsal means nothing after the move.
     static func check(of recorded: [RecordedRehearsal]) -> ChecksPage.Check? {
         guard let last = recorded.first?.statement else { return nil }
         let customers = last.customers.counted("customer")

@@ -1,7 +1,7 @@
 import Ledger
 import Synchronization
 
-/// When each kind of background work last succeeded in this process, and how often it failed.
+/// When each kind of background work last succeeded in this process, and how many times it failed.
 package final class WorkerStates: Sendable {
     package struct State: Hashable, Sendable {
         /// The end of the last successful batch, including a batch that found nothing to do. Nil if

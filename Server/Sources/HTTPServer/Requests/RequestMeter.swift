@@ -31,8 +31,8 @@ package struct RequestLimits: Hashable, Sendable {
 final class RequestMeter: Sendable {
     static let minute = Duration.seconds(60)
     /// The maximum number of addresses that are counted at one time. Requests with known keys and
-    /// requests without have separate counts. Each address takes about 100 bytes, so each count
-    /// takes about 7 MB.
+    /// requests without known keys have separate counts. Each address takes about 100 bytes, so
+    /// each count takes about 7 MB.
     static let addressesMax = 65_536
     /// How many keys of one kind are counted at one time.
     static let keysMax = 1_024

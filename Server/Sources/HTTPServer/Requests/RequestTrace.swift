@@ -8,7 +8,7 @@ import Tracing
 /// The trace of a request. A request that records a notification begins the notification's trace,
 /// and any other request continues the trace that its header `traceparent` names.
 final class RequestTrace: Sendable {
-    /// Routes that programs request all the time, whose spans would hide the others.
+    /// Routes that programs request all the time. Their spans would hide the other spans.
     private static let quietRoutes: Set = ["/health", "/ready", "/metrics"]
 
     private struct Notification {
@@ -18,7 +18,7 @@ final class RequestTrace: Sendable {
 
     private let notification = Mutex<Notification?>(nil)
 
-    /// Notes that the request has recorded a notification.
+    /// Remembers that the request has recorded a notification.
     ///
     /// - Parameter isRepeat: whether the notification was recorded before. Then its trace has a
     ///   first span already.

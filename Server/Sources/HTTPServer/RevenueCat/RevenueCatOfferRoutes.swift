@@ -71,7 +71,7 @@ struct RevenueCatOfferRoutes: RouteGroup {
         var productIdentifiers: [String]
     }
 
-    /// Responds with null for a product of which the server knows no introductory offer.
+    /// Responds with null for a product for which the server knows no introductory offer.
     @Sendable func eligibility(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {

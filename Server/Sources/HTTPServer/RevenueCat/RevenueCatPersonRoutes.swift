@@ -63,7 +63,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
 
     // MARK: - Reading
 
-    /// A customer of whom something is stored, in the form that the SDK reads.
+    /// A customer about whom something is stored, in the form that the SDK reads.
     private struct Person {
         var subscriber: RevenueCatSubscriber
         var state: CustomerState
@@ -71,8 +71,8 @@ struct RevenueCatPersonRoutes: RouteGroup {
         var balances: [CurrencyID: Int64]
     }
 
-    /// - Throws: ``RevenueCatMissing`` if nothing is stored of the customer. Version 1 of the API
-    ///   does not report that.
+    /// - Throws: ``RevenueCatMissing`` if nothing is stored about the customer. Version 1 of the
+    ///   API does not report that.
     private func person(
         _ request: Request, _ context: ServerContext, _ app: AppID
     ) async throws -> Person {

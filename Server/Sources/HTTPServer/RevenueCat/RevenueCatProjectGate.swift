@@ -69,7 +69,7 @@ struct RevenueCatProjectGate: RouteGroup {
         try RequestReader.environment(in: request)
     }
 
-    /// The part of a list's query that its next page needs, too.
+    /// The part of a list's query that the request for its next page must repeat.
     static func query(of request: Request) throws -> String? {
         try environment(of: request) == .sandbox ? "environment=sandbox" : nil
     }

@@ -50,7 +50,8 @@ struct RevenueCatReceipt: Decodable {
         attributes?.known?.filter { !$0.value.hasValue }.keys.min()
     }
 
-    /// The changed attributes of the customer that the SDK had not sent before.
+    /// The changes to the customer's attributes, as far as the SDK had not sent these changes
+    /// before.
     var changes: [AttributeChange] {
         attributes?.known.map(RevenueCatAttributes.changes) ?? []
     }

@@ -19,7 +19,7 @@ struct RevenueCatReceiptRoutes: RouteGroup {
     /// How long the App Store is asked before a restore is answered. The SDK sends nothing else
     /// until it has the answer, or has waited for 60 seconds.
     static let checkSecondsMax = 15
-    /// The maximum number of purchases of a restore about which the App Store is asked.
+    /// The maximum number of purchases about which the App Store is asked in one restore.
     static let checksMax = 3
 
     let server: PerennialServer

@@ -137,7 +137,7 @@ struct RevenueCatRoutes: RouteGroup {
     /// with that id, and a restore still finds them, as with RevenueCat.
     ///
     /// Anybody who has the app's key can use up the growth limit, so this limit should not make the
-    /// log-in fail. The limit stops only ids without purchases. If nothing is stored of the
+    /// log-in fail. The limit stops only ids without purchases. If nothing is stored for the
     /// anonymous id, the log-in succeeds without the alias, and nothing is lost. Otherwise the
     /// anonymous id may have a grant or a balance, which no restore would find. Then the log-in
     /// fails, and can be repeated.

@@ -34,7 +34,7 @@ struct AgeProgram: Sendable {
         return read(descriptor, &bytes, bytes.count) == bytes.count && bytes == header
     }
 
-    /// Encrypts a file into another one, which must exist: its permissions stay.
+    /// Encrypts a file into another file, which must already exist and keeps its permissions.
     ///
     /// - Parameter recipients: the public keys, `age1…`. The holder of one can decrypt the file.
     func encrypt(_ plain: String, into file: String, for recipients: [String]) async throws {
@@ -48,7 +48,7 @@ struct AgeProgram: Sendable {
         }
     }
 
-    /// Decrypts a file into another one, which must exist: its permissions stay.
+    /// Decrypts a file into another file, which must already exist and keeps its permissions.
     ///
     /// - Parameter identity: the file with the private key, `AGE-SECRET-KEY-1…`.
     func decrypt(_ file: String, into plain: String, with identity: String) async throws {

@@ -15,9 +15,9 @@ package struct BackupRetention: Hashable, Sendable {
     /// one of the same day may not contain it.
     private static let all = Duration.hours(24)
 
-    /// The backups to delete. The last backup before `now` is always kept. A backup from after
-    /// `now` was made while the clock was ahead. It is kept, too, but does not count as the last
-    /// backup of its day, week or month.
+    /// The backups to delete. The last backup before `now` is always kept. A backup whose time is
+    /// later than `now` was made while the clock was ahead. It is kept, too, but does not count as
+    /// the last backup of its day, week or month.
     ///
     /// - Parameter backups: the moments of all backups, in any order.
     func expired(among backups: [Instant], at now: Instant) -> [Instant] {

@@ -9,8 +9,8 @@ import Synchronization
 
 /// Backs up a SQLite database while a server runs on it, whenever a backup is due.
 ///
-/// The next backup is due a fixed time after the newest one in the folder. So a restart causes no
-/// extra backup, and omits none. A failure is reported, and never stops the server.
+/// The next backup is due a fixed time after the newest one in the folder. So a restart neither
+/// causes an extra backup nor prevents one. A failure is reported, and never stops the server.
 final class BackupWorker: Service {
     /// The time between two checks of the folder.
     static let pause = Duration.seconds(60)
@@ -206,8 +206,8 @@ final class BackupWorker: Service {
             metadata: ["problem": .string("\(failure.message) \(failure.remedy)")])
     }
 
-    /// The newest backup before `now`. Backups from after `now` were made while the clock was
-    /// ahead, so the next due time does not depend on them.
+    /// The newest backup before `now`. Backups whose time is later than `now` were made while the
+    /// clock was ahead, so the next due time does not depend on them.
     private static func newest(
         of backups: [BackupFolder.Backup], at now: Instant
     ) -> BackupFolder.Backup? {

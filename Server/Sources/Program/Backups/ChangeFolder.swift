@@ -28,7 +28,7 @@ struct ChangeFolder: Hashable, Sendable {
     static let suffix = ".changes"
     private static let fileSuffix = ".pages"
     private static let moreMark = "more"
-    /// The maximum number of files after one backup. Then another backup is due.
+    /// The maximum number of files after one backup. When it is reached, another backup is due.
     static let filesMax = 200_000
 
     /// The folder of a backup.

@@ -61,11 +61,11 @@ final class ChangeShipper: Service {
         var problem: BackupState.Problem?
     }
 
-    /// Changes after the place of the chain that may no longer be in the log.
+    /// Changes that come after the place of the chain, and that may no longer be in the log.
     struct Moved: Sendable {
         var changes: WriteAheadLog.Changes
-        /// The identity of the database file, if it contains all changes up to the end of these.
-        /// Nil otherwise.
+        /// The identity of the database file, if the file contains all changes up to the last of
+        /// the moved changes. Nil otherwise.
         var file: ShippedChain.DatabaseFile?
     }
 
@@ -145,8 +145,8 @@ final class ChangeShipper: Service {
         state.withLock { ($0.chain?.number ?? .max) > ChangeFolder.filesMax }
     }
 
-    /// Whether to make such a backup now. After repeated gaps, the backup is delayed: see
-    /// ``GapPauses``.
+    /// Whether to make the backup that shipping needs now. After repeated gaps, the backup is
+    /// delayed: see ``GapPauses``.
     var wantsBackup: Bool {
         guard needsBackup else { return false }
         let now = now()

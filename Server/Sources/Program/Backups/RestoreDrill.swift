@@ -26,7 +26,8 @@ struct RestoreDrill {
     /// The word that names the newest backup in the folder of the configuration.
     static let newest = "newest"
 
-    /// - Parameter progress: called with the number of documents that were verified, and of all.
+    /// - Parameter progress: called with the number of documents verified so far, and the number of
+    ///   all documents.
     /// - Throws: ``StartFailure`` if the backup cannot be restored.
     func run(
         progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }

@@ -14,8 +14,8 @@ struct ShippedChain: Hashable, Sendable {
     var number: Int
     /// The place in the write-ahead log up to which changes have been shipped.
     var place: WriteAheadLog.Place
-    /// The identity of the database file when all frames before the place had been moved into it.
-    /// SQLite may restart the log from then on. Nil if not all frames were moved.
+    /// The identity that the database file had when all frames before the place had been moved into
+    /// it. SQLite may restart the log from then on. Nil if not all frames were moved.
     ///
     /// If the database file is still the same after the log has restarted, nothing was moved in
     /// between. So no transaction was appended after the place and then overwritten.

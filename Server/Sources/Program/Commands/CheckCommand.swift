@@ -55,7 +55,7 @@ struct CheckReport {
         }
     }
 
-    /// Notes settings that `dev` or a simulator accepts, but `serve` alone does not.
+    /// Mentions settings that `dev` or a simulator accepts, but `serve` alone does not.
     private mutating func reportServing(of file: ConfigurationFile) {
         do { try ServeRules.check(file.apps, clockFrom: nil) } catch {
             lines.append("note  `perennial serve` does not start with this configuration. \(error)")
@@ -201,8 +201,8 @@ struct CheckReport {
         }
     }
 
-    /// Notes that the traffic to the database may be unencrypted. Others on the network could then
-    /// read that traffic, including the password.
+    /// Mentions that the traffic to the database may be unencrypted. Others on the network could
+    /// then read that traffic, including the password.
     private mutating func reportUnencrypted(to address: String) {
         for host in DatabaseAddress.unencryptedHosts(of: address) {
             lines.append(
@@ -234,7 +234,7 @@ struct CheckReport {
     }
 
     /// Reports products that were bought but give nothing, and says what to add. Sandbox purchases
-    /// are only noted, because nobody paid for them.
+    /// are only mentioned, because nobody paid for them.
     private mutating func reportUnlistedProducts(of app: AppID, _ engine: Engine) async throws {
         for environment in Environment.allCases {
             for sales in try await engine.recording.unlistedSales(of: app, in: environment) {
@@ -249,8 +249,8 @@ struct CheckReport {
         }
     }
 
-    /// Notes purchases whose account token is not the id of a known customer. Only a customer with
-    /// that id can own such a purchase.
+    /// Mentions purchases whose account token is not the id of a known customer. Only a customer
+    /// with that id can own such a purchase.
     private mutating func reportUnknownTokens(of app: AppID, _ engine: Engine) async throws {
         let named = try await engine.ownership.purchasesWithUnknownTokens(app: app)
         guard named.purchases > 0 else { return }

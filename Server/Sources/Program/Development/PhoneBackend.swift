@@ -15,7 +15,7 @@ actor PhoneBackend {
         "anna", "cleo", "dora", "emma", "frida", "greta", "hana", "ida", "jana", "kira", "lena",
         "mara", "nora", "olga", "paula", "rosa", "sara", "tilda", "vera", "wilma",
     ]
-    /// How many people are tried at most when the user starts over.
+    /// The maximum number of people that are tried when the user starts over.
     static let peopleMax = 1000
     /// The name of another customer, who has a phone and is a member of the family.
     static let other = "ben"

@@ -82,7 +82,7 @@ enum ImportColumn: Hashable, Sendable {
     case product
     case start
     case end
-    /// When access really ends, by the vendor's opinion.
+    /// When access really ends, according to the vendor.
     case effectiveEnd
     case refunded
     case entitlements

@@ -41,8 +41,8 @@ struct ImportRun {
     /// runs, and how many usable rows of this run named no customer. That number is nil if an
     /// earlier run has read the file to its end, so that this run did nothing.
     ///
-    /// - Throws: ``StartFailure``. For example, the file has no rows, or it is truncated, after
-    ///   its complete rows were processed.
+    /// - Throws: ``StartFailure``. For example, the file has no rows. A truncated file also throws,
+    ///   but only after its complete rows were processed.
     func run() async throws -> (position: ImportPosition, nameless: Int64?) {
         let source = try ImportSource(file)
         defer { source.close() }

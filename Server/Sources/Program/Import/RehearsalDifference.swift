@@ -47,8 +47,8 @@ struct RehearsalDifference: Hashable, Sendable {
     }
 
     /// The differences about one entitlement of a customer after a second comparison. A difference
-    /// that no longer exists was a matter of time. A difference that still exists gets its present
-    /// cause. A new difference was seen only once, so it stays unexplained.
+    /// that no longer exists was only a matter of timing. A difference that still exists gets its
+    /// present cause. A new difference was seen only once, so it stays unexplained.
     ///
     /// - Parameters:
     ///   - first: the differences of the first comparison.
@@ -135,7 +135,7 @@ struct RehearsalResult: Sendable {
 }
 
 extension RehearsalCause {
-    /// Whether the difference may have disappeared when both systems are read again.
+    /// Whether the difference might be gone when both systems are read again.
     var deservesSecondLook: Bool {
         switch self {
         case .unexplained, .missedThere, .refundIgnoredThere: true
