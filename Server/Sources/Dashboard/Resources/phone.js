@@ -4,8 +4,7 @@
   const form = document.getElementById('sim'), newest = () => +document.querySelector('#wire li')?.dataset.id || 0;
   let busy = false, next = null;
 
-  // Which button gets the focus of a replaced one: the sheet's, the same, the sheet's opener, the
-  // hint.
+  // Which button gets a replaced one's focus: the sheet's, the same, the opener, the hint.
   const focused = () => document.activeElement?.name === 'act' ? document.activeElement.value : null;
   let opener = null, lost = null, later = null;
   const find = wanted => form.querySelector(`button[name=act][value="${CSS.escape(wanted || '-')}"]:not([disabled])`);
@@ -34,7 +33,7 @@
     for (const li of document.querySelectorAll('#wire li')) if (+li.dataset.id > last) li.classList.add('fresh');
     document.getElementById('wire').scrollTop = wire;
     if (!value || focused() === value) return;
-    // The pieces of one change arrive one by one. The last ones may have the button to focus.
+    // The pieces of one change arrive one by one. The button may be in the last.
     clearTimeout(later);
     later = setTimeout(focus, 40, lost = lost || value);
   }

@@ -4,7 +4,7 @@ import Simulator
 
 /// Posts the simulator's notifications to a server.
 struct NotificationSender: Sendable {
-    /// The time limit until the response, in seconds.
+    /// The time limit for the response, in seconds.
     static let timeoutSeconds: Int64 = 30
 
     let client: HTTPClient

@@ -54,7 +54,8 @@ struct RehearsalRun {
     /// Compares all customers.
     ///
     /// - Throws: ``RevenueCatClientFailure``, ``EngineFailure``, or ``StartFailure`` if a limit is
-    ///   exceeded. A rehearsal that was interrupted starts again; it has changed nothing.
+    ///   exceeded. A rehearsal that was interrupted must start from the beginning. It has changed
+    ///   nothing.
     mutating func run() async throws -> RehearsalResult {
         let begin = engine.context.serverTime
         catalogue = try await client.catalogue()
@@ -267,7 +268,7 @@ struct RehearsalRun {
 
     // MARK: - After all customers
 
-    /// Compares those customers again whose differences may have disappeared by now.
+    /// Compares again the customers whose differences may have disappeared by now.
     private mutating func repeatComparisons() async throws {
         let open = findings.filter(\.cause.deservesSecondLook)
         guard let secondLookAfter, !open.isEmpty else { return }

@@ -41,8 +41,8 @@ struct RevenueCatExportRow {
     }
 
     /// The two ids of the row. The customer's id is the id that the app assigned; the other id is
-    /// an alias. RevenueCat's SDK makes the alias for a device without log-in, which then has
-    /// access by it at its first launch.
+    /// an alias. RevenueCat's SDK makes the alias for a device without log-in. With the alias, that
+    /// device has access at its first launch.
     private var ids: (customer: String, alias: String?) {
         get throws(UnusableRow) {
             let ids = [values[.customer], values[.alias]].compactMap { $0 }
@@ -131,9 +131,9 @@ struct RevenueCatExportRow {
             .filter { !$0.isEmpty }
     }
 
-    /// When a grant ends: at the end of its access or, if that is unknown, of its period. Nil only
-    /// for a lifetime grant whose end is missing or too late to be real. If the end of any other
-    /// grant is missing, the row cannot be used.
+    /// When a grant ends: at the end of its access or, if that end is unknown, at the end of its
+    /// period. Nil only for a lifetime grant whose end is missing or too late to be real. If the
+    /// end of any other grant is missing, the row cannot be used.
     private func accessEnd(
         of product: String, from start: Instant
     ) throws(UnusableRow) -> Instant? {

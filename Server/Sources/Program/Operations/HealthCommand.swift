@@ -13,7 +13,7 @@ struct HealthCommand: AsyncParsableCommand {
             + "not alive. Does not read the configuration. If PERENNIAL_LISTEN_METRICS is set, "
             + "asks at that address: with `tls:`, only this address answers without TLS.")
 
-    /// The time limit until the whole answer, in seconds.
+    /// The time limit for the whole answer, in seconds.
     private static let timeoutSeconds: Int64 = 5
     /// The maximum size of an answer, in bytes.
     private static let answerBytesMax = 65_536

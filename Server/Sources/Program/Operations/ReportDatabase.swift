@@ -4,11 +4,12 @@ import Storage
 
 /// The copy of the database from which reports are read: a standby of the PostgreSQL server.
 enum ReportDatabase {
-    /// How often the start of the server looks whether a new database has reached the copy.
+    /// The maximum number of times that a starting server checks whether a new database has reached
+    /// the copy.
     private static let checksMax = 10
     private static let pause = Duration.seconds(1)
 
-    /// Opens the copy. Connects when the first report is read. Returns nil if none is set.
+    /// Opens the copy. Connects when the first report is read. Returns nil if no copy is set.
     ///
     /// - Throws: ``StartFailure`` if the address is none, or if one of the databases is a file.
     static func open(_ settings: ProcessSettings) throws(StartFailure) -> (any DatabaseDriver)? {
@@ -22,7 +23,7 @@ enum ReportDatabase {
         return try DatabaseAddress.open(address, mayCreate: false, onlyReads: true)
     }
 
-    /// Checks that the copy is one of the server's database. A copy that cannot be read is only
+    /// Checks that the copy is a copy of the server's database. A copy that cannot be read is only
     /// reported in the log: the server starts, and its reports fail until the copy can be read.
     ///
     /// - Throws: ``StartFailure`` if the copy contains another database.

@@ -76,7 +76,8 @@ struct ReconciliationWorker: Service {
         await ([checks, seats, backlog] + walks).forEachConcurrently { await $0.run() }
     }
 
-    /// Returns when no due purchase may be checked now, and the backlog has been measured.
+    /// Returns when no due purchase is left that may be checked now, and when the backlog has been
+    /// measured.
     func processDue() async {
         await checks.processDue()
         await seats.processDue()

@@ -53,8 +53,8 @@ final class WebhookWorker: Service {
     /// shutdown interrupts stay due.
     func run() async {
         await cancelWhenGracefulShutdown {
-            // The group discards results, because a run is started for each webhook every second,
-            // for months.
+            // A run is started for each webhook every second, for months. So the group must discard
+            // the results of ended runs, instead of collecting them.
             await withDiscardingTaskGroup { tasks in
                 tasks.addTask { await self.backlog.run() }
                 while (try? await Task.sleep(for: self.pause)) != nil {

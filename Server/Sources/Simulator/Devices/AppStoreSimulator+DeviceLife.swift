@@ -110,8 +110,8 @@ extension Device {
 }
 
 extension World {
-    /// The name of the account that a person's purchases in the app on a device belong to.
-    /// Purchases in other apps, and those made in Xcode, are not reported to the server.
+    /// The name of the account to which a person's purchases belong if they are made in the app on
+    /// a device. Purchases in other apps, and those made in Xcode, are not reported to the server.
     mutating func accountName(_ person: String, on deviceID: String) -> String {
         let suffix = lives[deviceID]?.app.accountSuffix ?? ""
         if !suffix.isEmpty { unreportedAccounts.insert(person + suffix) }

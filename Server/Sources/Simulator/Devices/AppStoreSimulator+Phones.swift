@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 // StoreKit calls on a device, which can fail because of its network, its sheets and the errors that
-// were set. The actions in other files do not depend on these three.
+// were set. The actions in other files do not depend on the network, the sheets or the errors.
 
 extension AppStoreSimulator {
     /// Buys as the customer of a device does. A sheet appears, unless the call fails earlier.

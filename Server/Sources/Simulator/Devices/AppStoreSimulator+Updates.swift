@@ -8,7 +8,7 @@ extension AppStoreSimulator {
     /// - Parameters:
     ///   - limit: the number of events after which the stream ends; nil for no limit.
     ///   - last: the number of the last event that the client has. If the later events are still
-    ///     stored, the stream starts with these alone.
+    ///     stored, the stream starts with only those later events.
     func updateStream(
         on deviceID: String, limit: Int?, after last: String? = nil
     ) throws -> UpdateStream {

@@ -11,7 +11,8 @@ extension FaultKind {
 
 /// What can go wrong between the App Store that sends a notification and the server.
 package enum NotificationFault: String, FaultKind {
-    // When the notification arrives, and how often. The first of these faults that occurs counts.
+    // When the notification arrives, and how many times. The first of these faults that occurs
+    // counts.
     case drop
     case burst
     case duplicate
@@ -26,7 +27,8 @@ package enum NotificationFault: String, FaultKind {
     case unknownValue = "unknown_value"
     // How much of the notification arrives.
     case truncate
-    // Documents sent with the notification that Apple did not sign, and a server must refuse.
+    // Documents that are sent with the notification, that Apple did not sign, and that a server
+    // must refuse.
     case forged
     case tampered
     case truncated

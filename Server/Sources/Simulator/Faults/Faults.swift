@@ -67,7 +67,7 @@ package struct Faults: Sendable {
 }
 
 extension NotificationFault {
-    /// When and how often an affected notification is sent. Nil if the fault changes neither.
+    /// When and how many times an affected notification is sent. Nil if the fault changes neither.
     fileprivate func timing(delayedBy milliseconds: Int64) -> Faults.Fate.Timing? {
         switch self {
         case .drop: .dropped

@@ -21,8 +21,8 @@ struct PurchaseHistory: Sendable {
     }
 
     struct Refund: Hashable, Sendable {
-        /// The date of the refund, but not before the charge, which has the date of its period's
-        /// beginning.
+        /// The date of the refund, or the date of the charge if that is later. A charge has the
+        /// date at which its period begins.
         let at: AppStoreDate
         /// When the refund was actually made.
         let given: AppStoreDate

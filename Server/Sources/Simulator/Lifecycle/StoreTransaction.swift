@@ -8,7 +8,7 @@ struct StoreTransaction: Hashable, Sendable {
         var type: RevocationType
         /// The refunded share of the price, in thousandths of a percent.
         var percentage: Int64
-        /// The amount refunded for single seats before, which is not refunded again.
+        /// The amount that was refunded earlier for single seats. It is not refunded again.
         var earlier: Int64 = 0
     }
 

@@ -32,7 +32,7 @@ struct OCSPRequest: Sendable {
             case .sequence: try readList(node)
             case ASN1Identifier(tagWithNumber: 2, tagClass: .contextSpecific):
                 try readExtensions(node)
-            // The version, and the requestor's name.
+            // Ignores the version, and the requestor's name.
             default: continue
             }
         }

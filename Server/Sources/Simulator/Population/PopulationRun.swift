@@ -21,7 +21,7 @@ package struct PopulationRun: Sendable {
         package var transactions = 0
         package var notifications = 0
         package var refusals = 0
-        /// How often each row of the lifecycle table occurred, by the row's number.
+        /// How many times each row of the lifecycle table occurred, by the row's number.
         package var rows: [Int: Int] = [:]
         /// Charged and refunded amounts by currency, in thousandths of the currency unit.
         package var money: [String: (charged: Int64, refunded: Int64)] = [:]
