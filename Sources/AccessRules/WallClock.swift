@@ -10,9 +10,9 @@ package struct WallClock: Sendable {
     /// - Parameter seconds: returns how many seconds the place is east of UTC at a moment.
     package init(seconds: @escaping @Sendable (Timestamp) -> Int) { self.seconds = seconds }
 
-    /// Returns the time that is a number of calendar months, and then of days, after a start, at
-    /// the same local time. If the month has no such day, its last day is used. A local time that
-    /// the clocks skip moves later by the skipped interval. If a local time occurs twice, the first
+    /// Adds a number of calendar months, and then a number of days, to a start, and keeps the local
+    /// time of day. If the month has no such day, its last day is used. A local time that the
+    /// clocks skip moves later by the skipped interval. If a local time occurs twice, the first
     /// occurrence counts.
     package func moment(months: Int, days: Int, after start: Timestamp) -> Timestamp {
         let (day, time) = CivilDate.dayAndRest(of: localMilliseconds(at: start))

@@ -32,7 +32,7 @@ extension Perennial {
         /// How many seconds access stays open after a period's end while neither the server nor the
         /// App Store can be reached. The default is 7 days.
         public var silentHold: TimeInterval
-        /// The time limit in seconds of one request that a caller waits for. One call may send
+        /// The time limit, in seconds, of one request for which a caller waits. One call may send
         /// several requests. The default is 10.
         public var patience: TimeInterval
         /// Whether the SDK keeps one request open while the app runs. With this request, the SDK

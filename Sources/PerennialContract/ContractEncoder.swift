@@ -67,7 +67,7 @@ extension JSONText {
     }
 
     /// Returns the value as a dictionary with text as keys, or nil. The cast takes as long as
-    /// writing a small value, so only values as large as a dictionary are cast.
+    /// writing a small value, so only values that have the size of a dictionary in memory are cast.
     private func dictionary<Value>(_ value: Value) -> (any StringKeyed)? {
         guard MemoryLayout<Value>.size == MemoryLayout<[String: Bool]>.size else { return nil }
         return value as? any StringKeyed

@@ -28,7 +28,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         guard CivilDate(dayNumber: date.dayNumber) == date else { return nil }
         let minutes = date.dayNumber * 1440 + hour * 60 + minute - offset
         let moment = (minutes * 60 + second) * 1000 + fraction
-        // An offset can lead out of the years that ``description`` writes.
+        // With its offset, the time can be outside the years that ``description`` can write.
         guard Self.range.contains(moment) else { return nil }
         milliseconds = moment
     }

@@ -26,7 +26,7 @@ struct World: Sendable {
     let calendar = StoreCalendar()
     var numbers: WorldNumbers
     var signingDates = SigningDates()
-    /// How often each row of the lifecycle table occurred; see ``LifecycleRow``.
+    /// How many times each row of the lifecycle table occurred; see ``LifecycleRow``.
     private(set) var rowCounts = [Int](repeating: 0, count: LifecycleRow.allCases.count + 1)
     var accounts: [Account.Key: Account] = [:]
     var devices: [String: Device] = [:]

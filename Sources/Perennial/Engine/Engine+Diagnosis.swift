@@ -165,8 +165,8 @@ extension SnapshotPublisher {
             } + clockSteps)
     }
 
-    /// The largest difference, in milliseconds, between the device's clock and the reckoned time
-    /// that the SDK does not report.
+    /// The SDK reports that the device's clock is wrong only if it differs from the reckoned time
+    /// by more than this number of milliseconds.
     static let clockTolerance: Int64 = 5 * 60_000
 
     /// The steps about the device's clock. Empty if the clock is right.

@@ -227,8 +227,8 @@ extension Engine {
             || offerings.placements.contains { $0.products.contains(payload.productId) }
     }
 
-    /// Finishes transactions that the server acknowledged before the offerings said whether their
-    /// products are in them.
+    /// Finishes transactions that the server acknowledged before it was known whether the offerings
+    /// contain their products.
     func finishAcknowledged(_ unfinished: [StoreDocument]) async {
         let finished = unfinished.filter { document in
             guard document.isVerified, let payload = TransactionPayload(document),

@@ -2,7 +2,8 @@ public import Foundation
 
 extension Perennial.Offer {
     /// The offer and the price after it, such as "1 week free, then 9,99 € a month". Nil if the
-    /// customer may not take it, or if this version does not know its kind of payment.
+    /// customer may not take the offer, or if this version does not know the offer's kind of
+    /// payment.
     public func text(
         for product: Perennial.Product, locale: Locale = .current
     ) -> String? {
@@ -10,7 +11,7 @@ extension Perennial.Offer {
     }
 
     /// The text of an offer of a plan, followed by the price of one payment. Nil if the customer
-    /// may not take the offer, or if this version does not know its kind of payment.
+    /// may not take the offer, or if this version does not know the offer's kind of payment.
     public func text(for plan: Perennial.Plan, locale: Locale = .current) -> String? {
         text(before: plan.displayPrice, every: plan.billingPeriod, Wording(locale: locale))
     }

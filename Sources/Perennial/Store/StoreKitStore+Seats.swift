@@ -26,7 +26,8 @@ extension StoreProduct {
     }
 
     #if os(Linux) || compiler(>=6.3.2)
-        /// Whether the terms are for several seats. Such terms are no way to pay for one seat.
+        /// Whether the terms are for several seats. A customer cannot pay for one seat with such
+        /// terms.
         @available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
         static func isOfSeats(_ terms: StoreKit.Product.SubscriptionInfo.PricingTerms) -> Bool {
             #if os(Linux) || compiler(>=6.5)

@@ -56,7 +56,7 @@ extension Perennial {
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
             /// No customer has signed in, and anonymous customers are not allowed.
             public static let customerMissing = Self(rawValue: "customer_missing")
-            /// The id is empty or too long, or many people would share it, such as `null`.
+            /// The id is empty or too long, or is one that many people would share, such as `null`.
             public static let customerIDNotValid = Self(rawValue: "customer_id_not_valid")
             /// Another customer has signed in since the call began.
             public static let customerChanged = Self(rawValue: "customer_changed")

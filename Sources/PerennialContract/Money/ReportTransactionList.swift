@@ -1,5 +1,5 @@
-/// The movements of a report's number: `GET /v1/reports/{name}/transactions`. The values of all
-/// pages add up to the number.
+/// The movements behind a number of a report: `GET /v1/reports/{name}/transactions`. The values of
+/// all pages add up to the number.
 public struct ReportTransactionList: Hashable, Sendable, Codable {
     /// The column of the number whose movements are listed.
     public var column: String

@@ -6,7 +6,7 @@ struct ConnectError: Error, Hashable, Sendable {
     let code: String
     let title: String
     let detail: String
-    /// The query parameter that the error is about. Nil for an error about none.
+    /// The query parameter that the error is about. Nil if the error is not about a parameter.
     var parameter: String?
 
     var json: JSON {

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-// The subscription report lists who was subscribed at the end of a day; the subscriber report, who
-// paid.
+// The subscription report lists who was subscribed at the end of a day. The subscriber report lists
+// who paid.
 
 extension ReportBooks {
     /// The rows of SUBSCRIPTION for the end of a day.

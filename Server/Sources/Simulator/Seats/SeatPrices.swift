@@ -114,7 +114,8 @@ extension [SeatTier] {
         }
     }
 
-    /// The cost of `seats` of the cheapest seats, after `gone` cheaper ones are skipped.
+    /// The cost of a number of seats: the cheapest ones, after the `gone` cheapest seats are
+    /// skipped.
     func cheapest(_ seats: Int64, after gone: Int64) -> Int64 {
         var (skipped, left, sum) = (gone, seats, Int64(0))
         for tier in sorted(by: { $0.price < $1.price }) {

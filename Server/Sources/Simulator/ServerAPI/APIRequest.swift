@@ -10,7 +10,7 @@ struct APIRequest: Sendable {
     var root = APIEndpoint.inApps
     /// The remaining components, decoded.
     let path: [String]
-    /// The names and values of the query in order. A list is a repeated name.
+    /// The names and values of the query in order. A list is written as a repeated name.
     var query: [(name: String, value: String)] = []
     var authorization: String?
     var body: [UInt8] = []

@@ -62,9 +62,9 @@ struct BearerToken: Sendable {
         return publicKey.isValidSignature(signature, for: jws.signedBytes)
     }
 
-    /// Throws if the token is not valid at any of these times. A server that follows the virtual
-    /// clock uses it in its tokens. All other servers use the machine's clock. Apple's Python and
-    /// Java clients send no `iat`.
+    /// Throws unless the token is valid at one or more of these times. A server that follows the
+    /// virtual clock uses it in its tokens. All other servers use the machine's clock. Apple's
+    /// Python and Java clients send no `iat`.
     func requireCurrent(
         at clocks: [AppStoreDate], secondsMax: Int64 = lifetimeSecondsMax
     ) throws(Refusal) {

@@ -1,8 +1,8 @@
 import AppStoreFormats
 
 // Family Sharing. A member has separate chains and transactions, which follow the purchaser's.
-// After each change of a purchase its family is processed next, and each member's copy is updated,
-// with one notification for each change.
+// After each change of a purchase, the purchaser's family is processed next, and each member's copy
+// is updated, with one notification for each change.
 //
 // Sharing ends with a revocation if the purchaser is refunded, a member leaves, sharing is switched
 // off, or the product cannot be shared. If the purchaser's subscription ends by time, the members'

@@ -8,7 +8,7 @@ enum Language: String, CaseIterable, Sendable {
     case spanish = "es"
     case japanese = "ja"
 
-    /// The language of a locale, or English if the SDK has no texts in it.
+    /// The language of a locale, or English if the SDK has no texts in that language.
     init(_ locale: Locale) {
         let code = Self.subtags(of: locale).first ?? ""
         self = Self(rawValue: code.lowercased()) ?? .english
