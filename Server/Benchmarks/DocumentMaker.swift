@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Simulator
 
-/// Makes signed documents like those of the App Store, in any number, all different: weekly
-/// subscriptions, each with one notification per period.
+/// Makes any number of signed documents like those of the App Store, all different. The documents
+/// are about weekly subscriptions with one notification per period.
 struct DocumentMaker: Sendable {
     /// The number of notifications per subscription.
     static let periods = 6

@@ -10,9 +10,9 @@ enum Floor {
     private static let posts = 2048
     private static let app = AppID(rawValue: "birds")
 
-    /// Measures writing one notification's rows durably into SQLite, in batches. A batch has as
-    /// many notifications as there are connections, because no more requests can wait at the same
-    /// time.
+    /// Measures the cost of writing one notification's rows durably into SQLite, in batches. A
+    /// batch has as many notifications as there are connections, because no more requests can wait
+    /// at the same time.
     static func writing(onSQLite bench: BenchFolder, _ maker: DocumentMaker) async throws -> Double
     {
         let path = try bench.freshDatabase("floor.sqlite")
@@ -24,8 +24,8 @@ enum Floor {
         return try seconds(rows, batch.write)
     }
 
-    /// Measures writing one notification's rows into PostgreSQL, without the time of the PostgreSQL
-    /// server itself.
+    /// Measures the cost of writing one notification's rows into PostgreSQL, without the time of
+    /// the PostgreSQL server itself.
     static func writing(onPostgres url: String, _ maker: DocumentMaker) async throws -> Double {
         let rows = try await rows(maker)
         let batch = try PostgresBatch(url: url)
@@ -46,8 +46,8 @@ enum Floor {
         return (Effort.ofThisThread - start) / Double(posts)
     }
 
-    /// Measures reading one customer's rows from SQLite with the server's own statements, without
-    /// using the rows.
+    /// Measures the cost of reading one customer's rows from SQLite with the server's own
+    /// statements. The rows are not used.
     static func reading(_ path: String, of customers: [String]) async throws -> Double {
         let log = ReadLog()
         let database = try SQLiteDriver(path: path)

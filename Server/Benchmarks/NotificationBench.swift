@@ -1,8 +1,8 @@
 import Foundation
 import PostgresCluster
 
-/// Measures notifications over HTTP into a durable database, against the one signature verification
-/// that each needs.
+/// Measures how notifications are received over HTTP and stored in a durable database. Compares the
+/// cost with the one signature verification that each notification needs.
 struct NotificationBench {
     static let connections = 32
     private static let verifications = 1500

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Foundation
 
-/// Reads an app's log by cursor, at one server after the other, while others write.
+/// Reads an app's log by cursor, from one server after the other, while notifications are posted.
 final class LogReader: @unchecked Sendable {
     private static let pageEvents = 500
     /// The maximum number of failed attempts. Servers that are killed leave the reader without an

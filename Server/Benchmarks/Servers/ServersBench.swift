@@ -1,7 +1,7 @@
 import Foundation
 import PostgresCluster
 
-/// Measures notifications that are posted at once to several servers on one PostgreSQL.
+/// Measures notifications that are posted at the same time to several servers on one PostgreSQL.
 struct ServersBench {
     static let counts = [1, 2, 3]
 

@@ -67,7 +67,7 @@ extension AppStoreSimulator {
     }
 
     /// Returns a description of the error, or nil on success. This is a separate function that is
-    /// not inlined because the optimizer of Swift 6.3 crashes if an async function catches errors
+    /// not inlined, because the optimizer of Swift 6.3 crashes if an async function catches errors
     /// of both typed and untyped `throws`.
     @inline(never)
     private func runToPresent() async -> String? {

@@ -61,7 +61,7 @@ extension AppStoreSimulator {
     /// How many notifications were made so far.
     package var sentNotificationsCount: Int { deliveries.count }
 
-    /// The daily sales reports, decompressed, of those days that have one.
+    /// The daily sales reports, decompressed, of the days that have a report.
     ///
     /// - Parameter days: counted from 1970, in the time zone of reports.
     package func salesFiles(_ days: ClosedRange<Int64>) -> [(day: Int64, bytes: [UInt8])] {

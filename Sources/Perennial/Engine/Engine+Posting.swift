@@ -197,8 +197,8 @@ extension Engine {
         }
     }
 
-    /// The waiting entries with the same content as these, for the same customer. Such copies exist
-    /// because the store signs a transaction again for each of its lists.
+    /// The waiting entries for the same customer that have the same content as the given entries.
+    /// Such copies exist because the store signs a transaction again for each of its lists.
     private func copies(of entries: [OutboxEntry]) async -> [OutboxEntry] {
         let known = Dictionary(
             entries.compactMap { entry in entry.transaction.map { ($0.id, $0) } },

@@ -88,7 +88,7 @@ public struct DocumentList: Hashable, Sendable, Codable {
         public var source: String
         public var signedAt: Timestamp
         public var receivedAt: Timestamp
-        /// The original transaction ids of those listed purchases about which the document contains
+        /// The original transaction ids of the listed purchases about which the document contains
         /// facts.
         public var originalTransactionIDs: [String]
 

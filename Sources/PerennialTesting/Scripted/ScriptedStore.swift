@@ -63,8 +63,8 @@ public final class ScriptedStore: Sendable {
         reader?.finish()
     }
 
-    /// The app's `Perennial` for this store. There is only one at a time: a second call returns the
-    /// same object while the object is alive.
+    /// The app's `Perennial` for this store. There is only one such object at a time: while it is
+    /// alive, a second call returns the same object.
     public func perennial() -> Perennial {
         state.withLock { state in
             if let perennial = state.perennial { return perennial }

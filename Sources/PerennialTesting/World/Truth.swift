@@ -1,4 +1,4 @@
-/// The purchases of an account, and which of them it may use, according to the simulator.
+/// The purchases of an account, and which of them the account may use, according to the simulator.
 public struct Truth: Decodable, Sendable {
     public let purchases: [Purchase]
     public let pending: [Pending]

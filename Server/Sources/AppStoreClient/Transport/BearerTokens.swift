@@ -75,7 +75,7 @@ final class BearerTokens: Sendable {
             .init("iss", .string(credentials.issuerID)), .init("iat", .integer(issued)),
             .init("exp", .integer(expires)), .init("aud", .string(Self.audience)),
         ]
-        // A team key does not belong to one app, so its tokens name none.
+        // A team key does not belong to one app, so its tokens name no app.
         if let bundleID = credentials.bundleID { claims.append(.init("bid", .string(bundleID))) }
         let token = try credentials.jws(.object(claims))
         return Token(

@@ -97,7 +97,7 @@ package enum Base64: Sendable {
         return tables.values.withUnsafeBufferPointer { Self.decode(text, count: count, values: $0) }
     }
 
-    /// Four characters make three bytes; two or three characters at the end make one or two.
+    /// Four characters make three bytes; two or three characters at the end make one or two bytes.
     /// Finally, one check finds characters outside the alphabet: each of them sets a bit above the
     /// lowest 24.
     private static func decode(

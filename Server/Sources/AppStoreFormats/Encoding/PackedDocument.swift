@@ -1,6 +1,6 @@
 /// A compact representation of a signed document. A notification is a JWS that contains two others.
 /// Each of the three has the same certificates in its header, and base64 within base64 makes the
-/// inner ones a third longer. Packing stores each header once, separately, and refers to it by a
+/// two inner JWS a third longer. Packing stores each header once, separately, and refers to it by a
 /// number; payloads and signatures are stored as the bytes that they encode.
 ///
 /// Packing is lossless: `unpacked` returns exactly the original bytes. Only text that ``Base64``

@@ -10,8 +10,8 @@ package struct AppSecret: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "a shared secret" }
 
     /// Whether another text equals the secret. The time that the comparison takes depends only on
-    /// the other text, so that it does not help to guess the secret character by character. An
-    /// empty secret matches nothing.
+    /// the other text, so that an attacker cannot use the time to guess the secret character by
+    /// character. An empty secret matches nothing.
     package func matches(_ other: String) -> Bool {
         let (mine, others) = (Array(text.utf8), Array(other.utf8))
         guard !mine.isEmpty else { return false }

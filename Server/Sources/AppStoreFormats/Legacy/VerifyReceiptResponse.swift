@@ -1,8 +1,8 @@
 /// The response of verifyReceipt about an app receipt (Apple: `responseBody`, deprecated since
 /// 2023).
 package struct VerifyReceiptResponse: WireObject {
-    /// The environment of the receipt. Absent if the receipt could not be read or is of the other
-    /// environment.
+    /// The environment of the receipt. Absent if the receipt could not be read or belongs to the
+    /// other environment.
     package var environment: StoreEnvironment?
     package var receipt: VerifyReceiptApp?
     /// The account's current transactions, oldest first.

@@ -91,7 +91,7 @@ extension ReceiptAttribute {
     }
 
     /// The SET in Apple's form, sorted by encoding (X.690 §11.6). Shorter encodings come first, so
-    /// the order of a receipt's purchases is not that of their dates.
+    /// a receipt's purchases are not in the order of their dates.
     static func bytes(_ attributes: [Self]) -> [UInt8] {
         let encoded = attributes.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
         return DERElement.bytes(DERElement.set, encoded.flatMap { $0 })

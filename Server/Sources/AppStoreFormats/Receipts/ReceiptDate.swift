@@ -22,8 +22,8 @@ package enum ReceiptDate {
         return "\(day) \(time) America/Los_Angeles"
     }
 
-    /// Parses all of these formats except plain milliseconds, and Xcode's format: an offset with or
-    /// without a colon. Returns nil for any other text.
+    /// Parses all of these formats except plain milliseconds. Also parses Xcode's format, whose
+    /// offset has a colon or none. Returns nil for any other text.
     package static func moment(_ text: String) -> AppStoreDate? {
         var text = text
         return text.withUTF8 { moment($0) }

@@ -1,5 +1,5 @@
-/// A row of the pre-order report (PRE_ORDER). The quantities are in thousandths, because those in
-/// Apple's reports have decimals.
+/// A row of the pre-order report (PRE_ORDER). The quantities are in thousandths, because the
+/// quantities in Apple's reports have decimals.
 package struct PreOrderRow: SalesReportRow {
     package var provider = "APPLE"
     package var title = ""

@@ -15,7 +15,7 @@ extension SalesReport {
         self = try Self.read(&lines, after: header)
     }
 
-    /// Reads the rest of a file, after its header was recognised as that of this report.
+    /// Reads the rest of a file, after its header was recognised as a header of this report.
     static func read(
         _ lines: inout SalesReportLines, after header: SalesReportHeader
     ) throws(SalesReportFailure) -> Self {

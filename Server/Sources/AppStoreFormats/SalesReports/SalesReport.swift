@@ -14,7 +14,7 @@ package struct SalesReport<Row: SalesReportRow>: Hashable, Sendable {
     package let additional: [SalesReportAddition]
     package let ending: SalesReportEnding
 
-    /// Creates a report in Apple's form, or in that of data loaders.
+    /// Creates a report in Apple's form, or in the form of data loaders.
     ///
     /// - Parameter version: must be one of the row's versions. By default the newest one.
     package init(

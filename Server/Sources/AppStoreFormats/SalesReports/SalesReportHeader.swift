@@ -6,9 +6,9 @@ struct SalesReportHeader {
     /// The names in the form in which they are compared.
     let keys: [String]
 
-    /// The minimum percentage of a report's columns that a header must contain to be recognised as
-    /// that of the report. One missing tab joins two column names, so that two of the nine columns
-    /// of the smallest report are lost. The other seven are 77 percent.
+    /// A header is recognised as the header of a report if it contains at least this percentage of
+    /// the report's columns. One missing tab joins two column names, so that two of the nine
+    /// columns of the smallest report are lost. The other seven are 77 percent.
     static let recognisedPercentMin = 75
 
     init(removingFrom lines: inout SalesReportLines) throws(SalesReportFailure) {
@@ -150,7 +150,7 @@ private struct ReportColumns<Row: SalesReportRow> {
         indices = header.keys.map { places[$0] }
     }
 
-    /// The names of the version's columns that the header lacks. Leaves out those at the end that
+    /// The names of the version's columns that the header lacks. Leaves out columns at the end that
     /// files of earlier years do not have.
     func missing(in layout: SalesReportLayout) -> [String] {
         let absent = layout.keys.indices.filter { !hasColumn(layout.keys[$0]) }

@@ -17,7 +17,7 @@ package struct TransactionPayload: WireObject {
     /// purchaser's number.
     package var quantity: Int64?
     package var type: ProductType?
-    /// A UUID that the app chooses, usually that of the customer's account in the app.
+    /// A UUID that the app chooses, usually the UUID of the customer's account in the app.
     package var appAccountToken: String?
     package var inAppOwnershipType: OwnershipType?
     package var signedDate: AppStoreDate?

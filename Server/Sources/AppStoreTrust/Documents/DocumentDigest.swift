@@ -34,8 +34,8 @@ package struct DocumentDigest: Hashable, Sendable {
 
     /// The digest of a JWS, and the hash that its signature is verified against.
     static func digests(of jws: CompactJWS) -> (document: Self, signed: SHA256.Digest) {
-        // Each byte is hashed once: the digest of the whole document continues where that of the
-        // signed bytes ends.
+        // Each byte is hashed once: the digest of the whole document continues where the digest of
+        // the signed bytes ends.
         var hash = SHA256()
         hash.update(data: jws.signedBytes)
         let signed = hash.finalize()

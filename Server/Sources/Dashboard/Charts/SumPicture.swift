@@ -1,5 +1,5 @@
-/// How one number becomes another by parts that add up: opening, parts, closing, and the
-/// difference, even if that is zero.
+/// Shows how an opening number becomes a closing number: opening, parts, closing, and the
+/// unexplained difference, even if it is zero.
 package struct SumPicture: Sendable {
     package var unit: ChartUnit
     /// The name of the table: `MRR movement of November 2026 so far`.

@@ -95,7 +95,7 @@ package struct AppleReportsPage: Sendable {
         }
     }
 
-    /// A sum of the month in one currency, and the explained part of its difference.
+    /// One of the month's sums, in one currency, and the part of its difference that is explained.
     package struct Residual: Sendable {
         /// `USD, refunded`
         package var name: String

@@ -111,7 +111,8 @@ package struct RehearsalPage: Sendable {
 
     /// The page if no rehearsal was stored, or if the stored rehearsal cannot be read.
     ///
-    /// - Parameter isChanged: whether the stored summary is not the one that the server signed.
+    /// - Parameter isChanged: whether the stored summary differs from the summary that the server
+    ///   signed.
     package static func empty(isChanged: Bool, in frame: Frame) -> String {
         let empty = Empty(
             title: isChanged ? "The summary was changed" : "No rehearsal yet",

@@ -48,7 +48,7 @@ extension DashboardRoutes {
     ///
     /// - Parameter path: the pattern of the path. In the audit entry, the act of
     ///   `/customers/{id}/grants` is named `customers.grants`. The subject of the entry is the last
-    ///   parameter of the path other than the customer, unless the act sets another one.
+    ///   parameter of the path other than the customer, unless the act sets another subject.
     func begin(
         _ path: String, for permission: Permission, _ page: PageRequest
     ) throws -> PendingAct? {

@@ -34,8 +34,8 @@ extension Customer {
             accountToken: state.accountToken?.rawValue, serverTime: Timestamp(state.asOf))
     }
 
-    /// Adds the owner of each posted purchase. These verdicts replace those of the customer's state
-    /// after the posting.
+    /// Adds the owner of each posted purchase. These verdicts replace the verdicts in the
+    /// customer's state after the posting.
     mutating func add(_ posted: [PurchaseVerdict]) {
         let own = Dictionary(purchases.map { ($0.purchaseID, $0) }) { one, _ in one }
         let posted = posted.map { verdict in

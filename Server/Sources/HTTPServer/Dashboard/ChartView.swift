@@ -93,9 +93,9 @@ struct ChartView: Sendable {
         }
     }
 
-    /// The days in the query. The query may have only one of the two, because a browser sends a
-    /// form as soon as one of its fields changes. The default of the last day is today; the default
-    /// of the first day is chosen so that there are twelve periods.
+    /// The days in the query. The query may have only one of the two days, because a browser sends
+    /// a form as soon as one of its fields changes. The default of the last day is today; the
+    /// default of the first day is chosen so that there are twelve periods.
     private static func days(
         from: String?, to: String?, by length: ReportPeriod.Length, today: Int64
     ) throws -> ClosedRange<Int64>? {

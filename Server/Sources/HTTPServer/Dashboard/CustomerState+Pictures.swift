@@ -27,8 +27,8 @@ extension CustomerState {
             .storefront
     }
 
-    /// Returns the line with the amount that was paid for the purchase, if all payments are in one
-    /// currency.
+    /// Returns the line. If all payments for the purchase are in one currency, adds the amount that
+    /// was paid.
     private func priced(_ line: PurchaseLine) -> PurchaseLine {
         var line = line
         if line.kind == .term, let own = purchases.first(where: { $0.has(line) }) {

@@ -73,7 +73,7 @@ struct ForwardRoutes: RouteGroup {
             nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) })
     }
 
-    /// Schedules another attempt for those forwards of a document that were given up.
+    /// Schedules another attempt of each forward that was given up, for one document.
     @Sendable func retry(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {

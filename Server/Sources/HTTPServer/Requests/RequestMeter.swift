@@ -14,12 +14,12 @@ package struct RequestLimits: Hashable, Sendable {
     /// The limit of requests with known app keys from one address, or from one network of IPv6
     /// addresses.
     package var ofAddress = 240_000
-    /// The limit for one address of requests whose key is missing or unknown. These requests do not
-    /// count against ``ofAddress``, so that a stranger cannot shut out the customers behind the
+    /// The limit, for one address, of requests whose key is missing or unknown. These requests do
+    /// not count against ``ofAddress``, so that a stranger cannot shut out the customers behind the
     /// same address.
     package var withoutKeyOfAddress = 60_000
-    /// The limit of one app key, or of the public keys of RevenueCat of one app. It is ten times
-    /// ``ofAddress``, so that one network cannot use up the limit of an app's key.
+    /// The limit of one app key, or of all of RevenueCat's public keys that belong to one app. It
+    /// is ten times ``ofAddress``, so that one network cannot use up the limit of an app's key.
     package var ofAppKey = 2_400_000
     package var ofSecretKey = 0
 

@@ -5,9 +5,9 @@ import StorageSQLite
 /// The folder `….changes` beside a backup, with the changes since this backup. For each second with
 /// changes it contains a file `NUMBER-MOMENT-FROM-TO.pages`.
 ///
-/// FROM and TO are the checksums of two places in the write-ahead log. A file follows another one
-/// if its FROM equals the other's TO. If one reading of the log is split into several files, the
-/// names of all but the last end with `-more.pages`. The name of an encrypted file ends with
+/// FROM and TO are the checksums of two places in the write-ahead log. A file follows another file
+/// if its FROM equals the TO of that file. If one reading of the log is split into several files,
+/// the names of all but the last end with `-more.pages`. The name of an encrypted file ends with
 /// `.age`.
 struct ChangeFolder: Hashable, Sendable {
     struct File: Hashable, Sendable {

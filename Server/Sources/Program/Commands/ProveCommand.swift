@@ -57,7 +57,7 @@ struct ProveCommand: AsyncParsableCommand {
         }
     }
 
-    /// The parameters of a trial that replace those derived from its seed.
+    /// The parameters of a trial that replace the parameters derived from its seed.
     private func narrowing() throws -> Proof.PlanOverrides {
         let chosen: ClientEra? = try speech.map {
             try Self.named($0, "There is no client era “\($0)”.")

@@ -3,7 +3,7 @@ import Ledger
 import Yams
 
 extension ConfigurationReader {
-    /// The members of `paid_app`, before the required ones are checked.
+    /// The members of `paid_app`, before it is checked that all required members are present.
     struct PaidApp: Sendable {
         var before: AppVersion?
         var beforeOnMac: AppVersion?

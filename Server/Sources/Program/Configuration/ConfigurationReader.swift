@@ -5,8 +5,9 @@ import Yams
 
 /// Parses a configuration in YAML and collects all problems, with their lines.
 ///
-/// After a problem, the reader continues without that value, so that one run shows every problem.
-/// An unknown key is a problem, because a misspelt setting must never silently become a default.
+/// After a problem, the reader continues without the faulty value, so that one run shows every
+/// problem. An unknown key is a problem, because a misspelt setting must never silently become a
+/// default.
 struct ConfigurationReader {
     static let appIDCharactersMax = 40
 

@@ -29,7 +29,8 @@ extension PhoneBackend {
         wire = Array(wire.prefix(WireEntry.countMax))
     }
 
-    /// Whether the notification is new, and about the customer or the other customer's share.
+    /// Whether the notification is new, and is about the customer, or about the share of the other
+    /// customer.
     private func isNew(_ notification: JSON) -> Bool {
         guard let id = notification["uuid"]?.string, let account = notification["account"]?.string,
             account == customer || account == Self.other && otherPhone != nil

@@ -51,8 +51,8 @@ struct SalesComparisonText {
 
     // MARK: - Differences
 
-    /// Lists the differences. Money that may be missing comes first. Differences that a missing
-    /// file or another app explains are one line for each day or product.
+    /// Lists the differences. Money that may be missing comes first. If a missing file or another
+    /// app explains differences, they are combined into one line for each day or product.
     private func list(_ differences: [SalesDifference]) -> [String] {
         let isGrouped = linesMax < Int.max
         let missing = differences.filter { isGrouped && $0.cause == .fileMissing }

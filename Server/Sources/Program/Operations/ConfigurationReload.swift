@@ -36,7 +36,7 @@ final class ConfigurationReload: Sendable {
     /// - Parameters:
     ///   - live: the server, whose current configuration is `apps`.
     ///   - roots: the roots that simulated apps trust in addition to the configured ones.
-    ///   - repeatErasures: repeats the erasures of these apps that the list of erasures contains.
+    ///   - repeatErasures: repeats the erasures in the list of erasures that are about these apps.
     ///     Called before the server serves an app that was not configured before.
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(

@@ -32,7 +32,7 @@ enum Disk {
     /// The number of bytes that ``copy(_:into:)`` holds in memory.
     private static let copiedBytes = 1_048_576
 
-    /// Copies the bytes of a file into an existing empty one, whose permissions stay.
+    /// Copies the bytes of a file into an existing empty file, which keeps its permissions.
     static func copy(_ path: String, into other: String) throws {
         let source = open(path, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw failure(path) }

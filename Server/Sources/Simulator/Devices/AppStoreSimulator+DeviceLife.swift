@@ -63,8 +63,8 @@ extension AppStoreSimulator {
             && world.lives[deviceID]?.calendar != DeviceLife.gregorian
     }
 
-    /// The statuses that a device returns: with the habit `staleStatuses`, those of its first read
-    /// after the launch.
+    /// The statuses that a device returns: with the habit `staleStatuses`, always the statuses of
+    /// its first read after the launch.
     func stale(_ statuses: [SignedStatus], on deviceID: String) -> [SignedStatus] {
         guard has(.staleStatuses, on: deviceID) else { return statuses }
         if let first = world.lives[deviceID]?.firstStatuses { return first }

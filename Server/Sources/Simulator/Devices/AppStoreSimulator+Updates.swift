@@ -113,8 +113,8 @@ extension AppStoreSimulator {
         return isAnnounced ? nil : world.orderingDevice
     }
 
-    /// Appends to the streams of an account's devices those waiting messages that were not
-    /// announced there.
+    /// Appends waiting messages to the streams of an account's devices. Leaves out messages that
+    /// were already announced on the device.
     private func announceMessages(to account: Account.Key) {
         for device in world.devices.values.sorted(by: { $0.id < $1.id })
         where device.account == account {
@@ -122,7 +122,8 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Appends to the stream of a device those waiting messages that were not announced there.
+    /// Appends waiting messages to the stream of a device. Leaves out messages that were already
+    /// announced on the device.
     func announceMessages(to deviceID: String) {
         guard let waiting = try? world.messages(on: deviceID) else { return }
         for message in waiting

@@ -30,9 +30,9 @@ struct StoreCalendar: Hashable, Sendable {
         return Anchor(dayOfMonth: date.day, millisecondOfDay: millisecond)
     }
 
-    /// The end of the last of a number of periods, of which the first begins at a moment. Periods
-    /// of days and weeks move the anchor's day, because after a trial of a week the months are
-    /// counted from the trial's end.
+    /// The moment at which a number of consecutive periods end, if the first one begins at a given
+    /// moment. Periods of days and weeks move the anchor's day, because after a trial of a week the
+    /// months are counted from the trial's end.
     func periodEnd(
         of period: BillingPeriod, times count: Int, from start: AppStoreDate, anchor: inout Anchor
     ) -> AppStoreDate {

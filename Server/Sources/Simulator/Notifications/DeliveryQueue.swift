@@ -46,7 +46,8 @@ struct DeliveryQueue: Sendable {
     static let v1RetryHours: [Int64] = [6, 24, 48]
     /// Maximum number of stored notifications. The oldest is removed first.
     static let storedMax = 20_000
-    /// How long a notification that is to be overtaken waits for the next one: an hour.
+    /// The maximum time for which a held notification waits for the next one to overtake it: an
+    /// hour.
     static let heldMillisecondsMax: Int64 = 3_600_000
     /// The number of times that a burst posts a notification.
     static let burst = 6

@@ -127,7 +127,8 @@ extension ReportedPurchase {
     /// Days without a subscription after which Apple gives the subscriber another number.
     private static let numberDays: Int64 = 180
 
-    /// The places of those charges up to `place` at which the subscriber got another number.
+    /// The places of the charges at which the subscriber got another number. Considers only the
+    /// charges up to `place`.
     fileprivate func numberResets(until place: Int) -> [Int] {
         guard place > 0 else { return [] }
         return (1...place).filter { index in

@@ -15,8 +15,8 @@ package struct SeatRefundRow: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// The rows that refunds of single seats change: those of the days of the sale, of each refund,
-    /// and of its reversal.
+    /// The rows that refunds of single seats change: the rows of the day of the sale, of the day of
+    /// each refund, and of the day of its reversal.
     package var seatRefundRows: Set<SeatRefundRow> {
         var rows: Set<SeatRefundRow> = []
         for charge in TrueBooks(world).purchaseHistories.flatMap(\.charges)

@@ -28,8 +28,8 @@ extension World {
         return found
     }
 
-    /// The account of an id of any kind: that of a transaction, an original transaction or an app
-    /// transaction.
+    /// The account to which an id belongs. The id can be that of a transaction, of an original
+    /// transaction, or of an app transaction.
     func account(
         ofAny id: String, in environment: SimulatedEnvironment
     ) throws(APIError) -> Account.Key {
