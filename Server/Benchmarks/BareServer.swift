@@ -73,8 +73,8 @@ private struct BareLoop {
         return send(socket, answer, answer.count, Int32(MSG_NOSIGNAL)) == answer.count
     }
 
-    /// Returns the size of a request whose header is complete, in a buffer that ends with a zero
-    /// byte.
+    /// Returns the size of the request in a buffer that ends with a zero byte. If the request's
+    /// header is not complete, returns the number of received bytes.
     private static func length(_ bytes: [UInt8], _ count: Int) -> Int {
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress,

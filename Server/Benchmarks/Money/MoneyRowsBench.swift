@@ -6,7 +6,7 @@ import StoragePostgres
 import StorageSQLite
 
 /// Measures the processor time that the rows about money add to recording a notification, including
-/// the time to add them up. The same notifications are recorded with and without these rows,
+/// the time to add up these rows. The same notifications are recorded with and without these rows,
 /// alternately.
 struct MoneyRowsBench {
     private static let app = SyntheticSales.app

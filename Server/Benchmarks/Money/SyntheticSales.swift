@@ -2,7 +2,8 @@ import Ledger
 import Storage
 
 /// Movements of monthly subscriptions over 36 months, written by the database itself. They have the
-/// kinds, products, countries and prices that reports distinguish, and are random enough.
+/// kinds, products, countries and prices that reports distinguish, spread by arithmetic on the
+/// numbers of the subscriptions.
 struct SyntheticSales {
     static let app: AppID = "birds"
     /// 2023-01-01, counted from 1970-01-01.

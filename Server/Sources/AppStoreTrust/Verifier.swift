@@ -58,8 +58,8 @@ package final class Verifier: Sendable {
     }
 
     /// Verifies signed renewal info. Renewal info names no bundle, so only the environment is
-    /// compared: callers must compare it with a verified transaction that has the same original
-    /// transaction id.
+    /// compared: callers must compare the renewal info with a verified transaction that has the
+    /// same original transaction id.
     package func renewal(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> VerificationOutcome<RenewalPayload> {

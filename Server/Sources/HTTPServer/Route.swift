@@ -117,8 +117,8 @@ extension PerennialServer {
         return route
     }
 
-    /// A route for servers with a secret key, and for an app with an app key and a proof that the
-    /// customer is its own: see ``RequestAuthorization/requireProvenIdentity(of:_:_:)``.
+    /// A route for servers with a secret key. Also for an app that sends an app key, and a proof
+    /// that the customer is its own: see ``RequestAuthorization/requireProvenIdentity(of:_:_:)``.
     ///
     /// - Parameter scope: the scope that a secret key needs.
     func proven(

@@ -218,8 +218,8 @@ package actor AppStoreSimulator {
 // MARK: - The loop
 
 extension AppStoreSimulator {
-    /// Processes what is due, earliest first. At the same moment a delivery comes before a world
-    /// event, so a notification is posted before anything else happens; and world events come
+    /// Processes what is due, earliest first. At the same moment, a delivery comes before a world
+    /// event, so that a notification is posted before anything else happens. World events come
     /// before the acts of random customers.
     func run(until target: AppStoreDate) async throws(SigningFailure) {
         while true {

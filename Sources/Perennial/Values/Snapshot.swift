@@ -65,7 +65,7 @@ extension Perennial {
             return found
         }
 
-        /// Whether anything is known: an entitlement is open, or the shut entitlements are known.
+        /// Whether anything is known: that an entitlement is open, or which entitlements are shut.
         var isAnythingKnown: Bool { isKnown || access.values.contains(where: \.isActive) }
 
         /// The subscriptions that the customer has bought for several people.

@@ -16,8 +16,8 @@ public struct SignedDocument: Hashable, Sendable, Codable {
     public var customerID: String?
     /// The original transaction ids of the purchases about which the document contains facts.
     public var originalTransactionIDs: [String]
-    /// Why the document would not be accepted now, judged as of the time of its arrival. Nil if the
-    /// document would be accepted.
+    /// Why the document would be refused if it were verified again now, with the clock at the time
+    /// of its arrival. Nil if the document would be accepted.
     public var refusal: Refusal?
     /// The decoded payload. Documents inside it are replaced by their payloads. Nil for a receipt,
     /// which is not JSON.

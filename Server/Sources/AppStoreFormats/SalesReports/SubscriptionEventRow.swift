@@ -1,5 +1,5 @@
-/// A row of the subscription event report (SUBSCRIPTION_EVENT): how often something happened to
-/// subscriptions that are equal in all columns. A file of one day also contains rows of adjacent
+/// A row of the subscription event report (SUBSCRIPTION_EVENT): how many times something happened
+/// to subscriptions that are equal in all columns. A file of one day also contains rows of adjacent
 /// days.
 package struct SubscriptionEventRow: SalesReportRow {
     package var eventDate = CivilDate(year: 1970, month: 1, day: 1)

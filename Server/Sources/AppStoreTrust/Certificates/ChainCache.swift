@@ -1,18 +1,18 @@
 import AppStoreFormats
 import Synchronization
 
-/// Caches certificate chains that have signed a document, by the bytes they were received in: a
-/// JWS's header, or a receipt's certificates.
+/// Caches certificate chains that have signed a document. A chain is found by the bytes in which it
+/// was received: a JWS's header, or a receipt's certificates.
 ///
 /// Apple signs with one chain for months, so nearly every document contains bytes that are in the
 /// cache. Building the chain of a JWS costs two P-384 verifications, about fifteen times the
-/// verification of the document itself; the chain of a receipt costs parsing three certificates and
-/// two RSA verifications.
-/// Entries do not expire. We ask no server about revocation, so only a chain's validity in time can
-/// change, and that is compared with the signing time at every use. A chain is added only after its
-/// leaf's key has verified a document. An attacker can copy Apple's certificates but cannot sign,
-/// and so cannot displace other chains. A receipt's chain is added only if the receipt contained no
-/// other certificates, because no signature covers the certificates.
+/// verification of the document itself; building the chain of a receipt costs two RSA
+/// verifications, and the parsing of three certificates. Entries do not expire. We ask no server
+/// about revocation, so only a chain's validity in time can change. It is compared with the signing
+/// time at every use. A chain is added only after its leaf's key has verified a document. An
+/// attacker can copy Apple's certificates but cannot sign, and so cannot displace other chains. A
+/// receipt's chain is added only if the receipt contained no other certificates, because no
+/// signature covers the certificates.
 final class ChainCache<Chain: Sendable>: Sendable {
     // Oldest first. This is an array, because hashing the bytes for a dictionary costs more than
     // comparing them with the few entries, which differ early.

@@ -30,7 +30,7 @@ package struct Markup: Hashable, Sendable {
     }
 
     /// A customer's id, as content. Each kind of space is shown by its number, too, because two ids
-    /// may differ only in that.
+    /// may differ only in a kind of space.
     package static func id(_ id: String) -> Markup {
         Markup(trusted: "<bdi>\(escaped(VisibleText.encoded(id)))</bdi>")
     }

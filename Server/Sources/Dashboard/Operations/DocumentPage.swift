@@ -3,8 +3,8 @@ import PerennialContract
 /// The page `/documents/{document_id}`: what Apple signed, byte for byte.
 package struct DocumentPage: Sendable {
     package var document: DocumentLine
-    /// Why the document would not be accepted if it was verified now, as of the moment of its
-    /// arrival. Nil if it would be accepted.
+    /// Why the document would be refused if it were verified again now, with the clock at the
+    /// moment of its arrival. Nil if it would be accepted.
     package var refusal: String?
     package var customerID: String?
     /// The first transactions of the purchases that the document is about.

@@ -7,15 +7,16 @@
 ///
 /// At most `callersMax` buckets are stored. If there are more callers, the fullest buckets are
 /// removed, and their callers begin again with a full bucket. A caller who sends nothing for a
-/// minute has a full bucket; it is removed on the same occasion. So the caller who sends the most
-/// keeps its bucket, however many addresses there are.
+/// minute has a full bucket, which is also removed then. So the caller who sends the most keeps its
+/// bucket, however many addresses there are.
 struct RequestBudgets<Caller: Hashable & Sendable>: Sendable {
     /// The time in which one request's share of the budget refills.
     private let cost: Duration
     private let callersMax: Int
     private var fullAt: [Caller: ContinuousClock.Instant] = [:]
 
-    /// - Parameter perMinute: how many requests a caller may send within a minute, and at once.
+    /// - Parameter perMinute: how many requests a caller may send within a minute. The caller may
+    ///   also send all of them at once.
     /// - Parameter callersMax: how many callers are stored.
     init(perMinute: Int, callersMax: Int) {
         cost = RequestMeter.minute / max(1, perMinute)

@@ -107,7 +107,7 @@ extension ConfigurationFile {
 }
 
 /// Resolves the variables, folders and files that a configuration names. Each closure gets the app
-/// that names it (nil outside of apps), and the name.
+/// whose settings contain the name (nil outside of apps), and the name itself.
 struct ConfigurationSources {
     /// The value of an environment variable. Returns nil if the variable is not set.
     var variable: (AppID?, String) -> String?

@@ -6,7 +6,8 @@ final class ImportSource {
     private static let chunkBytes = 65_536
     /// The file is identified by this number of bytes at its start and at its end.
     private static let markBytes = 1_048_576
-    /// The first bytes of files that cannot be imported, and what such a file is.
+    /// The first bytes of each kind of file that cannot be imported, and a description of that
+    /// kind.
     private static let foreign: [(bytes: [UInt8], form: String)] = [
         (Array("PK".utf8) + [3, 4], "a ZIP archive"), ([0x28, 0xB5, 0x2F, 0xFD], "a zstd file"),
         (Array("BZh".utf8), "a bzip2 file"), ([0xFD] + Array("7zXZ".utf8), "an xz file"),

@@ -59,8 +59,8 @@ package struct DailyBooks: Hashable, Sendable {
     private let rules: ReportRules
     private let calendar: StoreCalendar
 
-    /// - Throws: `bad_request` if the last day is before the first or has not begun, or there are
-    ///   too many.
+    /// - Throws: `bad_request` if the last day is before the first or has not begun, or if there
+    ///   are too many days.
     init(
         from first: CivilDate, to last: CivilDate, at now: AppStoreDate,
         _ rules: ReportRules = ReportRules(), _ calendar: StoreCalendar = StoreCalendar()
@@ -182,7 +182,7 @@ extension DailyBooks.Counts {
 extension AppStoreSimulator {
     /// The sums of each day from one to another, both included.
     ///
-    /// - Throws: `bad_request` if a day has not begun, or there are none or too many.
+    /// - Throws: `bad_request` if a day has not begun, or if there are no days or too many.
     package func dailyBooks(
         from first: CivilDate, to last: CivilDate
     ) throws(SimulatorProblem) -> DailyBooks {

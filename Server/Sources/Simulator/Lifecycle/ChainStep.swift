@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// A change of a subscription's phase, or of whether it renews, at a moment. Recorded because the
-/// transactions do not show these changes.
+/// A change of a subscription's phase or of its renewal setting, with the moment of the change.
+/// Recorded because the transactions do not show these changes.
 struct ChainStep: Hashable, Sendable {
     /// A phase without its dates.
     enum Stage: Hashable, Sendable {

@@ -12,8 +12,8 @@ package struct PriceRise: Hashable, Sendable {
     package let announced: AppStoreDate
     /// When the customer agreed. Nil if the customer has not agreed.
     package internal(set) var agreed: AppStoreDate?
-    /// Whether the new price is in effect: a period was charged at it, or the customer bought again
-    /// since.
+    /// Whether the new price is in effect: a period was charged at the new price, or the customer
+    /// has bought again since.
     package internal(set) var isCharged = false
 
     /// Whether a renewal waits for the customer's consent.

@@ -146,8 +146,8 @@ struct Subscription: Sendable {
             guard continuesRenewing, !paymentFails, pendingRise(at: paidUntil) == nil else {
                 return paidUntil
             }
-            // Not before the middle of the period: otherwise all periods of sandbox minutes would
-            // be charged at once.
+            // Not before the middle of the period. Otherwise, in a sandbox with periods of minutes,
+            // all periods would be charged at once.
             let half = (paidUntil.milliseconds - latest.purchased.milliseconds) / 2
             let early = min(renewsEarlySeconds * 1000, half)
             return AppStoreDate(milliseconds: paidUntil.milliseconds - early)

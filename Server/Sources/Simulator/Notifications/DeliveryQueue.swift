@@ -150,8 +150,8 @@ struct DeliveryQueue: Sendable {
         return number
     }
 
-    /// An attempt beyond the schedule, after which no other follows. Each has a different number,
-    /// so that no two copies of version 1 are identical.
+    /// An attempt beyond the schedule, after which no other follows. Each such attempt has a
+    /// different number, so that no two copies of version 1 are identical.
     private func unscheduledAttempt(_ number: Int, copy: Int = 1) -> ScheduledAttempt {
         ScheduledAttempt(number: number, attempt: Self.retryHours.count + copy)
     }

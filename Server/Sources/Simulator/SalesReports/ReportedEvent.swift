@@ -117,8 +117,8 @@ extension ReportedPurchase {
         }
     }
 
-    /// The event of a recorded step: the beginning of grace or retry, or the end. Nil for other
-    /// steps.
+    /// The event of a recorded step: the beginning of grace or retry, or the end of the
+    /// subscription. Nil for other steps.
     private func ending(_ index: Int) -> ReportedEvent? {
         let step = history.steps[index]
         guard index > 0, let place = charges.lastIndex(where: { $0.at <= step.at }) else {

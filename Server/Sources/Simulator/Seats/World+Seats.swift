@@ -230,8 +230,8 @@ extension World {
 }
 
 extension Subscription {
-    /// The latest transaction; if it was refunded while another part of its period is still paid,
-    /// that part.
+    /// The latest transaction. But if it was refunded while another part of its period is still
+    /// paid, returns that part.
     var lastPaid: StoreTransaction? {
         guard let last = transactions.last else { return nil }
         guard last.revocation != nil, hasPart(besides: transactions.count - 1) else { return last }

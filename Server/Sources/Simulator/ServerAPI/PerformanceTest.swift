@@ -4,7 +4,7 @@ import AppStoreFormats
 /// Test".
 struct PerformanceTest: Sendable {
     // Apple does not publish the following numbers. They are small, because the call that starts a
-    // run responds only at its end.
+    // run responds only at the end of the run.
     static let requests = 20
     static let concurrentRequests = 10
     static let durationMilliseconds: Int64 = 60_000

@@ -91,9 +91,9 @@ struct TransactionPage: Sendable {
 ///
 /// The world does not store the time of each change. While a virtual clock stands still, many
 /// changes have the same time; a client that reads between two such changes would miss the later
-/// change. Therefore positions are assigned when a list is read: a transaction that is new or
-/// changed gets the time of its change, but later than all positions assigned to its account
-/// before.
+/// change. Therefore positions are assigned when a list is read: a new or changed transaction gets
+/// the time of its change. If that time is not later than all positions that its account already
+/// has, the transaction gets a later one.
 struct ChangeTracker: Sendable {
     private struct Seen {
         let payload: TransactionPayload

@@ -5,8 +5,8 @@ import AppStoreFormats
 // is updated, with one notification for each change.
 //
 // Sharing ends with a revocation if the purchaser is refunded, a member leaves, sharing is switched
-// off, or the product cannot be shared. If the purchaser's subscription ends by time, the members'
-// subscriptions expire, too.
+// off, or the product cannot be shared. If the purchaser's subscription ends because its time is
+// over, the members' subscriptions expire, too.
 
 extension World {
     /// Whether a purchase may be shared with accounts other than its own.
