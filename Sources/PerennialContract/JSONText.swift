@@ -1,7 +1,7 @@
 /// JSON text that is written value by value, for answers that are sent thousands of times a second.
 ///
-/// A class, because the containers of an encoder share it. Only these containers refer to the
-/// object, and none of the object's methods calls a container while the object changes. So
+/// This is a class, because the containers of an encoder share it. Only these containers refer to
+/// the object, and none of the object's methods calls a container while the object changes. So
 /// exclusive access need not be checked at run time: the check would take about as long as the rest
 /// of the encoding.
 final class JSONText {

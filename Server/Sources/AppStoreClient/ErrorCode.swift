@@ -36,8 +36,8 @@ struct ErrorCode: OpenEnumeration {
         accountNotFound, originalTransactionIDNotFound, transactionIDNotFound,
     ]
 
-    /// The codes which mean that a list must be read again from its beginning, because Apple no
-    /// longer knows the position in it.
+    /// The codes after which a list must be read again from its beginning, because Apple no longer
+    /// knows the position in the list.
     static let invalidCursors: Set = [
         invalidRequestRevision, invalidPaginationToken, paginationTokenExpired,
     ]

@@ -144,8 +144,8 @@ package struct Courier: Sendable {
             }
     }
 
-    /// Makes a client for each request, because the address belongs to the client. The name stays
-    /// in the request, for the header `Host` and for the certificate.
+    /// Makes a client for each request, because the address belongs to the client. The request
+    /// still contains the name, which is needed for the header `Host` and for the certificate.
     private func execute(
         _ parcel: Parcel, host: String, at address: IPAddress
     ) async throws -> Outcome {

@@ -30,8 +30,8 @@ import PerennialContract
 /// `/webhooks/{webhook_id}`, `/checks`. Each message is `{"id": …, "html": …}`, see ``LivePieces``.
 ///
 /// Actions, all `POST`, as `application/x-www-form-urlencoded` with the field `csrf`. Each action
-/// responds with a redirect to the page with the form, which then shows a ``Notice``. The
-/// permission is one of: everyone, `support` and admins, or only an `admin`.
+/// responds with a redirect to the page with the form, which then shows a ``Notice``. Each action
+/// is permitted for everybody, for `support` and `admin`, or only for `admin`.
 ///
 /// | path | fields | who |
 /// |---|---|---|

@@ -69,8 +69,8 @@ package struct Frame: Sendable {
         "<input type=\"hidden\" name=\"csrf\" value=\"\(.value(viewer.csrf))\">"
     }
 
-    /// The hidden field of every form that only searches, because a browser replaces the query of
-    /// such a form's address.
+    /// The hidden field of every form that only searches. It is needed, because a browser replaces
+    /// the query in the address of such a form.
     var environmentField: Markup {
         guard environment != .production else { return "" }
         return """

@@ -1,5 +1,5 @@
-/// Writes a ZIP archive file by file, without compression and without the format's extension for
-/// large archives (PKWARE APPNOTE 6.3.10).
+/// Writes a ZIP archive, one file after the other, without compression and without the format's
+/// extension for large archives (PKWARE APPNOTE 6.3.10).
 ///
 /// All files have the date 1980-01-01, so the same files make the same archive.
 package struct ZipArchive: Sendable {

@@ -51,8 +51,8 @@ final class RunningEngine: Sendable {
         init(_ value: RunningEngine) { self.value = value }
     }
 
-    /// The engines of this process. An array, because there are few engines, and the first use of a
-    /// dictionary would cost some microseconds at a launch.
+    /// The engines of this process. This is an array, because there are few engines, and the first
+    /// use of a dictionary would cost some microseconds at a launch.
     private static let all = Locked<[Weak]>([])
 
     /// The tasks of engines that were released. Each task releases the files of its engine before

@@ -29,8 +29,8 @@ struct ServerClient: Sendable {
         self.transport = transport
     }
 
-    /// The session, created for the first request, because its creation takes as long as the rest
-    /// of the app's launch.
+    /// The session. It is created for the first request, because its creation takes as long as the
+    /// rest of the app's launch.
     private var session: URLSession {
         made.withLock { made in
             if let made { return made }

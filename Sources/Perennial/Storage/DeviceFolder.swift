@@ -34,7 +34,7 @@ struct DeviceFolder: Hashable, Sendable {
         caches = places.caches + "/" + name
     }
 
-    /// A hash of the server and the key, so that two apps of one user never share a folder.
+    /// A hash of the server and the key. Because of it, two apps of one user never share a folder.
     static func name(server: URL, key: String) -> String {
         let digest = Cryptography.sha256(Array("\(server.absoluteString)\n\(key)".utf8))
         return String(digest.hexadecimal.prefix(nameCharacters))
@@ -105,8 +105,8 @@ struct DeviceFolder: Hashable, Sendable {
     }
 
     #if canImport(Darwin)
-        /// A prefix for a Mac app without a sandbox, because such an app shares the user's folders
-        /// with all other apps.
+        /// A prefix for a Mac app without a sandbox. It is needed, because such an app shares the
+        /// user's folders with all other apps.
         private static func owner(inGroup: Bool) -> String {
             #if os(macOS)
                 let isSandboxed = getenv("APP_SANDBOX_CONTAINER_ID") != nil

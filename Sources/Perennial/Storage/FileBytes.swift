@@ -6,7 +6,8 @@ enum FileBytes {
     /// The access rights of files: only for the user that the app runs as.
     static let fileMode: mode_t = 0o600
     static let folderMode: mode_t = 0o700
-    /// The maximum number of calls of `write` for one file, because a call may write only a part.
+    /// The maximum number of calls of `write` for one file. Several calls may be needed, because a
+    /// call may write only a part.
     private static let writesMax = 100_000
     /// The maximum number of repetitions of a call that a signal interrupts.
     private static let interruptionsMax = 100

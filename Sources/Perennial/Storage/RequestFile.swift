@@ -8,8 +8,8 @@ struct RequestFile: Sendable {
     static let bytesMax = 16_384
     /// The maximum number of requests that are stored. A further request replaces the oldest one.
     static let waitingMax = 20
-    /// The age in milliseconds at which a request is dropped, because a customer no longer expects
-    /// a payment sheet for it: three days.
+    /// The age, in milliseconds, at which a request is dropped: three days. By then, a customer no
+    /// longer expects a payment sheet for it.
     static let ageMax: Int64 = 3 * 86_400_000
 
     private let path: String

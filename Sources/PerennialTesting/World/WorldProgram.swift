@@ -33,7 +33,7 @@ struct WorldProgram: Sendable {
     ) async throws -> Self {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return try await withCheckedThrowingContinuation { continuation in
-            // A separate thread, because reading the first lines blocks.
+            // Uses a separate thread, because reading the first lines blocks.
             Thread.detachNewThread {
                 continuation.resume(
                     with: Result {

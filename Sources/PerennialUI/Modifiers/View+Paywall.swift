@@ -43,7 +43,8 @@
             }
         }
 
-        /// A button that closes the sheet, because a Mac has no other way to close it.
+        /// A button that closes the sheet. It is needed on a Mac, which has no other way to close
+        /// the sheet.
         private var close: some View {
             HStack {
                 Spacer()

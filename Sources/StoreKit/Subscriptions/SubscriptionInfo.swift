@@ -95,8 +95,8 @@ struct IntroductoryEligibility: Sendable {
         return transactions.allSatisfy { !hasIntroductoryOffer($0.unsafePayloadValue) }
     }
 
-    // A separate function, because the optimiser of Swift 6.3.1 fails if this code is part of the
-    // function above.
+    // This is a separate function, because the optimiser of Swift 6.3.1 fails if this code is part
+    // of the function above.
     @inline(never)
     private func hasIntroductoryOffer(_ transaction: Transaction) -> Bool {
         guard transaction.subscriptionGroupID == groupID, let offer = transaction.offer else {

@@ -42,7 +42,7 @@ final class DeviceUpdates: Sendable {
         var polled = Polled()
     }
 
-    /// The results of polling, so that each result is published only once.
+    /// The results of earlier polls. They are stored, so that each result is published only once.
     private struct Polled {
         /// The messages and intents that waited at the last poll.
         var messages: Set<String> = []

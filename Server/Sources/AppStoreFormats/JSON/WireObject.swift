@@ -8,8 +8,8 @@ package protocol WireObject: WireValue {
     init()
     var unknown: [JSON.Member] { get set }
     mutating func walk(_ fields: inout some FieldVisitor)
-    /// Consumes the object and returns its compact JSON text, without a copy. A requirement of the
-    /// protocol, so that it is compiled for each type.
+    /// Consumes the object and returns its compact JSON text, without a copy. This is a requirement
+    /// of the protocol, so that it is compiled for each type.
     consuming func intoBytes() -> [UInt8]
 }
 

@@ -72,7 +72,7 @@ package struct Strip: Sendable {
             """
     }
 
-    /// The counts in words, because the bars are only a picture.
+    /// The counts in words. They are needed, because the bars are only a picture.
     package var sentence: String {
         func sum(_ part: (Hour) -> Int) -> Int { hours.map(part).reduce(0, +) }
         let waiting = sum(\.waiting)

@@ -220,8 +220,8 @@ private struct Axis {
         return min(max(share * 100, 0), 100)
     }
 
-    /// A line for the first day of each month, or of only some months, so that there are at most
-    /// fifteen lines.
+    /// Draws a line for the first day of each month. Leaves out some months if there would be more
+    /// than fifteen lines.
     func months(height: Int, today: Timestamp) -> Markup {
         let (from, to) = (CivilTime(first), CivilTime(last))
         let count = (to.year - from.year) * 12 + to.month - from.month

@@ -6,7 +6,8 @@ extension CustomerActs {
         "delivered", "quality_issue", "wrong_product", "server_outage", "other",
     ]
 
-    /// One dialog for all open questions of Apple, because one consent answers all of them.
+    /// There is one dialog for all open questions of Apple, because one consent answers all of
+    /// them.
     var consumption: Dialog {
         let purchases = askedPurchases
         let fields = purchases.enumerated().map { use(of: $1, number: $0 + 1, purchases.count) }

@@ -150,8 +150,8 @@ package struct EventsPage: Sendable {
             """
     }
 
-    /// The sum in the first currency, because a tile has no room for more. The remark has the other
-    /// currencies.
+    /// The sum in the first currency only, because a tile has no room for more. The remark has the
+    /// other currencies.
     private static func sum(_ money: [Money]) -> Markup {
         money.isEmpty ? "–" : CustomersPage.sum([money[0]])
     }

@@ -2,8 +2,9 @@ import Engine
 import HTTPBasics
 import Ledger
 
-// The rules for texts, so that a client can check them before it sends them. JSON Schema counts
-// characters, and the server counts bytes: a text with too many characters also has too many bytes.
+// The rules for texts. With these rules, a client can check texts before it sends them. JSON Schema
+// counts characters, and the server counts bytes: a text with too many characters also has too many
+// bytes.
 
 extension OpenAPI {
     /// A customer's id: printable words with single spaces between them. The server also refuses

@@ -26,7 +26,8 @@ extension OpenAPI {
         "Event": "Skip types that you do not know, and continue with the next event.",
     ]
 
-    /// The members that an answer leaves out if they are nil, while other nil members are null.
+    /// The members that an answer leaves out if they are nil. Other members that are nil are
+    /// written as null.
     static let omittedMembers: Set = ["Subscription.seat", "Subscription.seats", "Event.seat"]
 
     /// The members that a request must have although they may be null.

@@ -145,8 +145,8 @@ struct AuditFile {
 }
 
 extension AuditEntry {
-    /// Whether this entry may be a later form of an earlier one. An entry changes when the action
-    /// ends, because its result is added, and by an erasure, which replaces ids of customers.
+    /// Whether this entry may be a later form of an earlier one. An entry changes in two cases:
+    /// when the action ends, its result is added; and an erasure replaces ids of customers.
     fileprivate func mayFollow(_ earlier: AuditEntry) -> Bool {
         func keeps(_ former: [String: String]?, _ present: [String: String]?) -> Bool {
             guard let former else { return true }

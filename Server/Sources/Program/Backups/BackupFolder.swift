@@ -24,8 +24,8 @@ struct BackupFolder: Sendable {
     /// The name of the file that identifies the database whose backups the folder contains.
     static let ownerName = "perennial-backups.owner"
     private static let ownerBytesMax = 100
-    /// The number of bytes that must stay free on the folder's disk, because the database may be on
-    /// the same disk.
+    /// The number of bytes that must stay free on the folder's disk. This protects the database,
+    /// which may be on the same disk.
     static let freeBytesMin: Int64 = 67_108_864
 
     // MARK: - Names

@@ -37,8 +37,8 @@ extension ChangeShipper {
             state.withLock { $0.isCopying = true }
             return chain
         }
-        // SQLite does not restart the log while the last change in it has not been moved into the
-        // database file.
+        // SQLite restarts the log only after the last change in it has been moved into the database
+        // file.
         try await writeSomething()
         guard let end = try log.changes(after: nil, collecting: false)?.end else {
             throw StorageFailure("the write-ahead log is missing")

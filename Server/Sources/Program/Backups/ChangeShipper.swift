@@ -305,9 +305,9 @@ final class ChangeShipper: Service {
         save(next)
     }
 
-    /// Saves the state of shipping. A failure does not stop the worker, because the log would then
-    /// grow. If the server is killed before the file is written, changes are shipped twice, or
-    /// another backup is made.
+    /// Saves the state of shipping. A failure does not stop the worker, because without the worker
+    /// the log would grow. If the server is killed before the file is written, changes are shipped
+    /// twice, or another backup is made.
     private func save(_ chain: ShippedChain) {
         state.withLock { $0.chain = chain }
         var failure: String?

@@ -292,7 +292,7 @@ extension ErasureFile {
                 return intent.at < limit ? intent.name : nil
             })
         guard !expired.isEmpty else { return }
-        // A damaged line stays, because the person in it was not erased again.
+        // A damaged line stays, because the person whom it is about was not erased again.
         let kept = contents.all.filter { line in
             ErasureText.line(of: line).map { !expired.contains($0.name) } ?? true
         }

@@ -17,7 +17,8 @@ extension [ConfigurationProblem] {
     var inFileOrder: Self { sorted { ($0.line ?? 0) < ($1.line ?? 0) } }
 }
 
-/// All problems of a configuration, so that the user can fix them at once.
+/// All problems of a configuration. They are reported together, so that the user can fix all of
+/// them at once.
 package struct ConfigurationFailure: Error, Hashable, Sendable {
     package var complaints: [ConfigurationProblem]
     /// The file's path, as given by the user.

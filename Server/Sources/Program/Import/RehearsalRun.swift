@@ -5,13 +5,14 @@ import RevenueCatClient
 
 /// One pass over all customers that this server or RevenueCat knows. Only reads, on both sides.
 ///
-/// The ids come from three sources, because RevenueCat leaves customers out of its list: our
-/// customers, RevenueCat's list, and a file. Each id is compared once. If both systems assign two
-/// ids to the same customer, the two ids count as one. If only one system assigns them to the same
-/// customer, both ids are compared, because an alias may be lost. At the end, after a pause,
-/// customers whose differences have no harmless cause are compared again.
+/// The ids come from three sources: our customers, RevenueCat's list, and a file. RevenueCat's list
+/// alone is not enough, because it leaves out some customers. Each id is compared once. If both
+/// systems assign two ids to the same customer, the two ids count as one. If only one system
+/// assigns them to the same customer, both ids are compared, because an alias may be lost. At the
+/// end, after a pause, customers whose differences have no harmless cause are compared again.
 struct RehearsalRun {
-    /// The maximum number of ids in one rehearsal, because all of them are in memory.
+    /// The maximum number of ids in one rehearsal. The number is limited, because all ids are in
+    /// memory.
     static let idsMax = 1_000_000
     /// When this number of differences is reached, no further customer is compared. So many
     /// differences have a common cause, such as a wrong mapping.

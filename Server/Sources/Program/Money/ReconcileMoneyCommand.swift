@@ -15,7 +15,8 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
             there is no file of these days at all.
             """)
 
-    /// The maximum number of days in one comparison, because all their files are in memory.
+    /// The maximum number of days in one comparison. The number is limited, because the files of
+    /// all days are in memory.
     private static let daysMax = 366
 
     @Option(help: "The first day, such as 2026-11-01.") var from: String

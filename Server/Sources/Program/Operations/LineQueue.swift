@@ -8,7 +8,8 @@ import Synchronization
 /// If the queue is full, further lines are dropped and counted. When the reader continues, a line
 /// says how many lines are missing at that place.
 final class LineQueue: Sendable {
-    /// The maximum number of waiting bytes. In addition, the thread may be writing as many bytes.
+    /// The maximum number of waiting bytes. In addition, the thread may be writing the same number
+    /// of bytes.
     static let bytesMax = 4_194_304
     /// A buffer that has grown beyond this size is released.
     private static let retainedBytesMax = 262_144

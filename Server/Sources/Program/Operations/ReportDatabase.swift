@@ -11,7 +11,8 @@ enum ReportDatabase {
 
     /// Opens the copy. Connects when the first report is read. Returns nil if no copy is set.
     ///
-    /// - Throws: ``StartFailure`` if the address is none, or if one of the databases is a file.
+    /// - Throws: ``StartFailure`` if the address cannot be used, or if one of the databases is a
+    ///   file.
     static func open(_ settings: ProcessSettings) throws(StartFailure) -> (any DatabaseDriver)? {
         guard let address = settings.reportDatabase else { return nil }
         for one in [address, settings.database] where !DatabaseAddress.isServer(one) {

@@ -143,7 +143,7 @@ extension Response {
         _ json: JSON, only field: String?, to request: Request
     ) throws(SimulatorProblem) {
         guard let field else {
-            // A trailing newline, so that responses end with a line break in a terminal.
+            // Adds a newline at the end, so that responses end with a line break in a terminal.
             let line = json.bytes(isIndented: request.asksForIndentation) + [UInt8(ascii: "\n")]
             self.init(.ok, line, type: "application/json; charset=utf-8")
             return

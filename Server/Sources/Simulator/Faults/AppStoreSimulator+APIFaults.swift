@@ -91,7 +91,7 @@ extension AppStoreSimulator {
         return recentResponses.response(to: question, since: since)
     }
 
-    /// Stores a successful response for as long as the fault `stale` may return it.
+    /// Stores a successful response, so that the fault `stale` can return it later.
     func remember(_ answer: APIResponse, to request: APIRequest) {
         guard answer.status == 200, let question = request.requestKey else { return }
         remember(answer, to: question)

@@ -9,7 +9,7 @@ extension FaultKind {
     var defect: DocumentDefect? { DocumentDefect(rawValue: rawValue) }
 }
 
-/// What can go wrong between the App Store that sends a notification and the server.
+/// What can go wrong with a notification on its way from the App Store to the server.
 package enum NotificationFault: String, FaultKind {
     // When the notification arrives, and how many times. The first of these faults that occurs
     // counts.

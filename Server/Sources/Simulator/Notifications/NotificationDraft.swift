@@ -12,7 +12,8 @@ package struct NotificationDraft: Sendable {
         case test
     }
 
-    /// The state of a purchase. A class, because drafts are passed on far more often than read.
+    /// The state of a purchase. This is a class, because drafts are passed on far more often than
+    /// read.
     final class Snapshot: Sendable {
         let transaction: StoreTransaction
         /// The subscription with its latest transaction only. Nil if the purchase is not a

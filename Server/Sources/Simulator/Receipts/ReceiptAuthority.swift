@@ -11,8 +11,8 @@ import _CryptoExtras
 package struct ReceiptAuthority: Sendable {
     /// The certificates of leaf, intermediate and root, in DER.
     package let certificates: [[UInt8]]
-    /// The certificate that signs transaction receipts, directly under the root, because they
-    /// contain no intermediate.
+    /// The certificate that signs transaction receipts. It is directly under the root, because
+    /// these receipts contain no intermediate.
     package let transactionCertificate: [UInt8]
     private let key: _RSA.Signing.PrivateKey
 

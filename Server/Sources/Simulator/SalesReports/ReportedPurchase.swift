@@ -37,7 +37,8 @@ struct ReportedPurchase: Sendable {
             var sales: [ReportedSale] = []
             func add(_ kind: ReportedSale.Kind, at moment: AppStoreDate) {
                 guard span.contains(moment) else { return }
-                // One row for each tier: a guess, because Apple's reports of seats are unknown.
+                // There is one row for each tier. This is a guess, because Apple's reports of seats
+                // are unknown.
                 var tiers: [SeatTier?] = [nil]
                 if !kind.isPartial, let seats = charge.transaction.seats { tiers = seats.tiers }
                 for tier in tiers {

@@ -16,8 +16,8 @@ struct ReportCall: Sendable {
     var query: [(name: String, value: String)] = []
     var authorization: String?
     var accept: String?
-    /// The time of arrival by the machine's clock, because clients without a virtual clock date
-    /// their tokens by the machine's clock.
+    /// The time of arrival by the machine's clock. It is needed, because clients without a virtual
+    /// clock date their tokens by the machine's clock.
     let arrived: AppStoreDate
 }
 

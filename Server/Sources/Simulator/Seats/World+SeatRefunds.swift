@@ -82,7 +82,8 @@ extension World {
         return touched
     }
 
-    /// A refund of the cheapest seats: a guess, because Apple documents no amount.
+    /// A refund of the cheapest seats. The choice of the cheapest is a guess, because Apple
+    /// documents no amount.
     private func refund(
         of count: Int64, _ transaction: StoreTransaction, at now: AppStoreDate
     ) -> SeatsBought.Refund {

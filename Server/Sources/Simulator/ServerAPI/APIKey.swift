@@ -32,7 +32,7 @@ package struct APIKey: Hashable, Sendable {
 
     // MARK: - The well-known key
 
-    /// A key that is valid unless other keys are registered, so that a test needs no set-up.
+    /// A key that is valid unless other keys are registered. With this key, a test needs no set-up.
     package static let wellKnown = Self(
         id: "SIMULATOR1", issuerID: "57246542-96fe-1a63-e053-0824d011072a",
         wellKnownPrivateKey.publicKey)

@@ -14,8 +14,8 @@ struct APIRequest: Sendable {
     var query: [(name: String, value: String)] = []
     var authorization: String?
     var body: [UInt8] = []
-    /// The time of arrival by the machine's clock, because clients without a virtual clock date
-    /// their tokens by the machine's clock.
+    /// The time of arrival by the machine's clock. It is needed, because clients without a virtual
+    /// clock date their tokens by the machine's clock.
     let arrived: AppStoreDate
 }
 
@@ -80,7 +80,7 @@ struct APICall: Sendable {
         }
     }
 
-    /// A UUID in the path, converted to lower case, because Swift's client writes upper case.
+    /// A UUID in the path. It is converted to lower case, because Swift's client writes upper case.
     func uuid(_ name: String, else error: APIError) throws(APIError) -> String {
         guard let uuid = UUID(uuidString: parameter(name)) else { throw error }
         return uuid.uuidString.lowercased()

@@ -55,7 +55,7 @@ extension AppStoreSimulator {
         return nil
     }
 
-    /// Stores a successful response for as long as the fault `stale` may return it.
+    /// Stores a successful response, so that the fault `stale` can return it later.
     func remember(
         _ answer: JSON, toReceipt body: [UInt8], at environment: SimulatedEnvironment
     ) {
@@ -66,7 +66,7 @@ extension AppStoreSimulator {
     private static func requestKey(
         _ body: [UInt8], _ environment: SimulatedEnvironment
     ) -> String {
-        // A digest of the body, because receipts are long and there are many responses.
+        // A digest stands for the body, because receipts are long and there are many responses.
         let digest = SHA256.hash(data: body).map { String($0, radix: 16) }.joined(separator: " ")
         return "\(environment.rawValue) verifyReceipt \(digest)"
     }

@@ -9,8 +9,8 @@ enum RefundPercentage {
         whole.dividingFullWidth(amount.multipliedFullWidth(by: percentage)).quotient
     }
 
-    /// The percentage of a price that an amount is. The price must not be 0, and not be below the
-    /// amount.
+    /// The percentage of a price that an amount is. The price must not be 0, and must not be below
+    /// the amount.
     static func share(of amount: Int64, in price: Int64) -> Int64 {
         price.dividingFullWidth(amount.multipliedFullWidth(by: whole)).quotient
     }
