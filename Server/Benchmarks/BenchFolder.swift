@@ -23,7 +23,7 @@ struct BenchFolder: Sendable {
     }
 
     /// Makes the authority that signs documents. Uses the same file as `perennial simulate --data`,
-    /// so that both sign with the same keys.
+    /// so that the bench and the simulator sign with the same keys.
     private static func authority(in folder: URL) throws -> SigningAuthority {
         let file = folder.appending(path: "simulator-authority")
         if let stored = FileManager.default.contents(atPath: file.path) {

@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// A verified document of Apple's. Its signature, its certificates, their validity, and the app
-/// that it is for were checked. Only this module can create a `Verified` value, so its recipients
-/// need not check again.
+/// A verified document of Apple's. This module has checked its signature, its certificates, their
+/// validity, and the app that the document is for. Only this module can create a `Verified` value,
+/// so its recipients need not check again.
 package struct Verified<Payload: Hashable & Sendable>: Hashable, Sendable {
     // The synthesized initializer is internal: no other module can create a value.
     package let payload: Payload

@@ -4,8 +4,8 @@ import PerennialContract
 import RevenueCatWebhooks
 
 extension WebhookSubject {
-    /// The maximum size of a body, in bytes. A body that would be larger omits the customer, who
-    /// then has thousands of purchases. The receiver can request the customer separately.
+    /// The maximum size of a body, in bytes. If a body would be larger, it omits the customer. Such
+    /// a customer has thousands of purchases. The receiver can request the customer separately.
     static let bodyBytesMax = 262_144
 
     /// Returns one body for each delivery. Equal subjects give equal bytes.

@@ -2,7 +2,7 @@ import Engine
 import Ledger
 import Logging
 
-/// Erases the people on the list of erasures again after a database was restored.
+/// After a database was restored, erases the people on the list of erasures again.
 struct ErasureRepetition {
     var file: ErasureFile
     var logger: Logger

@@ -1,8 +1,8 @@
 import AppStoreFormats
 
-/// Something done by name to a purchase, a family or an organization: one row of the table
-/// ``all``. Its route and its OpenAPI description are made from the row. A test compares the
-/// table with the lists in the docs.
+/// A named act on a purchase, a family or an organization. It is one row of the table ``all``. Its
+/// route and its OpenAPI description are made from the row. A test compares the table with the
+/// lists in the docs.
 struct Verb: Sendable {
     /// The kind of thing whose id is in the path before the verb.
     enum Subject: String, Hashable, Sendable {

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Something done to a subscription from outside, with its parameters: one change of the world.
+/// An act on a subscription from outside, with its parameters. It makes one change of the world.
 /// Simulated customers, scenarios and tests use the same acts as the routes.
 package struct SubscriptionAct: Sendable, CustomStringConvertible {
     /// The verb, and the parameters that differ from their defaults, in words.

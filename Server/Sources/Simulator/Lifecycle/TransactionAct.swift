@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Something done to one transaction, of a subscription or of a one-time purchase: one change of
+/// An act on one transaction of a subscription, or on a one-time purchase. It makes one change of
 /// the world.
 package struct TransactionAct: Sendable, CustomStringConvertible {
     /// The verb, and the parameters that differ from their defaults, in words.

@@ -67,7 +67,7 @@ package struct Population: Sendable {
 
     /// Makes the customers of a running simulator: one of several populations of a world.
     ///
-    /// - Throws: ``SimulatorProblem`` if there are too many, or the span is empty.
+    /// - Throws: ``SimulatorProblem`` if there are too many customers, or if the span is empty.
     init(
         _ count: Int, number: Int, seed: UInt64, within span: Range<AppStoreDate>, in world: World
     ) throws(SimulatorProblem) {
