@@ -12,7 +12,7 @@ enum Effort {
     /// Returns the processor time of another process, user and system together, in seconds. The
     /// resolution is a kernel tick, 10 ms.
     ///
-    /// - Throws: ``BenchFailure`` if there is no such process, or no /proc.
+    /// - Throws: ``BenchFailure`` if there is no such process, or if the system has no /proc.
     static func of(process: Int32) throws -> Double {
         let text = try proc(process, "stat")
         // The program's name is in parentheses and may contain spaces.

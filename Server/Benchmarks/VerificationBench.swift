@@ -106,7 +106,7 @@ struct RawSignature: Sendable {
         }
     }
 
-    /// Returns the seconds of this thread per verification, averaged over many.
+    /// Returns this thread's processor time per verification, in seconds: the average over many.
     static func seconds(of signatures: [RawSignature], count: Int) throws -> Double {
         let start = Effort.ofThisThread
         for index in 0..<count { try signatures[index % signatures.count].check() }

@@ -1,9 +1,9 @@
 import Storage
 
-/// The sums by day and month of a database that no server has filled.
+/// The sums by day and by month, for a database that no server has filled.
 enum MoneySums {
-    /// The number of purchases that are added up at once. A server adds up fewer at once, because
-    /// it also has other writes.
+    /// The number of purchases that are added up at once. A server adds up fewer purchases at once,
+    /// because it also has other writes.
     private static let purchasesAtOnce = 20_000
 
     /// Marks all rows of money as derived, and adds them up.

@@ -12,8 +12,8 @@ final class BearerTokens: Sendable {
     static let connectLifetimeSeconds: Int64 = 1140
     /// How far `iat` is in the past, because Apple's clock may be behind ours.
     static let backdatedSeconds: Int64 = 60
-    /// The least remaining lifetime of a token that is used: the token must still be valid on
-    /// arrival.
+    /// A token is used only if its remaining lifetime is at least this long, because the token must
+    /// still be valid on arrival.
     static let remainingSecondsMin: Int64 = 300
     /// A refused token is replaced only if it is at least this old, in seconds. A younger token is
     /// kept, because a new token would also be refused.

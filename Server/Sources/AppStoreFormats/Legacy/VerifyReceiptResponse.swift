@@ -11,8 +11,8 @@ package struct VerifyReceiptResponse: WireObject {
     package var latestReceipt: String?
     package var renewals: [VerifyReceiptRenewal]?
     package var status: VerifyReceiptStatus?
-    /// Whether to send the request again. Present only if the status is 21100 to 21199, and
-    /// sometimes for 21010.
+    /// Whether to send the request again. Present if the status is 21100 to 21199, and sometimes if
+    /// it is 21010.
     package var isRetryable: Bool?
     package var unknown: [JSON.Member] = []
 

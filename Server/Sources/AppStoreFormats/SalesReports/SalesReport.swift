@@ -52,8 +52,8 @@ package enum SalesReportEnding: Hashable, Sendable {
     case countries
 }
 
-/// Where in a header unknown columns are accepted as columns of a newer version, and stored as
-/// texts.
+/// The places in a header at which unknown columns are accepted as columns of a newer version, and
+/// stored as texts.
 package enum SalesReportNewerColumns: Hashable, Sendable {
     case refused
     /// Unknown columns are accepted anywhere in the header.

@@ -3,7 +3,7 @@ import NIOCore
 import Synchronization
 
 /// The maximum number of bytes of request bodies in memory at one time, and how long a body may
-/// take. Beyond the number of bytes, requests with a body are rejected with 503.
+/// take. Requests whose body would exceed this number of bytes are rejected with 503.
 package struct BodyBudgetLimits: Hashable, Sendable {
     /// The limit for all requests together, in bytes, without the reserve.
     package var bytesMax = 134_217_728

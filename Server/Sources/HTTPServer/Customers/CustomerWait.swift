@@ -27,8 +27,8 @@ package struct WaitLimits: Hashable, Sendable {
 final class CustomerWait: Sendable {
     /// The range of `wait`, in seconds.
     static let secondsRange = 1...60
-    /// The pause between two checks. Writes of other servers, and changes that only time causes,
-    /// are noticed after at most this time.
+    /// The pause between two checks. The writes of other servers, and changes that only time
+    /// causes, are noticed after at most this time.
     static let lookPause = Duration.seconds(1)
 
     private struct State {

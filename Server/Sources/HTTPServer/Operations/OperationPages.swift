@@ -113,7 +113,8 @@ struct OperationPages: PageGroup {
         return [.init(name, .well, "It is \(Int(seconds).counted("second")) behind.")]
     }
 
-    /// From this lag on, in seconds, the copy for reports needs attention.
+    /// If the copy of the database for reports lags by at least this many seconds, it needs
+    /// attention.
     private static let reportLagMax = 300
 
     /// What a new app still needs before its first purchase can be complete.

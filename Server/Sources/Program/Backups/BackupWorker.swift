@@ -65,7 +65,7 @@ final class BackupWorker: Service {
     /// Ships the last changes before the server ends. Does nothing if changes are not shipped.
     func shipRest() async { await shipper?.shipRest() }
 
-    /// Runs on other threads than the event loops, which must not wait for the disk.
+    /// Does not run on the threads of the event loops, because these must not wait for the disk.
     func run() async {
         await withTaskExecutorPreference(globalConcurrentExecutor) {
             await cancelWhenGracefulShutdown {

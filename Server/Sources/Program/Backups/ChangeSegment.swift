@@ -7,8 +7,9 @@ import StorageSQLite
 /// each changed page. The files in their order, applied to a backup, give the state of any later
 /// moment.
 ///
-/// The file has a head of lines of text, an empty line, the pages, and the SHA-256 of all of this.
-/// Each page follows its number in four bytes, the most significant one first.
+/// The file consists of a head of text lines, an empty line, the pages, and the SHA-256 of
+/// everything before it. Each page follows its number in four bytes, the most significant one
+/// first.
 struct ChangeSegment: Hashable, Sendable {
     /// When the changes were read. All of them were committed before this moment.
     var moment: Instant

@@ -286,8 +286,8 @@ final class ChangeShipper: Service {
             + "write-ahead log would fill it"
     }
 
-    /// Whether nothing was moved into the database file since all changes before the chain's place
-    /// were moved.
+    /// Whether no more frames were moved into the database file after all changes before the
+    /// chain's place had been moved.
     private func isUnchanged(_ chain: ShippedChain) -> Bool {
         chain.isMoved && chain.moved == ShippedChain.DatabaseFile(of: writer.database)
     }
@@ -363,7 +363,7 @@ final class ChangeShipper: Service {
         try await ship(moved.changes, after: chain, moved: moved.file)
     }
 
-    /// The size of the log, in bytes, from which its frames are moved into the database file.
+    /// When the log has at least this size, in bytes, its frames are moved into the database file.
     private var smallLogBytes: Int64 { Int64(Self.movedFrames * SQLiteDriver.pageBytes) }
 
     /// Moves the frames of the log without shipping them. Nothing is lost, because there is no

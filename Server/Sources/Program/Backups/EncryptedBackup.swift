@@ -34,7 +34,8 @@ struct EncryptedBackup {
         defer { use?.release() }
         let contents = try await BackupCopy(of: database, keepingPages: keepsPages)
             .makePart(plain)
-        // The room is checked again, because the plain copy may have taken room on the same disk.
+        // The free space is checked again, because the plain copy may have used space on the same
+        // disk.
         try BackupFolder(path: Disk.folder(of: file)).requireRoom(for: plain)
         try await Disk.makeWhole(file) { part in
             try await age.encrypt(plain, into: part, for: recipients)

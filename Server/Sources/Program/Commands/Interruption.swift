@@ -4,7 +4,7 @@ import UnixSignals
 enum Interruption {
     /// Runs a command that may be interrupted.
     ///
-    /// - Throws: ``StartFailure`` if the command was interrupted, after it has ended. Rethrows the
+    /// - Throws: ``StartFailure`` after the end of a command that was interrupted. Rethrows the
     ///   command's error.
     static func cancelling(
         _ body: @escaping @Sendable () async throws -> Void

@@ -87,8 +87,8 @@ struct DevShop {
         packages: ["pro.monthly": "$rc_monthly", "pro.yearly": "$rc_annual"],
         supportEmail: "help@example.com")
 
-    /// A product gives the entitlement that the part of its id before the dot names: `pro.monthly`
-    /// gives `pro`. Consumables give no entitlement.
+    /// The part of a product's id before the dot is the entitlement that the product gives:
+    /// `pro.monthly` gives `pro`. Consumables give no entitlement.
     private static func entitlements(
         of products: [ProductID]
     ) -> [EntitlementID: Set<ProductID>] {

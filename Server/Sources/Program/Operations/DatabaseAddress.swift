@@ -8,8 +8,8 @@ enum DatabaseAddress {
     /// The prefixes of a server's URL. A server's address may also consist of key words, like
     /// `host=db dbname=perennial`. Any other address is a path.
     private static let schemes = ["postgres://", "postgresql://"]
-    /// Messages show this text for an address of key words, because any of the words may be part of
-    /// a password.
+    /// Messages show this text instead of an address of key words, because any of the words may be
+    /// part of a password.
     private static let wordsShown = "host=…"
 
     static func isServer(_ address: String) -> Bool {

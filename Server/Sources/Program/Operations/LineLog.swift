@@ -112,7 +112,8 @@ struct LineLog: LogHandler {
             bytes.append(UInt8(ascii: "\""))
         }
 
-        /// Whether a value that consists only of such bytes ends at the next space.
+        /// Whether the byte is plain. A value that consists only of plain bytes ends at the next
+        /// space, so it needs no quotation marks.
         private static func isPlain(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"")
                 && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "\\")

@@ -151,7 +151,7 @@ extension Worker {
         return Worker(every: pause, logger: logger, states: states) { steps }
     }
 
-    /// Records when keys were last used, and learns which keys were created since.
+    /// Records when keys were last used, and learns which keys were created in the meantime.
     static func keyUses(
         of server: @escaping @Sendable () -> PerennialServer, logger: Logger, states: WorkerStates
     ) -> Worker {

@@ -165,7 +165,7 @@ struct UpdateListeners: Sendable {
     }
 
     /// Numbers an event, stores it and sends it to a device's listeners. Removes listeners that
-    /// have ended, by their limit or because their reader is gone.
+    /// have ended, because they have reached their limit or their reader is gone.
     private mutating func deliver(_ event: ServerSentEvent, at index: Int) -> Bool {
         guard logs[index].held == nil else {
             logs[index].held?.append(event)

@@ -117,7 +117,7 @@ extension PurchaseHistory.Charge {
         return given.reduce(bought) { $0 - $1.seats }
     }
 
-    /// Whether the period includes a moment, and was paid and not refunded then.
+    /// Whether the period includes a moment, and was paid and not refunded at that moment.
     func isOpen(at moment: AppStoreDate) -> Bool {
         guard transaction.purchased <= moment, at <= moment, !isRefunded(at: moment) else {
             return false

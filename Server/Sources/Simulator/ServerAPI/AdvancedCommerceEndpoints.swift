@@ -112,7 +112,8 @@ struct AdvancedCommerceBody: Sendable {
         return .prorated(RefundPercentage.share(of: amount, in: price))
     }
 
-    /// Whether Apple must decline the refund, which is a documented reason for tests.
+    /// Whether the request tells Apple to decline the refund. Apple documents this reason for
+    /// tests.
     var isToBeDeclined: Bool { part?["refundReason"] == "SIMULATE_REFUND_DECLINE" }
 }
 
