@@ -16,8 +16,8 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var requestID: String?
     /// The result for each document of a posting that was refused. Nil for other problems.
     public var outcomes: [DocumentOutcome]?
-    /// The customer after a posting that left a purchase with another customer. The server has
-    /// recorded the facts in the documents nevertheless. Nil for other problems.
+    /// The customer after a posting that left a purchase with another customer. Nevertheless, the
+    /// server has recorded the facts that the documents contain. Nil for other problems.
     public var customer: Customer?
     /// The server's time when it answered. Nil in responses of earlier versions.
     public var serverTime: Timestamp?

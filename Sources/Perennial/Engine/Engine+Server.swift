@@ -5,9 +5,9 @@ internal import PerennialContract
 // MARK: - Answers of the server
 
 extension Engine {
-    /// The largest number of milliseconds by which an unsigned time may be later than the signed
-    /// time and still count. The two times may differ, because a token may have been signed a
-    /// little before the answer that contains it.
+    /// An unsigned time counts only if it is later than the signed time by at most this number of
+    /// milliseconds. The two times may differ, because a token may have been signed a little before
+    /// the answer that contains it.
     static let unsignedMax: Int64 = 60_000
     /// The smallest error of the clock that is logged, in seconds.
     static let clockErrorMin: Int64 = 60

@@ -39,7 +39,7 @@ extension Engine {
         }
     }
 
-    /// Reads the store's lists, and saves documents that the server has not recorded in the outbox.
+    /// Reads the store's lists. Saves in the outbox the documents that the server has not recorded.
     /// An empty list changes nothing.
     func readStore() async {
         await open()
@@ -172,8 +172,9 @@ extension Engine {
             .sorted { $0.1.purchaseDate < $1.1.purchaseDate }
     }
 
-    /// The transactions that wait to be posted, of other customers and of the present customer.
-    /// A waiting transaction of another customer must not be posted for the present customer.
+    /// The transactions of other customers, and those of the present customer, that wait to be
+    /// posted. A waiting transaction of another customer must not be posted for the present
+    /// customer.
     private func transactionsInOutbox() async -> (ofOthers: Set<String>, waiting: Set<String>) {
         var ofOthers: Set<String> = []
         var waiting: Set<String> = []

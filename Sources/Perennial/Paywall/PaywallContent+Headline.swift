@@ -46,7 +46,7 @@ extension PaywallSituation {
     /// The products that are subscriptions.
     var plans: [Product] { offering.products.filter { [.renewing, .term].contains($0.kind) } }
 
-    /// The open access that lasts longest, without access that was bought to keep.
+    /// The open access that lasts longest. Ignores access that was bought to keep.
     var openSubscription: Access? {
         subscribedAccess.filter { $0.isActive && $0.state != .owned }.max {
             ($0.until ?? .distantFuture) < ($1.until ?? .distantFuture)

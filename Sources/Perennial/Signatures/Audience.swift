@@ -2,7 +2,8 @@ internal import PerennialContract
 
 /// The app and the environment for which a signed text must have been made.
 struct Audience: Hashable, Sendable {
-    /// The suffix after the issuer and the app's name in texts that are signed for the sandbox.
+    /// The suffix that follows the issuer, and the app's name, in texts that are signed for the
+    /// sandbox.
     static let sandboxSuffix = "/sandbox"
 
     /// The app's name in the server's configuration. Nil if the name is not known yet.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StoreKit
 
-// Xcode 27.3 and later declare seats. The version of its compiler is not known yet:
+// Xcode 27.3 and later declare seats. The version of its compiler is not known yet: see
 // docs/sdk-checks.md.
 
 extension StoreProduct {

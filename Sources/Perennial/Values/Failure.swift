@@ -40,7 +40,8 @@ extension Perennial {
             public static let placementUnknown = Self(rawValue: "placement_unknown")
             public static let purchaseNotAllowed = Self(rawValue: "purchase_not_allowed")
             public static let offerNotAccepted = Self(rawValue: "offer_not_accepted")
-            /// The product is not sold in seats, or not in this version of the system.
+            /// The product is not sold in seats, or this version of the system cannot sell it in
+            /// seats.
             public static let seatsNotSold = Self(rawValue: "seats_not_sold")
             /// The subscription already has this number of seats.
             public static let seatsUnchanged = Self(rawValue: "seats_unchanged")

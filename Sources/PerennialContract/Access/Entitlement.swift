@@ -8,7 +8,8 @@ public struct Entitlement: Hashable, Sendable, Codable {
     /// Why the entitlement is active or not, in one sentence for people.
     public var reason: String
     /// Whether the entitlement stays active after ``until`` if the payment succeeds. False if the
-    /// subscription renews as a product that does not give it. Nil if the App Store has not said.
+    /// subscription renews as a product that does not give the entitlement. Nil if the App Store
+    /// has not said.
     public var willRenew: Bool?
     /// The product that gives the entitlement. Nil if the entitlement was granted manually. Then
     /// ``purchaseID`` is nil, too.

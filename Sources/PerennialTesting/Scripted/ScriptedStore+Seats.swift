@@ -5,8 +5,8 @@ internal import PerennialContract
 // MARK: - Seats outside the app
 
 extension ScriptedStore {
-    /// Refunds single seats: first seats of the newest payment for the period. The customer keeps
-    /// access while one seat is left.
+    /// Refunds single seats: first the seats of the newest payment for the period. The customer
+    /// keeps access while one seat is left.
     public func refunds(_ product: Perennial.ProductID, seats: Int) {
         change { $0.books.refundSeats(seats, of: product) }
     }

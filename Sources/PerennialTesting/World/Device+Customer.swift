@@ -32,7 +32,8 @@ extension Device {
     /// Closes all sheets that are held.
     public func letGo() async throws { try await routes.post("devices/\(id)/let-go") }
 
-    /// Sets how every waiting purchase is answered: by a parent, or by the customer for a bank.
+    /// Sets how every waiting purchase is answered: by a parent, or by the customer if a bank has
+    /// requested something.
     public func parent(_ says: Answer) async throws {
         let truth = try await routes.get("truth/\(account)", as: Truth.self)
         for pending in truth.pending {
@@ -40,7 +41,8 @@ extension Device {
         }
     }
 
-    /// How a parent, or the customer for a bank, answers a waiting purchase.
+    /// How a waiting purchase is answered: by a parent, or by the customer if a bank has requested
+    /// something.
     public enum Answer: String, Sendable {
         case approves = "approve"
         case declines = "decline"

@@ -123,7 +123,7 @@ final class ServerGate: Sendable {
         case .up: return pass(request)
         case .down: return []
         case .slow(let seconds):
-            // Waits for that number of seconds, or until the client closes the connection.
+            // Waits as long as the slow server would, or until the client closes the connection.
             var descriptor = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
             return poll(&descriptor, 1, Int32(seconds * 1000)) == 0 ? pass(request) : []
         case .losingAnswers:

@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension View {
-        /// Gives all views and modifiers of this module inside this view access to the `Perennial`.
-        /// Use the modifier once, as the last modifier of the app's root view. A view of this
+        /// Gives access to the `Perennial` to all views and modifiers of this module inside this
+        /// view. Use the modifier once, as the last modifier of the app's root view. A view of this
         /// module outside of that root view stops the app.
         public func perennial(_ perennial: Perennial) -> some View {
             modifier(AccessModifier(perennial))

@@ -76,7 +76,7 @@
             private static let waitingMax = 16
 
             let isReady: Bool
-            /// A copy of `isReady` whose present value the loop over messages sees.
+            /// A copy of `isReady`. The loop over messages always sees its present value.
             @State private var mayShow = false
             @State private var waiting: [StoreKit.Message] = []
             @Environment(\.displayStoreKitMessage) private var display

@@ -18,7 +18,7 @@
                 self.options = options
             }
 
-            /// Creates a button that buys a row's product by one of the row's plans.
+            /// Creates a button that buys a row's product, paid by one of the row's plans.
             public init(_ row: PaywallContent.Row, _ plan: PaywallContent.PlanRow) {
                 self.init(row, PurchaseOptions(plan: plan.plan))
             }

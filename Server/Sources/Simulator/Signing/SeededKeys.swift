@@ -26,8 +26,9 @@ struct SeededKeys: Sendable {
 
     /// The receipt keys: root, intermediate and leaf. Takes some tenths of a second.
     ///
-    /// Three primes make the three keys, two for each key, because finding primes takes most of the
-    /// time. Two keys that share a prime reveal nothing that the seed does not.
+    /// The three keys are made from only three primes, two primes for each key, because finding
+    /// primes takes most of the time. Two keys that share a prime reveal nothing that the seed does
+    /// not reveal, too.
     static func receiptKeys(seed: UInt64) throws -> [_RSA.Signing.PrivateKey] {
         let primes = (1...3).map {
             SeededPrime("Perennial simulator receipts \($0) \(seed)")

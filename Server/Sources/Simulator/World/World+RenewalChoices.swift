@@ -62,8 +62,9 @@ extension World {
 
     /// Chooses another product of the group, or the current one again.
     ///
-    /// A higher level, or the same level and duration, begins at once. Anything else begins at the
-    /// next renewal, or after a commitment. A choice also switches renewal on.
+    /// A product of a higher level, or of the same level and duration, begins at once. Any other
+    /// product begins at the next renewal, or after a commitment. A choice also switches renewal
+    /// on.
     mutating func changeProduct(
         _ id: String, to productID: String, device: Device? = nil, token: String? = nil,
         seats: Int64? = nil, at now: AppStoreDate

@@ -159,7 +159,8 @@ extension World {
         return notices
     }
 
-    /// Ends a subscription now, for a reason that is not the customer's. Shortens its last period.
+    /// Ends a subscription now, for a reason other than the customer's choice. Shortens its last
+    /// period.
     mutating func expire(_ id: String, at now: AppStoreDate) throws(SimulatorProblem)
         -> [NotificationDraft]
     {
