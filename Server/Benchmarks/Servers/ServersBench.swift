@@ -75,7 +75,8 @@ struct ServersBench {
         }.joined(separator: "\n")
     }
 
-    /// The median of the rounds' ratios to one server.
+    /// The rate of a number of servers, divided by the rate of one server: the median of the
+    /// rounds.
     static func ratio(of count: Int, in found: [Int: [Measurement]]) -> Double {
         zip(found[count, default: []], found[1, default: []]).map { $0.rate / $1.rate }.median
     }

@@ -44,8 +44,8 @@ extension AppStoreClient {
         return try NotificationPage(answer, after: token)
     }
 
-    /// Checks whether Apple accepts the key, by querying the notifications of one second. There are
-    /// few or none of them.
+    /// Checks whether Apple accepts the key, by querying the notifications of one second. In one
+    /// second there are few notifications, or none.
     ///
     /// - Throws: any failure that prevented Apple from checking the key. A refusal of the query
     ///   itself is not a failure here, because the key was checked before.

@@ -51,7 +51,7 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// Checks keys of a wallet that depend on each other.
+    /// Checks those keys of a wallet that depend on each other.
     private mutating func check(
         _ currency: WalletRules.Currency, _ name: String, _ found: [String: Node]
     ) {

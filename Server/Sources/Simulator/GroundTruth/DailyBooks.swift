@@ -180,7 +180,7 @@ extension DailyBooks.Counts {
 }
 
 extension AppStoreSimulator {
-    /// The sums of each day from one to another, both included.
+    /// The sums of each day from a first day to a last day, both included.
     ///
     /// - Throws: `bad_request` if a day has not begun, or if there are no days or too many.
     package func dailyBooks(

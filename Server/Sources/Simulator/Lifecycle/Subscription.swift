@@ -106,8 +106,8 @@ struct Subscription: Sendable {
     /// The end of the paid time.
     var paidUntil: AppStoreDate { latest.expires ?? latest.purchased }
 
-    /// Whether another period follows by the customer's choice. The months of a commitment follow
-    /// in any case, unless the subscription is over.
+    /// Whether the customer has chosen that another period follows. The months of a commitment
+    /// follow in any case, unless the subscription is over.
     var continuesRenewing: Bool {
         renews || isWithinCommitment && !isOver && !hasReachedRenewalLimit
     }
