@@ -176,7 +176,7 @@ package struct Renewal: Hashable, Sendable {
     /// no price increase.
     package var priceRise: PriceRise?
     /// When the legacy document arrived, if it does not say when its content was true. Its content
-    /// became true between the moment of attestation and this moment. Nil for any other document.
+    /// became true after the attested moment and before this arrival. Nil for any other document.
     package var receivedAt: Instant?
 
     package enum PriceRise: String, Hashable, Sendable, CaseIterable {

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test
-    func `an App Store key is good if only production refuses it, as before the first release`() {
+    func `an App Store key that only production refuses is good: the app may be unreleased`() {
         check(.unauthorized("No."), nil, isOK: true, says: "once the app has been released")
     }
 

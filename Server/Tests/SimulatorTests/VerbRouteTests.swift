@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test
-    func `docs/simulator.md lists every habit, and docs/lifecycle.md every row of Apple's table`()
+    func `docs/simulator.md lists every habit, and docs/lifecycle.md lists every row of the table`()
         throws
     {
         let docs = (1...4).reduce(URL(filePath: #filePath)) { url, _ in

@@ -27,7 +27,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
     var quantity: Int?
     var subscriptionGroupIdentifier: String?
     /// The product of the bundle that contains the subscription. StoreKit calls this value
-    /// `bundleProductID`; documents spell the name like Apple's other names.
+    /// `bundleProductID`. Signed documents spell the name with `Id`, as in their other fields.
     var bundleProductId: String?
     var commitmentInfo: Commitment?
     /// The seats of the transaction. Nil unless the customer bought several seats.

@@ -31,8 +31,8 @@ struct SignInAttempt: Sendable {
     /// counted for the name alone.
     var isFromKnownPlace = false
 
-    // The first word says what is counted, and no address contains a space, so two different keys
-    // are never equal.
+    // Each key begins with a word for what is counted, and no address contains a space. So two
+    // different things never have the same key.
     var nameFromAddress: String { "from \(cut(network)) \(ofName)" }
     var fromAddress: String { "address \(cut(network))" }
     var ofName: String { "name \(name.prefix(OperatorName.charactersMax))" }

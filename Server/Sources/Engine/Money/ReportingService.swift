@@ -209,7 +209,7 @@ package struct ReportingService: Sendable {
                 ? SourceCursor(position: found[limit - 1].position) : nil)
     }
 
-    /// The present moment of a report. Later movements have not happened yet.
+    /// The moment that a report treats as now. Later movements are left out.
     private func moment(of query: ReportQuery) -> Instant {
         let now = context.now()
         return query.asKnownAt.map { min($0, now) } ?? now

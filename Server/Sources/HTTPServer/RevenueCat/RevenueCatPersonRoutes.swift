@@ -63,7 +63,7 @@ struct RevenueCatPersonRoutes: RouteGroup {
 
     // MARK: - Reading
 
-    /// A customer about whom something is stored, in the form that the SDK reads.
+    /// A known customer, in the form that the SDK reads.
     private struct Person {
         var subscriber: RevenueCatSubscriber
         var state: CustomerState

@@ -49,7 +49,7 @@ extension Verb {
             .removeFromSale
         },
         .subscription(
-            "expire", "The subscription ends now, for a reason not of the customer's."
+            "expire", "The subscription ends now, and the customer did not cause it."
         ) { _ in .expire },
         .subscription("renew-now", "The next period is charged now.") { _ in .renewNow },
         .subscription(

@@ -53,7 +53,7 @@ extension ShownRows {
     /// How far the rows of an app have been written. Returns nil if nothing was written yet.
     ///
     /// - Parameter isLocking: whether to prevent other servers from writing rows at the same time.
-    ///   If true, nil also means that another server is writing.
+    ///   If true, the function also returns nil while another server is writing.
     package func showing(
         of app: AppID, isLocking: Bool = false
     ) throws(StorageFailure) -> Showing? {

@@ -83,7 +83,7 @@ extension Course {
         Course(name: habit.rawValue, set: { $0.quirks = [habit] }, steps: steps)
     }
 
-    /// Subscriptions that end without a notification, so elapsed time must decide.
+    /// Subscriptions that end without a notification, so only the elapsed time shows the end.
     static let endedUntold = [
         [.buys("tiers.silver"), .does(.removeFromSale)],
         [.buys("tiers.silver"), .does(.raisePrice(.init(price: 12_990, needsConsent: true)))],

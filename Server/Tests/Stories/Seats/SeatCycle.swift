@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// Anna's subscription with several seats, whose members Apple or the app invites. After each act,
+/// Anna's subscription with several seats. Apple or the app invites the members. After each act,
 /// every answer can be compared with the simulator's books: who has access and until when, how many
 /// seats there are and who waits, and the payments and refunds of each day.
 struct SeatCycle: Sendable {

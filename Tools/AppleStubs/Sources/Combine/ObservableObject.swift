@@ -1,4 +1,4 @@
-// After "ObservableObject" and "Published" in Apple's documentation of Combine.
+// Follows "ObservableObject" and "Published" in Apple's documentation of Combine.
 
 public protocol ObservableObject: AnyObject {
     associatedtype ObjectWillChangePublisher = ObservableObjectPublisher

@@ -1,4 +1,4 @@
-// After "Keychain services" in Apple's documentation of Security. Core Foundation's types are
+// Follows "Keychain services" in Apple's documentation of Security. Core Foundation's types are
 // classes here, and bridge by `as`, through NSString and its neighbours, only on Apple's systems:
 // so our sources make their queries with `[CFString: Any]` and cast them in one place.
 

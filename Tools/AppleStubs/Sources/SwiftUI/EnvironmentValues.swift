@@ -1,4 +1,4 @@
-// After "EnvironmentValues" and the pages of its members in Apple's documentation of SwiftUI.
+// Follows "EnvironmentValues" and the pages of its members in Apple's documentation of SwiftUI.
 
 public import Foundation
 

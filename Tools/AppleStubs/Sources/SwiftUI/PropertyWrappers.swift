@@ -1,4 +1,4 @@
-// After "DynamicProperty" and the property wrappers of its name in Apple's documentation of
+// Follows "DynamicProperty" and the property wrappers of its name in Apple's documentation of
 // SwiftUI.
 
 public protocol DynamicProperty {

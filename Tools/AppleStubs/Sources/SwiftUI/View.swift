@@ -1,4 +1,4 @@
-// After "View", "ViewBuilder" and "ViewModifier" in Apple's documentation of SwiftUI, with the
+// Follows "View", "ViewBuilder" and "ViewModifier" in Apple's documentation of SwiftUI, with the
 // isolation of the iOS 18 SDK: the protocols are on the main actor, modifiers are nonisolated.
 
 @_exported public import Combine

@@ -1,4 +1,4 @@
-// After "Logger", "OSLogMessage" and "OSSignposter" in Apple's documentation of os.
+// Follows "Logger", "OSLogMessage" and "OSSignposter" in Apple's documentation of os.
 // Privacy is a parameter of the interpolation there, too.
 
 public struct Logger: Sendable {
