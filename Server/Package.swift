@@ -113,6 +113,9 @@ let package = Package(
         .target(
             name: "Dashboard", dependencies: [contract],
             resources: [.embedInCode("Resources")], swiftSettings: strict),
+        library(
+            "OpenIDConnect",
+            ["AppStoreFormats", "Ledger", crypto, cryptoExtras, httpClient, nioCore]),
         library("HTTPBasics", [crypto, hummingbird, nioCore, serviceLifecycle]),
         library("Storage", ["Ledger", "Reports"]),
         .systemLibrary(
@@ -130,13 +133,14 @@ let package = Package(
             "Engine",
             [
                 "Ledger", "Intake", "Reports", "AppStoreClient", "AppStoreFormats", "AppStoreTrust",
-                "Rehearsal", "Storage", "Traces", contract, crypto, cryptoExtras, logging, tracing,
+                "OpenIDConnect", "Rehearsal", "Storage", "Traces", contract, crypto, cryptoExtras,
+                logging, tracing,
             ]),
         library(
             "HTTPServer",
             [
-                "Dashboard", "Engine", "HTTPBasics", "Ledger", "Reports", "RevenueCatWebhooks",
-                "RevenueCatWire", "Storage", "Traces", contract,
+                "Dashboard", "Engine", "HTTPBasics", "Ledger", "OpenIDConnect", "Reports",
+                "RevenueCatWebhooks", "RevenueCatWire", "Storage", "Traces", contract,
                 asn1, hummingbird, logging, nioCore, nioHTTP1, nioSSL, nioTLS,
                 serviceLifecycle, tracing, x509,
             ]),
@@ -157,8 +161,8 @@ let package = Package(
             dependencies: [
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "CZlib", "Convergence",
                 "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
-                "Ledger", "Rehearsal", "Reports", "RevenueCatClient", "Simulator", "Storage",
-                "StoragePostgres", "StorageSQLite", "Traces",
+                "Ledger", "OpenIDConnect", "Rehearsal", "Reports", "RevenueCatClient", "Simulator",
+                "Storage", "StoragePostgres", "StorageSQLite", "Traces",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
                 nioPosix, serviceLifecycle, unixSignals, yams,
@@ -216,6 +220,16 @@ let package = Package(
             "RevenueCatDoubleTests",
             ["RevenueCatDouble", "AppStoreFormats", "Dice", "Simulator", httpClient]),
         tests("TracesTests", ["Traces", "Eventually", tracing]),
+        .target(
+            name: "OpenIDProvider",
+            dependencies: ["AppStoreFormats", "Ledger", "OpenIDConnect", crypto, cryptoExtras],
+            path: "Tests/OpenIDProvider", swiftSettings: strict),
+        tests(
+            "OpenIDConnectTests",
+            [
+                "OpenIDConnect", "OpenIDProvider", "AppStoreFormats", "Eventually", "Ledger",
+                httpClient, hummingbird, hummingbirdTesting, logging, nioCore,
+            ]),
         tests("RehearsalTests", ["Rehearsal", "Ledger"]),
         tests(
             "RevenueCatClientTests",
@@ -241,7 +255,8 @@ let package = Package(
             "HTTPServerTests",
             [
                 "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust", "Dice",
-                "Eventually", "PostgresCluster", "Reports", "Signing", "Storage", "StoragePostgres",
+                "Eventually", "OpenIDConnect", "OpenIDProvider", "PostgresCluster", "Reports",
+                "Signing", "Storage", "StoragePostgres",
                 "StorageSQLite", contract, crypto, httpClient, hummingbird, hummingbirdTesting,
                 logging, nioCore, nioEmbedded, nioHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle, asn1, x509,
@@ -256,7 +271,8 @@ let package = Package(
             "ProgramTests",
             [
                 "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Dashboard", "Engine",
-                "Dice", "Eventually", "Ledger", "Rehearsal", "Storage", argumentParser, crypto,
+                "Dice", "Eventually", "Ledger", "OpenIDConnect", "Rehearsal", "Storage",
+                argumentParser, crypto,
                 logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),

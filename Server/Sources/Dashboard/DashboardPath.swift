@@ -22,7 +22,9 @@ import PerennialContract
 /// | `/notifications/asked` | |
 /// | `/webhooks` | |
 /// | `/webhooks/{webhook_id}` | `state`, `cursor`, `delivery` |
-/// | `/products`, `/checks`, `/phone`, `/login` | |
+/// | `/products`, `/checks`, `/phone` | |
+/// | `/login`, `/login/openid` | `next` |
+/// | `/login/openid/answer` | what the provider adds: `state`, `code`, `error`, `iss` |
 /// | `/live`, `/live/…` | the stream of server-sent events of a page: its path and query |
 /// | `/assets/{file}` | |
 ///
@@ -116,6 +118,9 @@ extension DashboardPath {
     package static let reports = DashboardPath("reports")
     package static let phone = DashboardPath("phone")
     package static let login = DashboardPath("login")
+    /// Leads to the provider at which operators sign in, and back.
+    package static let provider = DashboardPath("login", "openid")
+    package static let providerAnswer = DashboardPath("login", "openid", "answer")
     package static let operators = DashboardPath("operators")
     package static let account = DashboardPath("account")
     package static let audit = DashboardPath("audit")

@@ -34,6 +34,7 @@ extension DatabaseSession {
     package var facts: FactRows { FactRows(tx: self) }
     package var forwards: ForwardRows { ForwardRows(tx: self) }
     package var grants: GrantRows { GrantRows(tx: self) }
+    package var identities: OperatorIdentityRows { OperatorIdentityRows(tx: self) }
     package var imports: ImportRows { ImportRows(tx: self) }
     package var inquiries: ConsumptionInquiryRows { ConsumptionInquiryRows(tx: self) }
     package var keys: KeyRows { KeyRows(tx: self) }

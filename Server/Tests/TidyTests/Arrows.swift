@@ -59,6 +59,10 @@ enum Arrows {
         ]),
         // Host lookups run on their own threads, and the callers for a host share one lookup.
         "Courier": foundation.union(locks).union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
+        // Signs operators in by a provider of OpenID Connect. ID tokens are signed with RSA, too.
+        "OpenIDConnect": [
+            "AppStoreFormats", "Ledger", "Crypto", "_CryptoExtras", "AsyncHTTPClient", "NIOCore",
+        ],
         // Several processors compute the timelines of many documents.
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
@@ -67,8 +71,8 @@ enum Arrows {
         // contract has the codes of failures.
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
-            "Rehearsal", "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch",
-            "Logging", "Traces", "Tracing",
+            "OpenIDConnect", "Rehearsal", "Storage", "PerennialContract", "Crypto",
+            "_CryptoExtras", "Dispatch", "Logging", "Traces", "Tracing",
         ]),
         "Dashboard": foundation.union(["PerennialContract"]),
         // The parts of HTTP that the server and the simulator both need. The module imports neither
@@ -79,8 +83,9 @@ enum Arrows {
         // encrypts connections, and checks its own certificate.
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
-            "ServiceLifecycle", "Engine", "HTTPBasics", "Ledger", "PerennialContract", "Dashboard",
-            "Reports", "RevenueCatWebhooks", "RevenueCatWire", "Storage", "Traces", "Tracing",
+            "ServiceLifecycle", "Engine", "HTTPBasics", "Ledger", "OpenIDConnect",
+            "PerennialContract", "Dashboard", "Reports", "RevenueCatWebhooks", "RevenueCatWire",
+            "Storage", "Traces", "Tracing",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "HTTPBasics", "_CryptoExtras",
@@ -106,7 +111,7 @@ enum Arrows {
             "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
             "RevenueCatWire", "Rehearsal", "RevenueCatClient", "AppStoreFormats", "AppStoreTrust",
             "Traces", "Tracing",
-            "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
+            "AppStoreClient", "Convergence", "Courier", "OpenIDConnect", "Storage", "StorageSQLite",
             "StoragePostgres", "Engine", "Dashboard", "HTTPBasics", "HTTPServer", "Simulator",
             "AsyncHTTPClient",
             "ArgumentParser",
@@ -157,6 +162,14 @@ enum Arrows {
             "NIOCore",
         ]),
         "TracesTests": testing(["Traces", "Tracing", "ServiceContextModule", "Eventually"]),
+        // A provider in this process, which tests let make mistakes. Signs tokens itself.
+        "OpenIDProvider": foundation.union(locks).union([
+            "AppStoreFormats", "Ledger", "OpenIDConnect", "Crypto", "_CryptoExtras",
+        ]),
+        "OpenIDConnectTests": testing([
+            "OpenIDConnect", "OpenIDProvider", "AppStoreFormats", "Eventually", "Ledger",
+            "AsyncHTTPClient", "HummingbirdTesting",
+        ]).union(web).union(locks),
         "RehearsalTests": testing(["Rehearsal", "Ledger"]),
         "RevenueCatClientTests": testing([
             "RevenueCatClient", "AppStoreFormats", "Ledger", "Rehearsal",
@@ -191,7 +204,7 @@ enum Arrows {
             "PerennialContract", "Reports",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
             "AppStoreTrust", "ServiceLifecycle", "Signing", "Dice", "Eventually",
-            "AsyncHTTPClient",
+            "AsyncHTTPClient", "OpenIDConnect", "OpenIDProvider",
             // The test moves this clock, to test the time limits of a connection.
             "NIOEmbedded", "NIOHTTP1",
             // A client with TLS that can send any bytes.

@@ -5,6 +5,8 @@ package struct AccountPage: Sendable {
     package var sessions: [Session]
     /// Why the password was not changed, as a sentence.
     package var trouble: String?
+    /// Whether the operator has a password with which they may sign in.
+    package var hasPassword: Bool
 
     package struct Session: Sendable {
         package var address: String
@@ -24,8 +26,9 @@ package struct AccountPage: Sendable {
         }
     }
 
-    package init(sessions: [Session], trouble: String? = nil) {
+    package init(sessions: [Session], trouble: String? = nil, hasPassword: Bool = true) {
         self.sessions = sessions
+        self.hasPassword = hasPassword
         self.trouble = trouble
     }
 
@@ -34,7 +37,8 @@ package struct AccountPage: Sendable {
             title: "Your account", section: .none, heading: .bdi(frame.viewer.name),
             lede: "Your role here: \(frame.viewer.role.rawValue).", isWide: false,
             content: """
-                <div class="stack">\(sessionPanel(in: frame))\(passwordPanel(in: frame))</div>
+                <div class="stack">\(sessionPanel(in: frame))\
+                \(hasPassword ? passwordPanel(in: frame) : "")</div>
                 """
         ).html(in: frame)
     }

@@ -9,6 +9,10 @@ package struct LoginPage: Sendable {
     /// The path to which the visitor returns after signing in.
     package var next: String
     package var state: State
+    /// The name of the provider at which operators may sign in. Nil if there is none.
+    package var provider: String?
+    /// Whether operators may sign in with a name and a password.
+    package var takesPasswords: Bool
 
     package enum State: Sendable {
         case ready
@@ -38,11 +42,16 @@ package struct LoginPage: Sendable {
         }
     }
 
-    package init(host: String, name: String = "", next: String = "/", state: State = .ready) {
+    package init(
+        host: String, name: String = "", next: String = "/", state: State = .ready,
+        provider: String? = nil, takesPasswords: Bool = true
+    ) {
         self.host = host
         self.name = name
         self.next = next
         self.state = state
+        self.provider = provider
+        self.takesPasswords = takesPasswords
     }
 
     package func html() -> String {
@@ -55,7 +64,7 @@ package struct LoginPage: Sendable {
             <body>
             <main class="login"><p class="brand">\(Icon.brand)Perennial</p>
             <div class="panel"><h1>Sign in</h1><p class="lede">\(.bdi(host))</p>
-            \(isFirstRun ? Self.firstRun : form)</div>
+            \(provider.map(providerLink))\(isFirstRun ? Self.firstRun : passwordForm)</div>
             \(isFirstRun ? "" : lostPassword)</main>
             </body>
             </html>
@@ -73,6 +82,18 @@ package struct LoginPage: Sendable {
 
         """
 
+    /// A link, because a form must not lead to another site.
+    private func providerLink(_ provider: String) -> Markup {
+        """
+
+        <p><a class="btn go" href="\(DashboardPath.provider.with("next", next).text)">\
+        Sign in with \(.bdi(provider))</a></p>
+
+        """
+    }
+
+    private var passwordForm: Markup { takesPasswords ? form : "" }
+
     private var form: Markup {
         """
 
@@ -87,10 +108,16 @@ package struct LoginPage: Sendable {
     }
 
     private var lostPassword: Markup {
-        """
-        <p class="muted small">Lost your password? An admin makes a link that works once: \
-        <code>perennial operators link \(name.isEmpty ? "mira" : .bdi(name))</code></p>
-        """
+        guard takesPasswords else {
+            return """
+                <p class="muted small">If the provider is not available: \
+                <code>perennial operators link NAME</code> prints a link on the server.</p>
+                """
+        }
+        return """
+            <p class="muted small">Lost your password? An admin makes a link that works once: \
+            <code>perennial operators link \(name.isEmpty ? "mira" : .bdi(name))</code></p>
+            """
     }
 
     private var say: Markup {

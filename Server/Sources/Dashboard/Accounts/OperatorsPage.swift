@@ -9,15 +9,24 @@ package struct OperatorsPage: Sendable {
     package var apps: [String]
     /// A link that was just made, and is shown once.
     package var made: MadeLink?
+    /// Whether operators may sign in with passwords. Otherwise nobody is invited here.
+    package var takesPasswords: Bool
 
     package struct Operator: Sendable {
         package var name: String
+        /// The person's name at the provider that signs them in. Nil if no provider does; may be
+        /// empty.
+        package var nameAtProvider: String?
         package var roles: [Role]
         package var signedInAt: Timestamp?
         package var isBlocked: Bool
 
-        package init(name: String, roles: [Role], signedInAt: Timestamp?, isBlocked: Bool) {
+        package init(
+            name: String, nameAtProvider: String? = nil, roles: [Role], signedInAt: Timestamp?,
+            isBlocked: Bool
+        ) {
             self.name = name
+            self.nameAtProvider = nameAtProvider
             self.roles = roles
             self.signedInAt = signedInAt
             self.isBlocked = isBlocked
@@ -62,8 +71,10 @@ package struct OperatorsPage: Sendable {
     }
 
     package init(
-        operators: [Operator], links: [Link] = [], apps: [String], made: MadeLink? = nil
+        operators: [Operator], links: [Link] = [], apps: [String], made: MadeLink? = nil,
+        takesPasswords: Bool = true
     ) {
+        self.takesPasswords = takesPasswords
         self.operators = operators
         self.links = links
         self.apps = apps
@@ -75,13 +86,17 @@ package struct OperatorsPage: Sendable {
         return Layout(
             title: "Team", section: .operators, heading: "Team",
             lede: "Who has access to these pages, and with which role.",
-            actions: frame.viewer.managesOperators ? invite.buttonMarkup : "",
+            actions: mayInvite(in: frame) ? invite.buttonMarkup : "",
             content: """
                 <div class="stack">\(made.map(Self.say))\(operatorsTable(in: frame))\
                 \(links.isEmpty ? "" : linksPanel(in: frame))</div>\
-                \(frame.viewer.managesOperators ? invite.dialogMarkup(in: frame) : "")
+                \(mayInvite(in: frame) ? invite.dialogMarkup(in: frame) : "")
                 """
         ).html(in: frame)
+    }
+
+    private func mayInvite(in frame: Frame) -> Bool {
+        frame.viewer.managesOperators && takesPasswords
     }
 
     private static func say(_ link: MadeLink) -> Markup {
@@ -99,7 +114,7 @@ package struct OperatorsPage: Sendable {
             let acts = frame.viewer.managesOperators ? acts(on: account, number) : []
             let state = account.isBlocked ? Chip("blocked", .badShut).markup : ""
             return Table.row(
-                .init("\(.bdi(account.name)) \(state)"),
+                .init("\(.bdi(account.name)) \(state)\(account.nameAtProvider.map(Self.provided))"),
                 [
                     .init(Self.roles(account.roles)),
                     .init(account.signedInAt.map { "\(frame.time($0))" } ?? "never"),
@@ -120,6 +135,13 @@ package struct OperatorsPage: Sendable {
                 ], rows: rows
             ).markup, classes: "flush"
         ).markup
+    }
+
+    /// Says that a provider signs an operator in, and by which name it knows the person.
+    private static func provided(_ name: String) -> Markup {
+        """
+        <br><span class="muted small">by the provider\(name.isEmpty ? "" : ": ")\(.bdi(name))</span>
+        """
     }
 
     private static func roles(_ roles: [Role]) -> Markup {
@@ -166,7 +188,8 @@ package struct OperatorsPage: Sendable {
                     they have done stays recorded. You can lift the block.</p>
                     """, path: .act("block", onOperator: name), submit: "Block \(.bdi(name))",
                 isGrave: true)
-        return account.isBlocked ? [roles, block] : [roles, link, sessions, block]
+        guard !account.isBlocked else { return [roles, block] }
+        return [roles] + (takesPasswords ? [link] : []) + [sessions, block]
     }
 
     /// The value that stands for every app in a form. No app has this name.

@@ -10,6 +10,10 @@ package struct OperatorService: Sendable {
     /// The maximum number of operators, and of unused links.
     static let operatorsMax = 500
 
+    /// The author whom the audit names for the acts of `perennial operators`. No operator can have
+    /// this name.
+    package static let commandAuthor = "perennial operators"
+
     /// All operators, by name.
     package func all() async throws(EngineFailure) -> [Operator] {
         try await context.read { tx in try tx.operators.all() }
@@ -58,6 +62,12 @@ package struct OperatorService: Sendable {
     /// Whether any account exists.
     package func hasAny() async throws(EngineFailure) -> Bool {
         try await context.read { tx in try tx.operators.hasAny() }
+    }
+
+    /// The operators' accounts at providers of OpenID Connect, by the names of the operators.
+    package func identities() async throws(EngineFailure) -> [String: OperatorIdentity] {
+        let all = try await context.read { tx in try tx.identities.all() }
+        return Dictionary(all.map { ($0.operatorName, $0) }) { first, _ in first }
     }
 
     // MARK: - Links

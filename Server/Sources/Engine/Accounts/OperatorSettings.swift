@@ -37,13 +37,18 @@ enum OperatorName {
     static func valid(_ text: String) throws(EngineFailure) -> String {
         let name = canonical(text)
         guard (1...charactersMax).contains(name.count), isLetter(name.first),
-            name.allSatisfy({ isLetter($0) || marks.contains($0) })
+            name.allSatisfy(isAllowed)
         else {
             throw .invalidOperator(
                 "Use 1 to \(charactersMax) small letters, digits, or . _ - @ +. Begin with a "
                     + "letter or a digit.")
         }
         return name
+    }
+
+    /// Whether a name may contain a character.
+    static func isAllowed(_ character: Character) -> Bool {
+        isLetter(character) || marks.contains(character)
     }
 
     private static func isLetter(_ character: Character?) -> Bool {

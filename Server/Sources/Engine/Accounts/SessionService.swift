@@ -175,21 +175,34 @@ package struct SessionService: Sendable {
     package func formToken(
         ofProxied name: String, app: AppID
     ) async throws(EngineFailure) -> String {
+        Self.formToken(
+            ofSession: "\(Hexadecimal.text(try await sharedSecret("forms"))) \(name)", app: app)
+    }
+
+    /// A random secret that all servers of one database share. The first call makes it.
+    ///
+    /// - Parameter use: what the secret is for.
+    func sharedSecret(_ use: String) async throws(EngineFailure) -> [UInt8] {
         let (fresh, now) = (Self.newToken(), context.now())
         let none = AppID(rawValue: "")
-        var secret = try await context.read { tx in try tx.secrets.find("forms", of: none) }
+        var secret = try await context.read { tx in try tx.secrets.find(use, of: none) }
         if secret == nil {
             secret = try await context.transaction { tx in
-                try tx.secrets.add(Array(fresh.utf8), "forms", of: none, at: now)
-                return try tx.secrets.find("forms", of: none)
+                try tx.secrets.add(Array(fresh.utf8), use, of: none, at: now)
+                return try tx.secrets.find(use, of: none)
             }
         }
-        guard let secret else { throw .storage("the secret of forms was not stored") }
-        return Self.formToken(
-            ofSession: "\(Hexadecimal.text(secret)) \(name)", app: app)
+        guard let secret else { throw .storage("the secret of \(use) was not stored") }
+        return secret
     }
 
     // MARK: - Passwords
+
+    /// Whether an operator can sign in with a password. Operators whom a provider or a proxy signs
+    /// in have none at first.
+    package func hasPassword(_ name: String) async throws(EngineFailure) -> Bool {
+        try await context.read { tx in try tx.operators.password(of: name) }?.isEmpty == false
+    }
 
     /// Changes an operator's own password, and ends all other sessions of the operator. Also
     /// withdraws links that set the operator's password, and links that the operator has made.

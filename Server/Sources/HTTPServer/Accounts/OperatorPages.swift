@@ -35,6 +35,7 @@ extension OperatorPages {
             return .done(.roleChanged, .operators)
         }
         routes.act("/operators/{operator}/link", for: .manager, of: router) { page, _ in
+            try requirePasswords()
             let name = try page.parameter("operator")
             let token = try await engine.operators.resetLink(for: name, by: page.visit.viewer.name)
             return .page(try await operators(page, made: token, for: name))
@@ -84,10 +85,12 @@ extension OperatorPages {
             let path = DashboardPath.link(token).text
             return OperatorsPage.MadeLink(name: name, url: access.origin.url(path) ?? path)
         }
+        let identities = try await engine.operators.identities()
         return OperatorsPage(
             operators: try await engine.operators.all().map { account in
                 OperatorsPage.Operator(
-                    name: account.name, roles: Self.roles(account.roles),
+                    name: account.name, nameAtProvider: identities[account.name]?.fullName,
+                    roles: Self.roles(account.roles),
                     signedInAt: account.signedInAt.map { Timestamp($0) },
                     isBlocked: account.blockedAt != nil)
             },
@@ -97,7 +100,8 @@ extension OperatorPages {
                     roles: link.kind == .reset ? nil : Self.roles(link.roles),
                     author: link.author, until: Timestamp(link.until))
             },
-            apps: engine.context.appIDs.map(\.rawValue), made: made
+            apps: engine.context.appIDs.map(\.rawValue), made: made,
+            takesPasswords: access.takesPasswords
         ).html(in: page.frame)
     }
 
@@ -112,10 +116,21 @@ extension OperatorPages {
     @Sendable private func invite(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
+        try requirePasswords()
         let name = form["name"] ?? ""
         let token = try await engine.operators.invite(
             name, as: try roles(form), by: page.visit.viewer.name)
         return .page(try await operators(page, made: token, for: name))
+    }
+
+    /// Refuses an act that is about passwords if nobody may sign in with one.
+    private func requirePasswords() throws {
+        guard access.takesPasswords else {
+            throw ProblemError(
+                .operatorNotValid,
+                detail: "Nobody signs in with a password here: add people to a group of the "
+                    + "provider, or run `perennial operators` on the server.")
+        }
     }
 
     /// The role that a form names, for one app or for all.
@@ -135,14 +150,17 @@ extension OperatorPages {
     // MARK: - Account
 
     private func account(_ page: PageRequest, trouble: String? = nil) async throws -> String {
-        let sessions = try await engine.sessions.all(of: page.visit.viewer.name)
+        let name = page.visit.viewer.name
+        let sessions = try await engine.sessions.all(of: name)
+        var hasPassword = access.takesPasswords
+        if hasPassword { hasPassword = try await engine.sessions.hasPassword(name) }
         return AccountPage(
             sessions: sessions.map { session in
                 AccountPage.Session(
                     address: session.address, agent: session.agent,
                     createdAt: Timestamp(session.createdAt), usedAt: Timestamp(session.usedAt),
                     isThis: session.hash == page.visit.session?.stored.hash)
-            }, trouble: trouble
+            }, trouble: trouble, hasPassword: hasPassword
         ).html(in: page.frame)
     }
 
@@ -150,6 +168,7 @@ extension OperatorPages {
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
         guard let session = page.visit.session else { throw ProblemError(.formOutdated) }
+        try requirePasswords()
         let password = form["password"] ?? ""
         guard password == form["repeated"] ?? "" else {
             return .page(try await account(page, trouble: "The two passwords differ."))

@@ -5,24 +5,26 @@ import Hummingbird
 import Ledger
 import NIOCore
 import PerennialContract
+import Storage
 
 /// The pages for visitors who have not signed in: the sign-in itself, and links that work once.
 struct SignInRoutes: Sendable {
     let server: PerennialServer
     let access: DashboardAccess
 
-    private var engine: Engine { server.engine }
+    var engine: Engine { server.engine }
 
     func add(to router: Router<ServerContext>) {
         get("/login", of: router, loginPage)
         post("/login", of: router, signIn)
         get("/links/{link}", of: router, linkPage)
         post("/links/{link}", of: router, accept)
+        if let provider = access.provider { addProvider(provider, to: router) }
     }
 
-    private typealias Answer = @Sendable (Request, ServerContext) async throws -> Response
+    typealias Answer = @Sendable (Request, ServerContext) async throws -> Response
 
-    private func get(
+    func get(
         _ path: String, of router: Router<ServerContext>, _ answer: @escaping Answer
     ) {
         router.get(RouterPath(path)) { try await guarded($0, $1, answer) }
@@ -64,8 +66,7 @@ struct SignInRoutes: Sendable {
             return Response(status: .seeOther, headers: [.location: next])
         }
         let state: LoginPage.State = try await engine.operators.hasAny() ? .ready : .firstRun
-        return DashboardRoutes.page(
-            LoginPage(host: access.host, next: next, state: state).html())
+        return login("", next, state, .ok)
     }
 
     @Sendable private func signIn(
@@ -74,6 +75,7 @@ struct SignInRoutes: Sendable {
         let form = try await DashboardRoutes.form(in: request)
         let name = form["name"] ?? ""
         let next = DashboardRoutes.local(form["next"])
+        guard access.takesPasswords else { return login("", next, .ready, .forbidden) }
         let result: SignInResult
         do {
             result = try await engine.sessions.signIn(
@@ -97,11 +99,13 @@ struct SignInRoutes: Sendable {
         _ name: String, _ next: String, _ state: LoginPage.State, _ status: HTTPResponse.Status
     ) -> Response {
         DashboardRoutes.page(
-            LoginPage(host: access.host, name: name, next: next, state: state).html(),
-            status: status)
+            LoginPage(
+                host: access.host, name: name, next: next, state: state,
+                provider: access.provider?.name, takesPasswords: access.takesPasswords
+            ).html(), status: status)
     }
 
-    private func session(_ token: String, next: String) -> Response {
+    func session(_ token: String, next: String) -> Response {
         var response = Response(status: .seeOther, headers: [.location: next])
         response.headers.append(access.sessionField(token))
         return response
@@ -148,7 +152,9 @@ struct SignInRoutes: Sendable {
     }
 
     private func page(of token: String) async throws -> LinkPage? {
-        guard let link = try await engine.operators.link(token: token) else { return nil }
+        guard let link = try await engine.operators.link(token: token), permits(link) else {
+            return nil
+        }
         let kind: LinkPage.Kind
         switch (link.kind, link.operatorName) {
         case (.first, _): kind = .first
@@ -156,6 +162,13 @@ struct SignInRoutes: Sendable {
         case (.reset, let name): kind = .reset(name: name ?? "")
         }
         return LinkPage(host: access.host, token: token, kind: kind)
+    }
+
+    /// Whether a link may be used. Without passwords, only links that were made in a shell on the
+    /// server may be: they are the way in while the provider is not available.
+    private func permits(_ link: OperatorLink) -> Bool {
+        access.takesPasswords || link.kind == .first
+            || link.author == OperatorService.commandAuthor
     }
 
     private var ended: Response {

@@ -13,6 +13,10 @@ package struct DashboardAccess: Sendable {
     package var origin: PageOrigin
     /// A proxy that reports the origin of a request, and possibly the operator who sends it.
     package var proxy: TrustedProxy?
+    /// The provider at which operators may sign in; nil if there is none.
+    package var provider: ProviderAccess?
+    /// Whether operators may sign in with a name and a password.
+    package var takesPasswords = true
     /// Whether purchases are made in the simulator. The navigation then contains the phone.
     package var isSimulated: Bool
 

@@ -364,6 +364,6 @@ extension Response {
 }
 
 extension HTTPField.Name {
-    fileprivate static let referrerPolicy = wellFormed("Referrer-Policy")
+    static let referrerPolicy = wellFormed("Referrer-Policy")
     fileprivate static let frameOptions = wellFormed("X-Frame-Options")
 }

@@ -2,6 +2,7 @@ import Engine
 import HTTPServer
 import HTTPTypes
 import Ledger
+import OpenIDConnect
 import Yams
 
 /// The configuration of the dashboard of `perennial serve`.
@@ -10,10 +11,20 @@ package struct DashboardConfiguration: Hashable, Sendable {
     package var origin: PageOrigin
     package var operators = OperatorSettings()
     package var proxy: TrustedProxy?
+    /// The provider at which operators may sign in; nil if there is none.
+    package var provider: ProviderConfiguration?
+    /// Whether operators may sign in with a name and a password.
+    package var takesPasswords = true
 
     package init(origin: PageOrigin) { self.origin = origin }
 
-    package var access: DashboardAccess { DashboardAccess(for: origin, behind: proxy) }
+    /// - Parameter send: sends requests to the provider at which operators sign in.
+    package func access(sending send: @escaping OpenIDClient.Sender) -> DashboardAccess {
+        var access = DashboardAccess(for: origin, behind: proxy)
+        access.provider = provider?.access(sending: send)
+        access.takesPasswords = takesPasswords
+        return access
+    }
 
     /// The URL of a link that works once.
     func url(ofLink token: String) -> String {
@@ -28,6 +39,7 @@ extension ConfigurationReader {
         Key("idle_hours", \.operators.idle, in: 1...720) { .hours($0) },
         Key("session_days", \.operators.lifetime, in: 1...365) { .days($0) },
         Key("trusted_proxy") { $0.read(proxy: $1, into: &$2) },
+        Key("sign_in") { $0.read(signIn: $1, into: &$2) },
     ]
     static let proxyKeys = ["addresses", "user_header"]
     private static let proxiesMax = 50

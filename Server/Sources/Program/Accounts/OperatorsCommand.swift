@@ -14,7 +14,7 @@ struct OperatorsCommand: AsyncParsableCommand {
         ])
 
     /// The author that the audit names for the acts of these commands.
-    static let author = "perennial operators"
+    static let author = OperatorService.commandAuthor
 }
 
 struct OperatorsListCommand: AsyncParsableCommand {

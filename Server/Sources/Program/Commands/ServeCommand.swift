@@ -5,6 +5,7 @@ import Foundation
 import HTTPServer
 import Ledger
 import Logging
+import OpenIDConnect
 import ServiceLifecycle
 import Storage
 import StorageSQLite
@@ -93,6 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await erasures?.run(on: assembly.engine, backups: backupFolder(of: file))
             let addresses = ServerAddresses(settings)
             var server = server(of: assembly, file, clock, logger)
+            server.dashboard = file.dashboard?.access(sending: OpenIDClient.sender(http))
             try server.encodeDescription()
             try await server.learnKeys(of: assembly.engine)
             let backups = backups(of: file, settings, assembly, logger)
@@ -162,7 +164,6 @@ struct ServeCommand: AsyncParsableCommand {
             refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)),
             waitLimits: limits.waits, connectionLimits: limits.connections,
             streamLimits: limits.streams, requestLimits: limits.requests)
-        server.dashboard = file.dashboard?.access
         server.readsConfiguration = ConfigurationProposal.reading(inPlaceOf: options.configPath)
         return server
     }

@@ -14,6 +14,8 @@ struct ConfigurationReader {
     private let sources: ConfigurationSources
     /// The app that is being read. Nil outside of apps.
     private var app: AppID?
+    /// The apps that have been read.
+    private(set) var appIDs: Set<AppID> = []
     /// The products of the app that is being read.
     var products: [Product] = []
     var complaints: [ConfigurationProblem] = []
@@ -40,6 +42,7 @@ struct ConfigurationReader {
             in: "the configuration")
         if let apps = members["apps"] {
             result.apps = self.apps(apps)
+            appIDs = Set(result.apps.map(\.settings.id))
         } else {
             complain(nil, "The configuration has no apps.", "Add `apps:` with at least one app.")
         }

@@ -6,7 +6,7 @@ package struct Operator: Hashable, Sendable {
     package var name: String
     package var roles: OperatorRoles
     package var createdAt: Instant
-    /// The last time the operator signed in with a password. Nil if never.
+    /// The last time the operator signed in. Nil if never.
     package var signedInAt: Instant?
     /// The operator cannot sign in from this time on. Nil if the operator is not blocked.
     package var blockedAt: Instant?
@@ -126,7 +126,7 @@ package struct OperatorRows: RowGroup {
             [.text(password), .text(name)])
     }
 
-    /// Records that an operator has signed in with the password.
+    /// Records that an operator has signed in.
     package func recordSignIn(of name: String, at now: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE operators SET signed_in_at_ms = $1 WHERE app = '' AND operator = $2",

@@ -193,6 +193,10 @@ struct CopiedTable: Hashable, Sendable {
             name: "operator_links", key: ["app", "link"],
             others: ["kind", "operator", "roles", "author", "created_at_ms", "until_ms"]),
         CopiedTable(
+            name: "operator_identities", key: ["app", "issuer", "subject"],
+            others: ["operator", "full_name", "created_at_ms"]),
+        CopiedTable(name: "used_sign_ins", key: ["app", "sign_in"], others: ["until_ms"]),
+        CopiedTable(
             name: "sign_in_failures", key: ["app", "subject"],
             others: ["failures", "last_at_ms", "shut_until_ms"]),
         CopiedTable(

@@ -59,8 +59,7 @@ extension Schema {
         ]
         + [
             "operators", "operator_roles", "operator_sessions", "operator_links",
-            "sign_in_failures",
-            "sign_in_places",
+            "operator_identities", "used_sign_ins", "sign_in_failures", "sign_in_places",
         ].map {
             Placement(
                 table: $0,

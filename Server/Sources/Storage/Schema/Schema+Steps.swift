@@ -85,4 +85,31 @@ extension Schema.Step {
             """,
         ]
     }
+
+    /// Adds the operators' accounts at providers of OpenID Connect, and the completed sign-ins.
+    static let operatorIdentities = Schema.Step(name: "operators of OpenID Connect") { dialect in
+        let (text, integer) = (dialect.text, dialect.integer)
+        let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
+        return [
+            """
+            CREATE TABLE operator_identities (
+                app \(text) NOT NULL CHECK (app = ''),
+                issuer \(text) NOT NULL,
+                subject \(text) NOT NULL,
+                operator \(text) NOT NULL,
+                full_name \(text) NOT NULL,
+                created_at_ms \(integer) NOT NULL,
+                PRIMARY KEY (app, issuer, subject)
+            \(ending)
+            """,
+            """
+            CREATE TABLE used_sign_ins (
+                app \(text) NOT NULL CHECK (app = ''),
+                sign_in \(dialect.bytes) NOT NULL CHECK (length(sign_in) = 32),
+                until_ms \(integer) NOT NULL,
+                PRIMARY KEY (app, sign_in)
+            \(ending)
+            """,
+        ]
+    }
 }

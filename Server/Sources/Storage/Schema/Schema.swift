@@ -11,8 +11,8 @@
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
 /// `webhook_deliveries` and `webhook_attempts`, `imports`, `rehearsals` with
 /// `rehearsal_differences`, `reminders`, `purchase_origins`,
-/// `apple_reports`, `operators` with `operator_roles`, `operator_sessions` and `operator_links`,
-/// `audit_entries`,
+/// `apple_reports`, `operators` with `operator_roles`, `operator_sessions`, `operator_links` and
+/// `operator_identities`, `audit_entries`,
 /// `consumption_questions` with `consumption_consents` and `consumption_uses`, and the event log:
 /// `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which
 /// is `reported_state` of each purchase and `wallets`.
@@ -27,7 +27,8 @@
 /// `purchases` that record checks with the App Store: if lost, the checks are repeated.
 /// `sign_in_failures`: if lost, passwords can be tried anew. `sign_in_places`: if lost, an
 /// operator's attempts to sign in count together with the attempts that strangers make with the
-/// same name. `seat_groups`: if lost, the App Store is asked again when somebody joins.
+/// same name. `used_sign_ins`: if lost, a sign-in of the last minutes could be used again in the
+/// same browser. `seat_groups`: if lost, the App Store is asked again when somebody joins.
 /// `term_watches` with `reminder_rules`: if lost, every customer is examined again.
 ///
 /// `recordings` has no rows, and exists on PostgreSQL only.
@@ -56,7 +57,7 @@ package enum Schema {
     /// A released step is never changed. A new step is added at the end, and the same change is
     /// made in both SQL files, from which new databases are made. `Fixtures/databases/README.md`
     /// says how a test compares a migrated database with a new one.
-    static let steps: [Step] = [.customerAttributes, .cohorts, .rehearsals]
+    static let steps: [Step] = [.customerAttributes, .cohorts, .rehearsals, .operatorIdentities]
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }
 

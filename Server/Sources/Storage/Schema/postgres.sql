@@ -1271,6 +1271,27 @@ CREATE TABLE sign_in_places (
     PRIMARY KEY (app, operator, network)
 );
 
+-- The account of an operator at a provider of OpenID Connect: the issuer's address, and the
+-- subject by which the issuer names the person. `full_name` is the name that the provider gave last.
+CREATE TABLE operator_identities (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    issuer TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    operator TEXT COLLATE "C" NOT NULL,
+    full_name TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, issuer, subject)
+);
+
+-- The sign-ins by a provider that are complete, as SHA-256 of their secret, so that none is used
+-- twice. Rows are deleted when the sign-in could no longer be used anyway.
+CREATE TABLE used_sign_ins (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    sign_in BYTEA NOT NULL CHECK (length(sign_in) = 32),
+    until_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, sign_in)
+);
+
 -- The recorded actions of operators. Rows are never changed, except that ids of erased customers
 -- are replaced.
 CREATE TABLE audit_entries (

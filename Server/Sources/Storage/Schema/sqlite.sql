@@ -1235,6 +1235,27 @@ CREATE TABLE sign_in_places (
     PRIMARY KEY (app, operator, network)
 ) STRICT, WITHOUT ROWID;
 
+-- The account of an operator at a provider of OpenID Connect: the issuer's address, and the
+-- subject by which the issuer names the person. `full_name` is the name that the provider gave last.
+CREATE TABLE operator_identities (
+    app TEXT NOT NULL CHECK (app = ''),
+    issuer TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    operator TEXT NOT NULL,
+    full_name TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (app, issuer, subject)
+) STRICT, WITHOUT ROWID;
+
+-- The sign-ins by a provider that are complete, as SHA-256 of their secret, so that none is used
+-- twice. Rows are deleted when the sign-in could no longer be used anyway.
+CREATE TABLE used_sign_ins (
+    app TEXT NOT NULL CHECK (app = ''),
+    sign_in BLOB NOT NULL CHECK (length(sign_in) = 32),
+    until_ms INTEGER NOT NULL,
+    PRIMARY KEY (app, sign_in)
+) STRICT, WITHOUT ROWID;
+
 -- The recorded actions of operators. Rows are never changed, except that ids of erased customers
 -- are replaced.
 CREATE TABLE audit_entries (

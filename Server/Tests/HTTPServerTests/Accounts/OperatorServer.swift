@@ -21,19 +21,20 @@ struct OperatorServer: Sendable {
     let client: any TestClientProtocol
     let engine: Engine
     let database: WatchedDatabase
-    fileprivate let clock: OperatorClock
+    let clock: OperatorClock
 
     func pass(_ duration: Duration) { clock.moment.withLock { $0 = $0 + duration } }
 
     /// - Parameter proxy: a trusted proxy.
+    /// - Parameter access: who may see the dashboard; nil for a sign-in with passwords at the URL.
     /// - Parameter setup: `live` if the server must listen, so that a test can send a request in
     ///   parts.
     static func run(
         at url: String = "https://localhost", behind proxy: TrustedProxy? = nil,
-        on setup: TestingSetup = .router,
+        on setup: TestingSetup = .router, clock: OperatorClock = OperatorClock(),
+        access: DashboardAccess? = nil,
         _ body: @escaping @Sendable (OperatorServer) async throws -> Void
     ) async throws {
-        let clock = OperatorClock()
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let apps = ["bees", "birds"].map { name in
@@ -54,7 +55,9 @@ struct OperatorServer: Sendable {
                 key: "\(TestServer.secret)_\(app.id)", app: app.id, kind: .secret, name: "test")
         }
         var server = PerennialServer(engine: engine, logger: logger)
-        server.dashboard = DashboardAccess(for: try #require(PageOrigin(url: url)), behind: proxy)
+        server.dashboard =
+            try access
+            ?? DashboardAccess(for: #require(PageOrigin(url: url)), behind: proxy)
         try await server.application(host: "127.0.0.1", port: 0).test(setup) { client in
             try await body(
                 OperatorServer(
@@ -98,7 +101,7 @@ struct OperatorServer: Sendable {
 }
 
 /// A clock that the test sets.
-private final class OperatorClock: Sendable {
+final class OperatorClock: Sendable {
     let moment = Mutex(TestServer.now)
 }
 

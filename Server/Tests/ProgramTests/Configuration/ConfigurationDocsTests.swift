@@ -17,6 +17,8 @@ import Testing
         ("settings.", "configuration.md", ProcessSettings.fileKeys),
         ("dashboard.", "configuration.md", ConfigurationReader.dashboardKeys.map(\.name)),
         ("dashboard.trusted_proxy.", "configuration.md", ConfigurationReader.proxyKeys),
+        ("dashboard.sign_in.", "configuration.md", ConfigurationReader.signInKeys),
+        ("dashboard.sign_in.openid.", "configuration.md", ConfigurationReader.openIDKeys),
         ("tls.", "configuration.md", ConfigurationReader.tlsKeys),
         ("limits.", "configuration.md", LimitSettings.keys.map(\.name)),
         ("backup.", "backups.md", BackupSettings.keys.map(\.name)),
@@ -59,6 +61,8 @@ import Testing
         Table(page: "configuration.md", head: "key", paths: ["", "products.…."]),
         Table(page: "configuration.md", head: "key of `app_store`", paths: ["app_store."]),
         Table(page: "configuration.md", head: "key of `dashboard`", paths: ["dashboard."]),
+        Table(
+            page: "configuration.md", head: "key of `sign_in`", paths: ["dashboard.sign_in."]),
         Table(page: "configuration.md", head: "key of `tls`", paths: ["tls."]),
         Table(page: "configuration.md", head: "key of `limits`", paths: ["limits."]),
         Table(

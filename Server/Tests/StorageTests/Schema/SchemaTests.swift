@@ -113,6 +113,7 @@ import Testing
                 "DROP VIEW attributes", "DROP INDEX customer_attributes_by_mail_address",
                 "DROP TABLE customer_attributes", "DROP TABLE money_cohorts",
                 "DROP TABLE rehearsals", "DROP TABLE rehearsal_differences",
+                "DROP TABLE operator_identities", "DROP TABLE used_sign_ins",
             ] { try connection.run(statement, []) }
         }
         try await old.migrate(at: 2)

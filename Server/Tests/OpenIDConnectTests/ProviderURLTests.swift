@@ -1,0 +1,38 @@
+import Testing
+
+@testable import OpenIDConnect
+
+@Suite struct ProviderURLTests {
+    @Test(arguments: [
+        "https://login.example.com", "https://login.example.com:8443/realms/birds",
+        "https://login.example.com/path?tenant=1", "http://localhost:8080/realms/birds",
+        "http://127.0.0.1:9000", "http://[::1]:9000/a", "https://[2001:db8::1]/a",
+    ])
+    func `an https address is accepted, and http only within this machine`(text: String) {
+        #expect(ProviderURL(text)?.text == text)
+    }
+
+    @Test(arguments: [
+        "", "login.example.com", "http://login.example.com", "ftp://login.example.com",
+        "https://", "https:///path", "https://user@login.example.com",
+        "https://localhost@login.example.com", "http://localhost@login.example.com",
+        "http://localhost.example.com", "http://localhost:1@example.com",
+        "https://login.example.com#part", "https://login.example.com\\@localhost",
+        "https://login.example.com/a b", "https://login.example.com/\n", "https://lögin.example",
+        "HTTPS://login.example.com", "https://a:b", "https://[::1", "https://[x]/",
+        "http://127.0.0.1.example.com", "javascript://localhost/%0aalert(1)",
+    ])
+    func `any other address is refused`(text: String) { #expect(ProviderURL(text) == nil) }
+
+    @Test func `a query is added to an address that may have one`() {
+        let query = [("a b", "c&d=ü"), ("e", "")]
+        #expect(
+            ProviderURL("https://a.example/x")?.appending(query: query)
+                == "https://a.example/x?a%20b=c%26d%3D%C3%BC&e=")
+        #expect(
+            ProviderURL("https://a.example/x?p=1")?.appending(query: [("a", "b")])
+                == "https://a.example/x?p=1&a=b")
+        #expect(
+            ProviderURL("https://a.example/x/")?.appending(path: "/y") == "https://a.example/x/y")
+    }
+}
