@@ -162,8 +162,8 @@ package actor OpenIDClient {
         }
     }
 
-    /// The key with an id. Providers replace their keys, so an unknown id causes another read of the
-    /// keys, but only once within ``keysPause``: anybody can make up ids.
+    /// The key with an id. Providers replace their keys, so an unknown id causes another read of
+    /// the keys, but only once within ``keysPause``: anybody can make up ids.
     private func key(
         id: String?, for algorithm: SigningAlgorithm, _ metadata: ProviderMetadata, at now: Instant
     ) async throws(OpenIDFailure) -> ProviderKeys.Key? {

@@ -89,7 +89,8 @@ struct ProviderKeys: Hashable, Sendable {
 }
 
 extension ProviderKeys.Key {
-    /// Whether a signature is valid. A key that is not on the curve, or is too short, signs nothing.
+    /// Whether a signature is valid. A key that is not on the curve, or is too short, signs
+    /// nothing.
     func isValid(_ signature: [UInt8], for signed: [UInt8]) -> Bool {
         switch algorithm {
         case .rs256:

@@ -4,8 +4,8 @@ import Ledger
 
 /// A sign-in that has begun in a browser. The browser stores the ticket in a cookie.
 ///
-/// The ticket has one secret. `state`, `nonce` and the verifier of PKCE are derived from it, so that
-/// none of them reveals the others, and only the browser with the cookie can complete the sign-in.
+/// The ticket has one secret. `state`, `nonce` and the verifier of PKCE are derived from it, so
+/// that none of them reveals the others, and only the browser with the cookie can complete the sign-in.
 /// A code of the server protects the ticket, so that a browser cannot extend its life.
 package struct SignInTicket: Hashable, Sendable {
     /// How long after its begin a sign-in can be completed.

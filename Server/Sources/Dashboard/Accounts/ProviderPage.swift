@@ -1,4 +1,5 @@
-/// The page that says why a sign-in by a provider of OpenID Connect did not succeed, and what to do.
+/// The page that says why a sign-in by a provider of OpenID Connect did not succeed, and what to
+/// do.
 package struct ProviderPage: Sendable {
     /// The server's host.
     package var host: String
@@ -80,10 +81,10 @@ package struct ProviderPage: Sendable {
         case .refused(let code): refusal(code)
         case .withoutRole(let claim):
             """
-            \(name) knows you, but none of your groups gives a role here. Your groups are read from \
-            the claim <code>\(.bdi(claim))</code> of the ID token. Who manages \(name) can add you \
-            to a group or send this claim; an admin of this server can give your group a role, below \
-            <code>dashboard.sign_in.openid.roles</code>.
+            \(name) knows you, but none of your groups gives a role here. Your groups are read \
+            from the claim <code>\(.bdi(claim))</code> of the ID token. Who manages \(name) can \
+            add you to a group or send this claim. An admin of this server can give your group a \
+            role, below <code>dashboard.sign_in.openid.roles</code>.
             """
         case .blocked: "An admin of every app can lift the block."
         case .noAccount(let reason): "\(.bdi(reason))"

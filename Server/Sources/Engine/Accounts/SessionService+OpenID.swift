@@ -40,13 +40,13 @@ extension SessionService {
 
     /// Begins a session for a person whom a provider has signed in.
     ///
-    /// The provider decides about roles at each sign-in: those of an operator become the given ones.
-    /// The first sign-in makes an account. It never gets the name of another account, because the
-    /// person may choose any name at the provider.
+    /// The provider decides about roles at each sign-in: the operator gets the given roles, and no
+    /// others. The first sign-in makes an account. It never gets the name of another account,
+    /// because the person may choose any name at the provider.
     ///
     /// - Parameters:
-    ///   - roles: what the person's groups give. If they give nothing, the operator's roles, sessions
-    ///     and links end.
+    ///   - roles: what the person's groups give. If they give nothing, the operator's roles,
+    ///     sessions and links end.
     ///   - life: how long the session lasts at most.
     package func signIn(
         _ identity: VerifiedIdentity, by ticket: SignInTicket, as roles: OperatorRoles,

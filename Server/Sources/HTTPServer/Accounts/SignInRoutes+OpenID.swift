@@ -10,8 +10,8 @@ import PerennialContract
 /// The sign-in by a provider of OpenID Connect: the way to the provider, and the way back.
 ///
 /// The way back is checked in this order: the browser's ticket; `state`; the provider's answer; the
-/// ID token; the groups. Only then is anything stored. Pages and logs contain neither the code nor a
-/// token.
+/// ID token; the groups. Only then is anything stored. Pages and logs contain neither the code nor
+/// a token.
 extension SignInRoutes {
     func addProvider(_ provider: ProviderAccess, to router: Router<ServerContext>) {
         get(DashboardPath.provider.text, of: router) { request, context in

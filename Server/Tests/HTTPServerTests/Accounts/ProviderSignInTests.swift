@@ -15,7 +15,7 @@ import Testing
         try await ProviderServer.run { shop in
             #expect(
                 try await shop.server.browser.get("/login?next=/customers/anna").text.contains(
-                    #"href="/login/openid?next=%2Fcustomers%2Fanna">Sign in with <bdi>Birds &amp; Co"#
+                    #""/login/openid?next=%2Fcustomers%2Fanna">Sign in with <bdi>Birds &amp; Co"#
                 ))
             let answer = try await shop.signIn(next: "/customers/anna")
             #expect(answer.status == 303 && answer.headers[.location] == "/customers/anna")
