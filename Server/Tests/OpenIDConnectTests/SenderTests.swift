@@ -26,8 +26,7 @@ import Testing
                 }
             }
         }
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.timeout.connect = .seconds(5)
+        let configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         let app = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)))
         return try await app.test(.live) { server in

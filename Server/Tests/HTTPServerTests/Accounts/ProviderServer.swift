@@ -89,7 +89,8 @@ struct ProviderServer: Sendable {
     /// A browser with the session of a person who signs in.
     func browser(as person: [String: JSON] = anna) async throws -> OperatorBrowser {
         let answer = try await signIn(as: person)
-        return OperatorBrowser(server: server, session: try #require(answer.session))
+        try #require(answer.status == 303, "\(answer.text)")
+        return OperatorBrowser(server: server, session: answer.session)
     }
 
     /// The acts about accounts in the audit, the oldest first.
