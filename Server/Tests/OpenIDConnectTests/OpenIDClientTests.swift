@@ -220,7 +220,8 @@ import Testing
 
     // MARK: - Limits
 
-    @Test func `only eight requests to a provider wait at a time`() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `only eight requests to a provider wait at a time`() async throws {
         let flow = try ProviderFlow()
         let (gate, opening) = AsyncStream<Void>.makeStream()
         flow.provider.change { $0.pause = { for await _ in gate { break } } }

@@ -91,7 +91,8 @@ import Testing
         }
     }
 
-    @Test func `a provider that never completes its answer is given up`() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a provider that never completes its answer is given up`() async throws {
         let (gate, opening) = AsyncStream<Void>.makeStream()
         let (result, _) = try await Self.send(
             "/start", timeout: .milliseconds(50), after: { opening.finish() }
