@@ -48,6 +48,7 @@ extension PerennialServer {
         guard engine.context.servesRevenueCat else { return [revenueCatReceiptRoutes.posting] }
         return revenueCatRoutes.all + revenueCatReceiptRoutes.all + revenueCatOfferRoutes.all
             + RevenueCatAttributeRoutes(server: self).all
+            + RevenueCatTokenRoutes(server: self).all
             + RevenueCatServerRoutes(server: self).all
             + RevenueCatProjectRoutes(server: self).all
             + RevenueCatPersonRoutes(server: self).all

@@ -1,4 +1,5 @@
 import Hummingbird
+import Ledger
 import NIOCore
 
 /// The context of a request while it is processed.
@@ -11,6 +12,8 @@ package struct ServerContext: RequestContext {
     var bodyShare: BodyShare?
     let author = RequestAuthor()
     let trace = RequestTrace()
+    /// The customer whom RevenueCat's SDK names by a token, on the routes without an id in the path.
+    var customerOfToken: CustomerID?
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)

@@ -21,6 +21,8 @@ package enum RevenueCatError: Int, Sendable, CaseIterable {
     case invalidCustomerID = 7256
     case invalidAttributes = 7263
     case invalidWebPurchase = 7849
+    /// The token that names the customer is missing, or cannot be used.
+    case invalidToken = 7981
 
     /// The body of a response.
     ///

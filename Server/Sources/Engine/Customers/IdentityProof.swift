@@ -153,7 +153,7 @@ extension IdentityProof.Claims {
 extension JSON {
     /// The value as seconds since 1970-01-01 UTC, possibly with a fraction (RFC 7519: NumericDate).
     /// Nil if the value is no number.
-    fileprivate var numericDate: Double? {
+    var numericDate: Double? {
         switch self {
         case .integer(let seconds): Double(seconds)
         case .decimal(let literal): Double(literal)

@@ -9,8 +9,10 @@ import Synchronization
 
 /// Reads ids, environments, limits, and cursors from requests.
 package enum RequestReader {
+    /// Returns the customer's id in the path, or the one in the token of RevenueCat's SDK.
     static func customerID(in context: ServerContext) throws -> CustomerID {
-        CustomerID(rawValue: try parameter("id", called: "customer id", in: context))
+        if let named = context.customerOfToken { return named }
+        return CustomerID(rawValue: try parameter("id", called: "customer id", in: context))
     }
 
     /// Returns the decoded value of a path parameter.

@@ -62,11 +62,9 @@ struct RevenueCatAttributeRoutes: RouteGroup {
     private var gate: RevenueCatGate { RevenueCatGate(server: server) }
 
     var all: [Route] {
-        [
-            gate.keyed(
-                .post, "/v1/subscribers/{id}/attributes", "revenueCatAttributes",
-                from: .both(.support), change)
-        ]
+        gate.about(
+            .post, "/attributes", "revenueCatAttributes", from: .both(.support),
+            finality: .attributes, change)
     }
 
     /// The SDK regards the attributes as sent after any response except 404 and 5xx. Valid

@@ -47,20 +47,32 @@ struct RevenueCatGate: RouteGroup {
         }
     }
 
+    /// Which failures are final answers, after which the SDK does not send the request again.
+    enum Finality {
+        /// Every 4xx but 429.
+        case usual
+        /// Only a verdict about the document, because the SDK would finish the transaction.
+        case receipt
+        /// As usual, except for a missing or expired token: after the next log-in, the SDK can
+        /// prove whose attributes these are.
+        case attributes
+    }
+
     /// A route that requires a key.
     ///
     /// - Parameters:
     ///   - signed: which answers to devices are signed.
-    ///   - isReceipt: whether the request posts a purchase. Then only a verdict about the document
-    ///     is reported as final, because the SDK finishes the transaction after a final response.
+    ///   - finality: which failures are final answers.
     func keyed(
         _ method: HTTPRequest.Method, _ path: String, _ id: String,
         from callers: Callers = .devices, signed: RevenueCatSigned = .never,
-        isReceipt: Bool = false, _ answer: @escaping Route.KeyedHandler
+        finality: Finality = .usual, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
-        route(method, path, id, isReceipt: isReceipt) { request, context in
-            let holder = try await holder(of: request, among: callers, isReceipt: isReceipt)
+        route(method, path, id, finality) { request, context in
+            let holder = try await holder(
+                of: request, among: callers, isReceipt: finality == .receipt)
             try server.meter.count(with: holder)
+            let request = Self.proven(request)
             let isServer = holder.kind == .secret
             let author = context.author.record(holder, actor: isServer ? try request.actor() : nil)
             context.bodyShare?.use(.withKey)
@@ -72,7 +84,7 @@ struct RevenueCatGate: RouteGroup {
                     ) { try await answer($0, context, holder) }
                 }
                 do { return try await answer(request, context, holder) } catch {
-                    throw Self.problem(error, isReceipt: false, context)
+                    throw Self.problem(error, .usual, context)
                 }
             }
         }
@@ -85,7 +97,7 @@ struct RevenueCatGate: RouteGroup {
         _ method: HTTPRequest.Method, _ path: String, _ id: String,
         _ answer: @escaping Route.Handler
     ) -> Route {
-        route(method, path, id, isReceipt: false) { request, context in
+        route(method, path, id, .usual) { request, context in
             let apps = engine.context.appsOfRevenueCat
             guard apps.count == 1, let app = apps.first else {
                 return try await answer(request, context)
@@ -99,7 +111,7 @@ struct RevenueCatGate: RouteGroup {
     private var signing: RevenueCatAnswerSigner { RevenueCatAnswerSigner(server: server) }
 
     private func route(
-        _ method: HTTPRequest.Method, _ path: String, _ id: String, isReceipt: Bool,
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, _ finality: Finality,
         _ answer: @escaping Route.Handler
     ) -> Route {
         var operation = OpenAPIOperation(
@@ -112,7 +124,7 @@ struct RevenueCatGate: RouteGroup {
                 try server.authorization.countAddress(of: request, context)
                 response = try await answer(request, context)
             } catch {
-                response = try Self.problem(error, isReceipt: isReceipt, context).response()
+                response = try Self.problem(error, finality, context).response()
             }
             if response.headers[.requestTime] == nil {
                 response.headers[.requestTime] = String(engine.context.serverTime.milliseconds)
@@ -122,16 +134,22 @@ struct RevenueCatGate: RouteGroup {
     }
 
     private static func problem(
-        _ error: any Error, isReceipt: Bool, _ context: ServerContext
+        _ error: any Error, _ finality: Finality, _ context: ServerContext
     ) -> RevenueCatProblem {
         if let problem = error as? RevenueCatProblem { return problem }
         let failure = error as? EngineFailure
         let problem =
             failure.map { ProblemError($0, subject: .customer) } ?? ProblemError(anything: error)
         problem.log(requestID: context.requestID, to: context.logger)
-        // If a receipt is posted in a defective request, the failure is not final: the bytes may
-        // have been damaged on their way, or a later version of the SDK may use another form.
-        let isFinal = isReceipt ? failure?.isFinalForDocument ?? false : isFinal(problem)
+        let isFinal =
+            switch finality {
+            case .usual: Self.isFinal(problem)
+            // If a receipt is posted in a defective request, the failure is not final: the bytes
+            // may have been damaged on their way, or a later version of the SDK may use another
+            // form.
+            case .receipt: failure?.isFinalForDocument ?? false
+            case .attributes: Self.isFinal(problem) && problem.problem.status != 401
+            }
         return RevenueCatProblem(problem, isFinal: isFinal)
     }
 
@@ -145,7 +163,8 @@ struct RevenueCatGate: RouteGroup {
         of request: Request, among callers: Callers, isReceipt: Bool
     ) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
-        guard let app = engine.context.app(ofRevenueCatKey: key) else {
+        let publicKey = RevenueCatToken(key)?.key ?? key
+        guard let app = engine.context.app(ofRevenueCatKey: publicKey) else {
             // Only the beginning of the key is checked, so the response does not reveal whether the
             // key exists.
             if key.hasPrefix("pk_"), !isReceipt {

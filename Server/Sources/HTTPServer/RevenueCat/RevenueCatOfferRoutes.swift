@@ -30,22 +30,18 @@ struct RevenueCatOfferRoutes: RouteGroup {
     var all: [Route] {
         [
             gate.keyed(
-                .get, "/v1/subscribers/{id}/offerings", "revenueCatOfferings", signed: .always,
-                offerings),
-            gate.keyed(
                 .get, "/v1/product_entitlement_mapping", "revenueCatMapping", signed: .always,
                 mapping),
-            gate.keyed(
-                .post, "/v1/subscribers/{id}/intro_eligibility", "revenueCatEligibility",
-                eligibility),
             gate.keyed(.post, "/v1/offers", "revenueCatOffers", sign),
-            gate.keyed(
-                .get, "/v1/subscribers/{id}/virtual_currencies", "revenueCatCurrencies",
-                signed: .withNonce, currencies),
-            gate.keyed(
-                .post, "/v1/subscribers/{id}/virtual_currencies/spend", "revenueCatSpend",
-                signed: .withNonce, spend),
         ]
+            + gate.about(
+                .get, "/offerings", "revenueCatOfferings", signed: .always, offerings)
+            + gate.about(.post, "/intro_eligibility", "revenueCatEligibility", eligibility)
+            + gate.about(
+                .get, "/virtual_currencies", "revenueCatCurrencies", signed: .withNonce,
+                currencies)
+            + gate.about(
+                .post, "/virtual_currencies/spend", "revenueCatSpend", signed: .withNonce, spend)
     }
 
     @Sendable func offerings(

@@ -29,16 +29,13 @@ struct RevenueCatReceiptRoutes: RouteGroup {
     var posting: Route {
         gate.keyed(
             .post, "/v1/receipts", "revenueCatReceipt", from: .both(.support), signed: .withNonce,
-            isReceipt: true, post)
+            finality: .receipt, post)
     }
 
     var all: [Route] {
-        [
-            posting,
-            gate.keyed(
-                .post, "/v1/subscribers/{id}/restore/eligibility", "revenueCatRestore",
-                signed: .withNonce, preview),
-        ]
+        [posting]
+            + gate.about(
+                .post, "/restore/eligibility", "revenueCatRestore", signed: .withNonce, preview)
     }
 
     @Sendable func post(

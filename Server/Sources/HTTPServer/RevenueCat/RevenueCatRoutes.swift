@@ -17,15 +17,18 @@ struct RevenueCatRoutes: RouteGroup {
     private var customers: [Route] {
         [
             gate.keyed(
-                .get, "/v1/subscribers/{id}", "revenueCatSubscriber", from: .both(.read),
-                signed: .withNonce, subscriber),
-            gate.keyed(
                 .post, "/v1/subscribers/identify", "revenueCatIdentify", signed: .withNonce,
                 identify),
             gate.keyed(.post, "/v1/subscribers/{id}/alias", "revenueCatAlias", alias),
             gate.keyed(
                 .get, "/v1/customercenter/{id}", "revenueCatCustomerCenter", customerCenter),
+            gate.keyed(
+                .get, "/v1/customer/customercenter", "revenueCatCustomerCenterByToken",
+                customerCenter),
         ]
+            + gate.about(
+                .get, "", "revenueCatSubscriber", from: .both(.read), signed: .withNonce,
+                subscriber)
     }
 
     /// The routes whose content is not stored. The SDK would send these requests again forever if
@@ -33,6 +36,7 @@ struct RevenueCatRoutes: RouteGroup {
     private var accepted: [Route] {
         [
             "/v1/subscribers/{id}/attribution", "/v1/subscribers/{id}/adservices_attribution",
+            "/v1/customer/attribution", "/v1/customer/adservices_attribution",
             "/v1/events", "/v1/diagnostics",
         ].map {
             gate.keyed(.post, $0, "revenueCatAccepted", from: .both(.support), gate.accept)
@@ -68,10 +72,13 @@ struct RevenueCatRoutes: RouteGroup {
                 throw RevenueCatProblem(
                     .notFound, .badRequest, "There is no remote configuration here.")
             },
-            gate.keyed(.get, "/v1/subscribers/{id}/health_report", "revenueCatReport") { _, _, _ in
-                throw RevenueCatProblem(.notFound, .badRequest, "There is no health report here.")
-            },
         ]
+            + ["/v1/subscribers/{id}/health_report", "/v1/customer/health_report"].map {
+                gate.keyed(.get, $0, "revenueCatReport") { _, _, _ in
+                    throw RevenueCatProblem(
+                        .notFound, .badRequest, "There is no health report here.")
+                }
+            }
     }
 
     @Sendable func subscriber(
@@ -141,7 +148,7 @@ struct RevenueCatRoutes: RouteGroup {
     /// anonymous id, the log-in succeeds without the alias, and nothing is lost. Otherwise the
     /// anonymous id may have a grant or a balance, which no restore would find. Then the log-in
     /// fails, and can be repeated.
-    private func join(
+    func join(
         _ current: CustomerID, to wanted: CustomerID, _ request: Request, _ holder: StoredKey
     ) async throws -> CustomerState {
         guard current.isAnonymous, current != wanted else {
@@ -154,7 +161,9 @@ struct RevenueCatRoutes: RouteGroup {
                 proofs: RequestAuthorization.proofs(in: request.headers, of: holder))
         } catch {
             switch error {
-            case .aliasJoinsTwoPeople, .aliasNotProven, .tooManyIDs: break
+            case .aliasJoinsTwoPeople, .aliasNotProven, .tooManyIDs,
+                .identityNotProven(.ofOneOnly):
+                break
             case .growthBudgetExhausted:
                 guard try await !engine.customers.isKnown(current, app: holder.app) else {
                     throw error

@@ -36,9 +36,10 @@ extension ConfigurationReader {
         }
         if app.proof != nil {
             warn(
-                node, "RevenueCat's SDK cannot send proofs of identity.",
-                "It can serve only customers without log-in. Leave out `proof` below identity "
-                    + "until the app has Perennial's SDK.")
+                node, "RevenueCat's SDK sends proofs of identity only in token mode.",
+                "In its usual mode, it can serve only customers without log-in. Leave out `proof` "
+                    + "below identity until the app has Perennial's SDK, or use token mode with "
+                    + "`proof: jwt`.")
         }
     }
 

@@ -123,7 +123,14 @@ import Testing
     {
         try await TestServer.run(Self.serve) { server in
             let root = try await server.engine.answerSigning.publicKey(of: "birds")
-            for asked in Self.signed {
+            // In token mode, the token is signed in place of the key.
+            let token = try RevenueCatToken(key: Self.key, id: "anna", proof: nil).text
+            let byToken = [
+                Asked(path: "/v1/customer", key: token),
+                Asked(path: "/v1/customer/virtual_currencies", key: token),
+                Asked(path: "/v1/customer/offerings", key: token, nonce: nil),
+            ]
+            for asked in Self.signed + byToken {
                 let answer = try await Self.send(asked, to: server)
                 #expect([200, 201].contains(answer.status), "\(asked.path): \(answer.text)")
                 #expect(try Self.verifies(answer, to: asked, by: root), "\(asked.path)")
@@ -214,7 +221,14 @@ import Testing
                 try await server.engine.answerSigning.publicKey(of: "birds")
             }
             let signature = try #require(HTTPField.Name("X-Signature"))
-            for asked in Self.signed {
+            // In token mode, the token is signed in place of the key.
+            let token = try RevenueCatToken(key: Self.key, id: "anna", proof: nil).text
+            let byToken = [
+                Asked(path: "/v1/customer", key: token),
+                Asked(path: "/v1/customer/virtual_currencies", key: token),
+                Asked(path: "/v1/customer/offerings", key: token, nonce: nil),
+            ]
+            for asked in Self.signed + byToken {
                 let answer = try await Self.send(asked, to: server)
                 #expect([200, 201].contains(answer.status), "\(asked.path): \(answer.text)")
                 #expect(answer.headers[signature] == nil && !answer.text.isEmpty)
