@@ -15,7 +15,8 @@ struct Perennial: AsyncParsableCommand {
             EventsCommand.self, WebhooksCommand.self, SchemaCommand.self, MigrateCommand.self,
             BackupCommand.self, RestoreCommand.self,
             ReportCommand.self, ExportCommand.self, AppleReportsCommand.self, ReconcileCommand.self,
-            ImportCommand.self, RehearseCommand.self, ConfigCommand.self, ProveCommand.self,
+            ImportCommand.self, RevenueCatImportCommand.self, RehearseCommand.self,
+            ConfigCommand.self, ProveCommand.self,
         ])
 
     /// Permissions that are removed from every file that the program creates, because it may

@@ -74,7 +74,7 @@ package enum RehearsalCause: String, Hashable, Sendable, CaseIterable {
         case .unexplained:
             "Compare `perennial explain` with RevenueCat's page of the customer. If the purchase "
                 + "is unknown here, import its transaction id."
-        case .aliasUnknownHere: "Add the id: POST /v1/customers/{id}/aliases."
+        case .aliasUnknownHere: "Run `perennial import-revenuecat`, which adds all ids."
         case .aliasUnknownThere: "Nothing: Perennial knows more."
         case .ownerDiffers: "Transfer the purchase, or let the customer's device post it."
         case .entitlementMapping: "Compare `products` in perennial.yaml with RevenueCat's products."

@@ -160,6 +160,24 @@ package struct RevenueCatClient: Sendable {
         return aliases.compactMap { $0["id"]?.string }.map { CustomerID(rawValue: $0) }
     }
 
+    /// A customer's balance of each virtual currency, by its code, also empty ones. Empty if
+    /// RevenueCat does not know the id.
+    package func balances(of id: CustomerID) async throws -> [String: Int64] {
+        let path = "customers/\(Self.encoded(id.rawValue))/virtual_currencies"
+        let entries = try await list(
+            path, key: Self.currencyCode, of: id, query: "&include_empty_balances=true")
+        var balances: [String: Int64] = [:]
+        for entry in entries ?? [] {
+            guard let code = entry[Self.currencyCode]?.string,
+                let balance = entry["balance"]?.integer
+            else { throw RevenueCatClientFailure.unreadable("a balance that is no whole number") }
+            balances[code] = balance
+        }
+        return balances
+    }
+
+    private static let currencyCode = "currency_code"
+
     /// The customer who owns the subscription or the one-time purchase of a transaction at
     /// RevenueCat. Returns nil if RevenueCat does not know the transaction.
     package func owner(of transaction: TransactionID) async throws -> CustomerID? {
@@ -187,6 +205,8 @@ package struct RevenueCatClient: Sendable {
         var key = "id"
         /// The customer whom the list is about. Nil if the list is about the project.
         var customer: CustomerID?
+        /// More of the query, beginning with `&`.
+        var query = ""
         var limit = RevenueCatClient.pageMax
         var last: String?
         var isDone = false
@@ -201,9 +221,10 @@ package struct RevenueCatClient: Sendable {
     /// All entries of a list. Returns nil if RevenueCat does not know the customer or project of
     /// the list.
     private func list(
-        _ path: String, key: String = "id", of customer: CustomerID? = nil, wasAccepted: Bool = true
+        _ path: String, key: String = "id", of customer: CustomerID? = nil, query: String = "",
+        wasAccepted: Bool = true
     ) async throws -> [JSON]? {
-        var pages = Pages(path: path, key: key, customer: customer)
+        var pages = Pages(path: path, key: key, customer: customer, query: query)
         var entries: [JSON] = []
         while !pages.isDone {
             guard let page = try await next(&pages, wasAccepted: wasAccepted) else { return nil }
@@ -222,7 +243,7 @@ package struct RevenueCatClient: Sendable {
         while true {
             do {
                 let start = pages.last.map { "&starting_after=\(Self.encoded($0))" } ?? ""
-                let path = "\(pages.path)?limit=\(pages.limit)\(start)"
+                let path = "\(pages.path)?limit=\(pages.limit)\(start)\(pages.query)"
                 guard
                     let page = try await json(
                         path, about: pages.customer, wasAccepted: wasAccepted,

@@ -43,8 +43,7 @@ extension RevenueCatClientFailure: CustomStringConvertible {
             "Create a secret key of version 2 in RevenueCat's dashboard, under API keys. Public "
                 + "keys and keys of version 1 are refused."
         case .keyRefused(wasAccepted: true):
-            "It expired or was revoked. Create another one, and run the same command again: it "
-                + "has changed nothing."
+            "It expired or was revoked. Create another one, and run the same command again."
         case .forbidden:
             "Give the key the permissions to read customer information and the project's "
                 + "configuration."
@@ -52,11 +51,10 @@ extension RevenueCatClientFailure: CustomStringConvertible {
             "Use the id in the address of the project's dashboard, with `proj` in front, and a "
                 + "key of this project."
         case .unavailable:
-            "Check the outgoing network and --from, then run the same command again: it has "
-                + "changed nothing."
+            "Check the outgoing network and --from, then run the same command again."
         case .refused(.some, _):
             "Check the id. If it is in the file of --customers, correct it or take it out. Then "
-                + "run the same command again: it has changed nothing."
+                + "run the same command again."
         case .refused(nil, _): "Check --project and --from."
         case .unreadable: "Check --from, and whether a proxy responds instead of RevenueCat."
         case .limitExceeded: "Name the customers to compare in a file, with --customers."

@@ -59,6 +59,26 @@ import Testing
         #expect(script.paths == ["entitlements?limit=100", "products?limit=100"])
     }
 
+    @Test func `balances are read page by page, also empty ones, and must be whole numbers`()
+        async throws
+    {
+        func entry(_ code: String, _ balance: JSON) -> JSON {
+            ["currency_code": .string(code), "balance": balance]
+        }
+        let script = Script([
+            Self.list([entry("GOLD", 0)], next: "more"), Self.list([entry("SEED", 120)]),
+            Self.missing, Self.list([entry("SEED", "120")]),
+        ])
+        #expect(try await script.client.balances(of: "a/b") == ["GOLD": 0, "SEED": 120])
+        let path = "customers/a%2Fb/virtual_currencies?limit=100"
+        let more = "&include_empty_balances=true"
+        #expect(script.paths == [path + more, path + "&starting_after=GOLD" + more])
+        #expect(try await script.client.balances(of: "ben").isEmpty)
+        await #expect(throws: RevenueCatClientFailure.self) {
+            try await script.client.balances(of: "cleo")
+        }
+    }
+
     @Test func `a customer has open entitlements, ids, subscriptions and purchases`() async throws {
         let script = Script([
             Self.json([

@@ -70,6 +70,7 @@ struct Books: Sendable {
         customers[place].aliases += customers[other].aliases
         customers[place].purchases += customers[other].purchases
         customers[place].grants += customers[other].grants
+        customers[place].balances.merge(customers[other].balances, uniquingKeysWith: +)
         customers[other].purchases = []
         customers[other].isMerged = true
     }
@@ -77,6 +78,11 @@ struct Books: Sendable {
     mutating func grant(_ grant: PromotionalGrant, to id: String) {
         guard let place = ensureCustomer(id) else { return }
         customers[place].grants.append(grant)
+    }
+
+    mutating func setBalance(_ amount: Int64, of code: String, for id: String) {
+        guard let place = ensureCustomer(id) else { return }
+        customers[place].balances[code] = amount
     }
 
     // MARK: - Opinions

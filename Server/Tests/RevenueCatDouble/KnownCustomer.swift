@@ -9,6 +9,8 @@ struct KnownCustomer: Sendable {
     /// Original transaction ids, in the order in which they became known.
     var purchases: [String] = []
     var grants: [PromotionalGrant] = []
+    /// The balance of each virtual currency, by its code.
+    var balances: [String: Int64] = [:]
     /// Whether the customer was merged into another one.
     var isMerged = false
 

@@ -87,6 +87,11 @@ package final class RevenueCatDouble: Sendable {
         }
     }
 
+    /// Sets a customer's balance of a virtual currency. Creates the customer if needed.
+    package func setBalance(_ amount: Int64, of code: String, for customer: String) {
+        change { $0.setBalance(amount, of: code, for: customer) }
+    }
+
     // MARK: - Faults of opinion
 
     /// Makes mistakes about customers chosen by a seed: at most one for each customer, each visible

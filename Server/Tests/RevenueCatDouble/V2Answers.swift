@@ -56,8 +56,24 @@ struct V2Answers {
                             "created_at": alias.added.json,
                         ])
                 })
+        case "virtual_currencies"?: return try page(balances(of: books.customers[place]))
         default: throw .missing("path")
         }
+    }
+
+    /// The balances of a customer. Empty ones only if the request asks for them.
+    private func balances(of customer: KnownCustomer) -> [V2Objects.Entry] {
+        let includesEmpty = target.query["include_empty_balances"] == "true"
+        return customer.balances.sorted { $0.key < $1.key }
+            .filter { includesEmpty || $0.value != 0 }
+            .map { code, balance in
+                .init(
+                    id: code,
+                    json: [
+                        "object": "virtual_currency_balance", "currency_code": .string(code),
+                        "balance": .integer(balance),
+                    ])
+            }
     }
 
     private func isOfEnvironment(_ entry: V2Objects.Entry) -> Bool {

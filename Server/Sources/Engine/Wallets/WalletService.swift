@@ -90,9 +90,13 @@ extension NewBooking {
     /// The id of the booking, a debit or a credit: the same for the same idempotency key. The
     /// idempotency keys of apps are separate from the idempotency keys of servers. Otherwise anyone
     /// could extract an app's API key, and use up the idempotency key of a server's next debit.
-    fileprivate var bookingID: BookingID {
-        let whole = key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 }
-        return BookingID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))
+    var bookingID: BookingID {
+        Self.bookingID(ofKey: key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 })
+    }
+
+    /// The id of a server's booking. Without an idempotency key, the id is new.
+    static func bookingID(ofKey key: String?) -> BookingID {
+        BookingID(rawValue: IdempotencyKey.digits(for: key, count: idCharacters))
     }
 
     fileprivate func requirePermission(

@@ -20,20 +20,8 @@ struct RehearseCommand: AsyncParsableCommand {
             describes the causes.
             """)
 
-    /// The environment variable with the key. The key is not an argument, because lists of
-    /// processes show arguments.
-    static let keyVariable = "REVENUECAT_SECRET_KEY"
-    /// The maximum size of a file with ids, in bytes.
-    private static let idsBytesMax = 268_435_456
-    /// The maximum size of the file with RevenueCat's key, in bytes.
-    private static let keyBytesMax = 4_096
-
-    @Option(help: "RevenueCat's id of the project, such as proj1ab2c3d4.") var project: String?
-    @Option(help: "A file with RevenueCat's secret key of version 2 (REVENUECAT_SECRET_KEY).")
-    var keyFile: String?
-    @Option(help: "The address of RevenueCat.") var from = RevenueCatClient.address
+    @OptionGroup var revenueCat: RevenueCatOptions
     @Option(help: "The file for the report.") var report = "rehearsal.csv"
-    @Option(help: "A file with more ids of customers, one on each line.") var customers: String?
     @Option(help: "The maximum age of a document that RevenueCat may not have yet.")
     var lateMinutes = Int(RehearsalRules.latenessDefault.components.seconds / 60)
     @Option(help: "The maximum difference between the ends of access in the two systems.")
@@ -62,39 +50,14 @@ struct RehearseCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reportingFailures {
             if let verify { return try await printVerified(verify) }
-            guard let project else {
-                throw StartFailure(
-                    "--project is missing.",
-                    remedy: "Use the id in the address of the project's dashboard at RevenueCat, "
-                        + "with `proj` in front.")
-            }
-            let key = try secretKey()
-            let base = try Self.address(from)
-            let ids = try moreIDs()
+            let access = try revenueCat.access()
+            let ids = try revenueCat.moreIDs()
             let report = try RehearsalReport(at: report)
             let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
             try await HTTPClient.withHTTPClient(configuration: .revenueCat) { http in
-                let client = RevenueCatClient(
-                    project: project, key: key, send: Self.sender(http, base: base),
-                    report: { Outcome.printError($0) })
-                try await rehearse(assembly, client, project, ids, report)
-            }
-        }
-    }
-
-    /// Sends requests over HTTP, and says in plain words why there is no response.
-    private static func sender(
-        _ http: HTTPClient, base: String
-    ) -> @Sendable (RevenueCatRequest) async throws -> RevenueCatResponse {
-        let send = RevenueCatClient.sender(http, base: base)
-        return { request in
-            do { return try await send(request) } catch let failure as RevenueCatClientFailure {
-                throw failure
-            } catch is CancellationError {
-                throw CancellationError()
-            } catch {
-                throw RevenueCatClientFailure.unavailable(NetworkTrouble.text(of: error))
+                try await rehearse(
+                    assembly, access.client(over: http), access.project, ids, report)
             }
         }
     }
@@ -169,69 +132,6 @@ struct RehearseCommand: AsyncParsableCommand {
         }
         for line in lines { print(line) }
         guard isClean else { throw ExitCode(1) }
-    }
-
-    // MARK: - Input
-
-    private func secretKey() throws(StartFailure) -> String {
-        let text =
-            if let keyFile { Self.text(of: keyFile, max: Self.keyBytesMax) } else {
-                ProcessInfo.processInfo.environment[Self.keyVariable]
-            }
-        guard let text else {
-            throw StartFailure(
-                keyFile.map { "\($0) cannot be read." } ?? "RevenueCat's key is missing.",
-                remedy: "Set \(Self.keyVariable), or name a file with --key-file.")
-        }
-        let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard key.hasPrefix("sk_"), key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw StartFailure(
-                "This is not a secret key of RevenueCat.",
-                remedy: "Create one of version 2 in RevenueCat's dashboard, under API keys. It "
-                    + "begins with sk_.")
-        }
-        return key
-    }
-
-    /// - Returns: scheme, host and port.
-    static func address(_ text: String) throws(StartFailure) -> String {
-        let url = URL(string: text)
-        let loopback: Set = ["127.0.0.1", "localhost", "::1"]
-        let isPlain = url?.scheme == "http" && loopback.contains(url?.host ?? "")
-        guard let url, let host = url.host, url.scheme == "https" || isPlain,
-            url.path.isEmpty || url.path == "/", url.user == nil, url.query == nil
-        else {
-            throw StartFailure(
-                "“\(text)” is not an address of RevenueCat: see --from.",
-                remedy:
-                    "Leave it out, or write https, a host, and perhaps a port. http is accepted "
-                    + "only for this machine.")
-        }
-        let shown = host.contains(":") ? "[\(host)]" : host
-        return "\(url.scheme ?? "https")://\(shown)" + (url.port.map { ":\($0)" } ?? "")
-    }
-
-    /// Returns nil if the file cannot be read, is larger than allowed, or is not UTF-8.
-    private static func text(of path: String, max bytesMax: Int) -> String? {
-        let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        defer { try? file?.close() }
-        guard let data = try? file?.read(upToCount: bytesMax + 1), data.count <= bytesMax else {
-            return nil
-        }
-        return String(validating: data, as: UTF8.self)
-    }
-
-    private func moreIDs() throws(StartFailure) -> [CustomerID] {
-        guard let customers else { return [] }
-        guard let text = Self.text(of: customers, max: Self.idsBytesMax) else {
-            throw StartFailure(
-                "\(customers) cannot be read.",
-                remedy: "Use a file of UTF-8 with at most \(Self.idsBytesMax) bytes, and one id "
-                    + "on each line.")
-        }
-        return text.split(whereSeparator: \.isNewline)
-            .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
-            .map { CustomerID(rawValue: $0) }
     }
 }
 

@@ -1,4 +1,6 @@
+import Engine
 import Foundation
+import Ledger
 import Rehearsal
 import Testing
 
@@ -55,6 +57,37 @@ import Testing
     func `RevenueCat's address must use https, unless it is this machine`(
         text: String, address: String?
     ) {
-        #expect((try? RehearseCommand.address(text)) == address)
+        #expect((try? RevenueCatOptions.address(text)) == address)
+    }
+}
+
+/// Compares docs/exports.md with the flags of `perennial import-revenuecat`.
+@Suite struct RevenueCatImportDocsTests {
+    @Test func `the page names the flags of the command, and its limit`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../../docs/exports.md")
+        let page = try String(contentsOf: file, encoding: .utf8)
+        let flags = Perennial.helpMessage(for: RevenueCatImportCommand.self)
+            .matches(of: #/(?m)^  (--[a-z-]+)/#).map { String($0.1) }
+        let common: Set = [
+            "--config", "--database", "--log-level", "--data", "--clock-from", "--version",
+        ]
+        #expect(flags.contains("--currency"))
+        for flag in flags where !common.contains(flag) {
+            #expect(page.contains("`\(flag)"), "docs/exports.md does not name \(flag).")
+        }
+        #expect(page.contains("at most \(CustomerService.idsMax)"))
+    }
+
+    @Test(
+        arguments: [
+            (["GEM=gems"], ["GEM": "gems"]), ([], [:]),
+            (["GEM=gems", "GOLD=a=b"], ["GEM": "gems", "GOLD": "a=b"]), (["GEM"], nil),
+            (["GEM="], nil), (["=gems"], nil), (["GEM=gems", "GEM=gold"], nil),
+        ] as [([String], [String: CurrencyID]?)])
+    func `a currency is named by its code and one wallet`(
+        texts: [String], names: [String: CurrencyID]?
+    ) {
+        #expect((try? RevenueCatImportCommand.currencies(texts)) == names)
     }
 }
