@@ -34,6 +34,7 @@ package struct Engine: Sendable {
     package let documents: DocumentService
     package let recording: RecordingService
     package let reconciliation: ReconciliationService
+    package let renewalExtensions: RenewalExtensionService
     package let maintenance: MaintenanceService
     package let measurements: MeasurementService
     package let operators: OperatorService
@@ -118,6 +119,8 @@ package struct Engine: Sendable {
         customers = CustomerService(
             context: context, verification: verification, events: events,
             reconciliation: reconciliation, erasureList: settings.erasures)
+        renewalExtensions = RenewalExtensionService(
+            context: context, customers: customers, reconciliation: reconciliation)
         webhooks = WebhookService(
             context: context, events: events, webhookTransport: settings.webhooks,
             former: former?.webhooks)

@@ -4,6 +4,8 @@ import RevenueCatWebhooks
 package enum RevenueCatError: Int, Sendable, CaseIterable {
     /// The call is about a store that this server does not serve.
     case invalidPlatform = 7000
+    /// The App Store does not respond.
+    case storeProblem = 7101
     /// The purchase stays with another customer.
     case cannotTransfer = 7102
     /// The document is not genuine.
@@ -19,6 +21,8 @@ package enum RevenueCatError: Int, Sendable, CaseIterable {
     /// The server has no key to sign offers with.
     case offerKeyMissing = 7234
     case invalidCustomerID = 7256
+    /// The customer has no such subscription.
+    case unknownSubscription = 7259
     case invalidAttributes = 7263
     case invalidWebPurchase = 7849
     /// The token that names the customer is missing, or cannot be used.

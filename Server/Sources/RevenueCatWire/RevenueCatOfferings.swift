@@ -7,25 +7,31 @@ package enum RevenueCatOfferings {
     /// The member of a placement's metadata that becomes the description of its offering.
     private static let descriptionKey = "description"
 
+    /// The attribute that names the offering that is the current one for a customer.
+    package static let overrideName = "$currentOffering"
+
     /// The member `offerings`: one offering for each placement. The first offering is the current
     /// one.
     ///
     /// - Parameter packages: the name of the package of each product that has a configured package.
     ///   The package of any other product has the product's name.
+    /// - Parameter override: the placement that is the current one for this customer. Ignored if
+    ///   no placement has this name any more.
     package static func value(
-        of placements: [Placement], packages: [ProductID: String]
+        of placements: [Placement], packages: [ProductID: String], override: String? = nil
     ) -> RevenueCatValue {
-        let current = RevenueCatValue.text(placements.first?.id.rawValue)
+        let first = placements.first?.id.rawValue
+        let chosen = placements.first { $0.id.rawValue == override }?.id.rawValue
         let names = placements.map {
             RevenueCatValue.Member($0.id.rawValue, .string($0.id.rawValue))
         }
         return .object([
-            .init("current_offering_id", current),
+            .init("current_offering_id", .text(chosen ?? first)),
             .init("offerings", .list(placements.map { offering($0, packages) })),
             .init(
                 "placements",
                 .object([
-                    .init("fallback_offering_id", current),
+                    .init("fallback_offering_id", .text(first)),
                     .init("offering_ids_by_placement", .object(names)),
                 ])),
         ])

@@ -49,8 +49,28 @@ struct RevenueCatOfferRoutes: RouteGroup {
     ) async throws -> Response {
         let app = try engine.context.settings(of: holder.app)
         let value = RevenueCatOfferings.value(
-            of: app.offerings.placements, packages: app.revenueCat.packages)
+            of: app.offerings.placements, packages: app.revenueCat.packages,
+            override: try await override(
+                of: try RequestReader.customerID(in: context), request, holder))
         return try gate.respond(value, taggedBy: value, to: request)
+    }
+
+    /// The offering that a backend has chosen for the customer. Without a proof that the app may
+    /// require, and for an id that nobody may have, the answer is the one for everybody.
+    private func override(
+        of id: CustomerID, _ request: Request, _ holder: StoredKey
+    ) async throws -> String? {
+        let proofs = RequestAuthorization.proofs(in: request.headers, of: holder) ?? []
+        do throws(EngineFailure) {
+            try await engine.customers.requireProof(proofs, of: id, app: holder.app)
+            return try await engine.attributes.all(of: id, app: holder.app)
+                .first { $0.name == RevenueCatOfferings.overrideName }?.value
+        } catch {
+            switch error {
+            case .identityNotProven, .invalidCustomerID: return nil
+            default: throw error
+            }
+        }
     }
 
     @Sendable func mapping(

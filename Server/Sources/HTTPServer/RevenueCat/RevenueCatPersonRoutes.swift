@@ -57,6 +57,9 @@ struct RevenueCatPersonRoutes: RouteGroup {
             gate.keyed(
                 .post, Self.customer + "/actions/transfer", "revenueCatCustomer_transfer",
                 for: .support, transfer),
+            gate.keyed(
+                .post, Self.customer + "/actions/assign_offering", "revenueCatCustomer_offering",
+                for: .support, assignOffering),
             gate.keyed(.delete, Self.customer, "revenueCatCustomer_erase", for: .admin, erase),
         ]
     }
@@ -243,6 +246,32 @@ struct RevenueCatPersonRoutes: RouteGroup {
             EntitlementID(rawValue: asked.entitlementId),
             of: try RequestReader.customerID(in: context), app: holder.app,
             environment: try Gate.environment(of: request))
+        return try await one(request, context, holder, project)
+    }
+
+    private struct Offering: Decodable {
+        /// Nil for the offering that is the current one for everybody. The JSON must have the
+        /// member.
+        var offeringId: String?
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: MemberNames.Name.self)
+            offeringId = try members.decodeNullable(String.self, forKey: "offering_id")
+        }
+    }
+
+    @Sendable func assignOffering(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey,
+        _ project: RevenueCatProject
+    ) async throws -> Response {
+        let asked = try await request.value(Offering.self, max: BodyLimit.order)
+        let id = try RequestReader.customerID(in: context)
+        do {
+            try await RevenueCatOverride(server: server).choose(
+                asked.offeringId, for: id, app: holder.app)
+        } catch is RevenueCatProblem {
+            throw RevenueCatMissing(what: "offering")
+        }
         return try await one(request, context, holder, project)
     }
 

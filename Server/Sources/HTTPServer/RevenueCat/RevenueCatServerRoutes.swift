@@ -28,6 +28,15 @@ struct RevenueCatServerRoutes: RouteGroup {
             gate.keyed(
                 .post, Self.entitlement + "/revoke_promotionals", "revenueCatWithdraw",
                 from: .servers(.support), withdraw),
+            gate.keyed(
+                .post, Self.purchase + "/extend", "revenueCatExtend", from: .servers(.support),
+                extend),
+            gate.keyed(
+                .post, "/v1/subscribers/{id}/offerings/{offering}/override",
+                "revenueCatOverride", from: .servers(.support), override),
+            gate.keyed(
+                .delete, "/v1/subscribers/{id}/offerings/override", "revenueCatRemoveOverride",
+                from: .servers(.support), removeOverride),
         ] + absent
     }
 
@@ -95,6 +104,73 @@ struct RevenueCatServerRoutes: RouteGroup {
                 "entitlement", called: "entitlement", in: context))
     }
 
+    // MARK: - Extensions
+
+    private struct Extension: Decodable {
+        var extendByDays: Int
+        var extendReasonCode: Int
+
+        enum CodingKeys: String, CodingKey {
+            case extendByDays = "extend_by_days"
+            case extendReasonCode = "extend_reason_code"
+        }
+    }
+
+    /// Lets the App Store extend the renewal date of a subscription.
+    @Sendable func extend(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let id = try RequestReader.customerID(in: context)
+        let transaction = try RequestReader.parameter(
+            "purchase", called: "transaction", in: context)
+        let asked = try await request.value(Extension.self, max: BodyLimit.order)
+        let (days, reasons) = (
+            RenewalExtensionService.daysRange, RenewalExtensionService.reasonRange
+        )
+        guard days.contains(asked.extendByDays), reasons.contains(asked.extendReasonCode) else {
+            throw RevenueCatProblem(
+                .badRequest, .badRequest,
+                "extend_by_days must be \(days.lowerBound) to \(days.upperBound), and "
+                    + "extend_reason_code \(reasons.lowerBound) to \(reasons.upperBound).")
+        }
+        let outcome = try await engine.renewalExtensions.extend(
+            TransactionID(rawValue: transaction), of: id, days: asked.extendByDays,
+            reason: asked.extendReasonCode, key: try RequestReader.idempotencyKey(in: request),
+            app: holder.app, environment: RevenueCatGate.environment(of: request))
+        if let problem = RevenueCatProblem(outcome, at: engine.context.serverTime) {
+            throw problem
+        }
+        return try await gate.respond(
+            try await gate.state(of: id, request, holder), to: holder)
+    }
+
+    // MARK: - Offerings
+
+    @Sendable func override(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let offering = try RequestReader.parameter("offering", called: "offering", in: context)
+        return try await choose(offering, request, context, holder)
+    }
+
+    @Sendable func removeOverride(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        try await choose(nil, request, context, holder)
+    }
+
+    /// Makes an offering the current one for a customer; nil ends that.
+    private func choose(
+        _ offering: String?, _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let id = try RequestReader.customerID(in: context)
+        try await RevenueCatOverride(server: server).choose(offering, for: id, app: holder.app)
+        var response = try await gate.respond(
+            try await gate.state(of: id, request, holder), to: holder)
+        response.status = .created
+        return response
+    }
+
     // MARK: - Erasing
 
     @Sendable func erase(
@@ -119,20 +195,10 @@ struct RevenueCatServerRoutes: RouteGroup {
             refusing(.post, Self.purchase + "/defer", subscription),
             refusing(.post, Self.purchase + "/cancel", subscription),
             refusing(
-                .post, Self.purchase + "/extend",
-                "Extend a renewal date with Apple's App Store Server API. The server learns of it "
-                    + "from Apple's notification."),
-            refusing(
                 .post, "/v1/subscribers/{id}/transactions/{transaction}/refund",
                 "Only Apple refunds purchases of the App Store. The customer asks Apple."),
-            refusing(
-                .post, "/v1/subscribers/{id}/offerings/{offering}/override", Self.noOverride),
-            refusing(.delete, "/v1/subscribers/{id}/offerings/override", Self.noOverride),
         ]
     }
-
-    private static let noOverride =
-        "Offerings are the same for every customer. Let the app choose a placement by its name."
 
     private func refusing(
         _ method: HTTPRequest.Method, _ path: String, _ message: String
@@ -140,6 +206,29 @@ struct RevenueCatServerRoutes: RouteGroup {
         gate.keyed(method, path, "revenueCatAbsent", from: .servers(.support)) { _, _, _ in
             throw RevenueCatProblem(.badRequest, .badRequest, message)
         }
+    }
+}
+
+/// A customer's own current offering. It is an attribute with a reserved name, so it is merged,
+/// exported and erased with the customer's attributes.
+struct RevenueCatOverride: RouteGroup {
+    let server: PerennialServer
+
+    /// Makes an offering the current one for a customer, or with nil the one for everybody.
+    /// Idempotent.
+    ///
+    /// - Throws: ``RevenueCatProblem`` if no placement has this name.
+    func choose(_ offering: String?, for id: CustomerID, app: AppID) async throws {
+        let known = try engine.context.settings(of: app).offerings.placements.map(\.id.rawValue)
+        if let offering, !known.contains(offering) {
+            throw RevenueCatProblem(
+                .notFound, .badRequest,
+                "There is no offering \(EngineFailure.shortened(offering)). The offerings are: "
+                    + "\(known.sorted().joined(separator: ", ")).")
+        }
+        _ = try await engine.attributes.change(
+            [AttributeChange(name: RevenueCatOfferings.overrideName, value: offering)], of: id,
+            by: .server, isWhole: true, app: app)
     }
 }
 
@@ -174,6 +263,31 @@ struct RevenueCatGrants: RouteGroup {
         let grants = try await engine.grants.all(of: id, app: app, environment: environment)
         for grant in grants where grant.entitlement == entitlement && grant.isOpen(at: now) {
             _ = try await engine.grants.withdraw(grant.id, of: id, app: app)
+        }
+    }
+}
+
+extension RevenueCatProblem {
+    /// Why a renewal date was not extended. Nil if it was.
+    fileprivate init?(_ outcome: RenewalExtensionOutcome, at now: Instant) {
+        switch outcome {
+        case .extended: return nil
+        case .unknownSubscription:
+            self.init(
+                .notFound, .unknownSubscription,
+                "The customer has no subscription of their own with this transaction.")
+        case .notConfigured:
+            self.init(
+                .badRequest, .badRequest,
+                "To extend renewal dates, add `app_store:` with an In-App Purchase key to "
+                    + "perennial.yaml.")
+        case .refused(let reason): self.init(.badRequest, .badRequest, reason)
+        case .noResponse(let reason, let until):
+            let wait = until.map { Int(max(1, ($0 - now).components.seconds)) }
+            self.init(
+                .serviceUnavailable, .storeProblem,
+                "\(reason) Read the renewal date before you send the request again: perhaps the "
+                    + "App Store has extended it.", retryAfter: wait)
         }
     }
 }

@@ -48,6 +48,10 @@ import Testing
 
     // MARK: - Version 1
 
+    private static func extending(_ days: Int, _ reason: Int) -> String {
+        #"{"extend_by_days": \#(days), "extend_reason_code": \#(reason)}"#
+    }
+
     private static let rows = [
         Row(.get, id, nil, 200), Row(.get, "/v1/subscribers/guest", nil, 400, 7256),
         Row(.get, id + "/offerings", nil, 403, 7243),
@@ -75,9 +79,14 @@ import Testing
         Row(.post, id + "/subscriptions/pro.monthly/defer", "{}", 400, 7226),
         Row(.post, id + "/subscriptions/1/cancel", "{}", 400, 7226),
         Row(.post, id + "/subscriptions/1/extend", "{}", 400, 7226),
+        Row(.post, id + "/subscriptions/1/extend", extending(0, 1), 400, 7226),
+        Row(.post, id + "/subscriptions/1/extend", extending(91, 1), 400, 7226),
+        Row(.post, id + "/subscriptions/1/extend", extending(1, 4), 400, 7226),
+        Row(.post, id + "/subscriptions/1/extend", extending(1, 0), 404, 7259),
         Row(.post, id + "/transactions/1/refund", "{}", 400, 7226),
-        Row(.post, id + "/offerings/default/override", nil, 400, 7226),
-        Row(.delete, id + "/offerings/override", nil, 400, 7226),
+        Row(.post, id + "/offerings/sale/override", nil, 201),
+        Row(.post, id + "/offerings/none/override", nil, 404, 7226),
+        Row(.delete, id + "/offerings/override", nil, 201),
         // For a backend, the refusal of an invalid request is final.
         Row(.post, "/v1/receipts", #"{"app_user_id": "anna", "fetch_token": "a.b.c"}"#, 400, 7103),
         Row(.post, "/v1/receipts", "{", 400, 7226),

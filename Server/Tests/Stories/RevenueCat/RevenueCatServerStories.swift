@@ -165,3 +165,68 @@ import Testing
         }
     }
 }
+
+/// A backend that asks for what only the App Store can do.
+@Suite(.serialized) struct RevenueCatExtensionStories {
+    private typealias Phone = RevenueCatPhone
+
+    private static func extend(
+        _ user: String, _ transaction: String, by days: Int64, in shop: Shop
+    ) async throws -> Wire.Answer {
+        let body: JSON = ["extend_by_days": .integer(days), "extend_reason_code": 3]
+        return try await shop.support.send(
+            "POST", Phone.path(user, "/subscriptions/\(transaction)/extend"), body: body.bytes,
+            headers: ["Content-Type": "application/json"])
+    }
+
+    private static func expiry(_ json: JSON) -> String? {
+        json["subscriber"]?["subscriptions"]?["pro.monthly"]?["expires_date"]?.string
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a backend extends a renewal date twice in a year, and the answer has the new date`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Phone.app(), questions: .due) { shop in
+            let bought = try await shop.buyMonth("anna")
+            let number = try bought.text("original_transaction_id")
+            let phone = Phone(shop.server, as: "anna")
+            let posted = try await phone.post(try bought.text("signed_transaction"))
+            var before = try #require(Self.expiry(try posted.json))
+            for _ in 0..<2 {
+                let answer = try await Self.extend("anna", number, by: 10, in: shop)
+                #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+                let after = try #require(Self.expiry(try answer.json))
+                let truth = try await shop.simulator.get("/_sim/truth/anna")
+                let until = try #require(truth["purchases"]?.array?.first).text("until")
+                #expect(after > before && until.hasPrefix(after.prefix(19)), "\(after), \(until)")
+                before = after
+            }
+            let third = try await Self.extend("anna", number, by: 10, in: shop)
+            #expect(third.status == 400)
+            #expect(try third.json.text("message").contains("365 days"))
+            // Nobody extends another customer's subscription.
+            for (user, transaction) in [("ben", number), ("anna", "1")] {
+                let answer = try await Self.extend(user, transaction, by: 10, in: shop)
+                #expect(answer.status == 404)
+                #expect(try answer.json["code"] == 7259)
+            }
+            #expect(Self.expiry(try await phone.info().json) == before)
+            try await CopiedDocumentStories.expectClean(shop)
+        }
+    }
+
+    @Test func `without a key for the App Store, the answer says what to configure`()
+        async throws
+    {
+        try await withShop(on: .sqlite, app: Phone.app()) { shop in
+            let bought = try await shop.buyMonth("anna")
+            let number = try bought.text("original_transaction_id")
+            let phone = Phone(shop.server, as: "anna")
+            #expect(try await phone.post(try bought.text("signed_transaction")).status == 200)
+            let answer = try await Self.extend("anna", number, by: 10, in: shop)
+            #expect(answer.status == 400)
+            #expect(try answer.json.text("message").contains("app_store"))
+        }
+    }
+}
