@@ -101,6 +101,7 @@ let package = Package(
         library("AppStoreFormats"),
         library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras]),
         library("AppStoreClient", ["AppStoreFormats", crypto, httpClient, nioCore]),
+        library("BucketClient", ["Ledger", crypto, httpClient, nioCore]),
         library("Courier", [crypto, httpClient, nioCore]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Reports", ["Ledger"]),
@@ -159,8 +160,8 @@ let package = Package(
         .executableTarget(
             name: "Program",
             dependencies: [
-                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "CZlib", "Convergence",
-                "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
+                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "BucketClient", "CZlib",
+                "Convergence", "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
                 "Ledger", "OpenIDConnect", "Rehearsal", "Reports", "RevenueCatClient", "Simulator",
                 "Storage", "StoragePostgres", "StorageSQLite", "Traces",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
@@ -200,6 +201,11 @@ let package = Package(
             "AppStoreClientTests",
             ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging],
             tables: true),
+        .target(
+            name: "BucketDouble", dependencies: ["BucketClient", "Ledger"],
+            path: "Tests/BucketDouble",
+            swiftSettings: strict),
+        tests("BucketClientTests", ["BucketClient", "BucketDouble", "Ledger", crypto]),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         tests("CourierTests", ["Courier", "Eventually", crypto, hummingbird, logging, nioCore]),
         tests("ReportsTests", ["Reports", "Ledger", "Dice"]),
@@ -270,17 +276,16 @@ let package = Package(
         tests(
             "ProgramTests",
             [
-                "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Dashboard", "Engine",
-                "Dice", "Eventually", "Ledger", "OpenIDConnect", "Rehearsal", "Storage",
-                argumentParser, crypto,
-                logging,
+                "Program", "AppStoreClient", "AppStoreFormats", "BucketClient", "BucketDouble",
+                "Courier", "Dashboard", "Engine", "Dice", "Eventually", "Ledger", "OpenIDConnect",
+                "Rehearsal", "Storage", argumentParser, crypto, httpClient, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(
             "Stories",
             [
-                "AppStoreClient", "AppStoreFormats", "Convergence", "Courier", "Dice", "Engine",
-                "Ledger", "Eventually", "PostgresCluster",
+                "AppStoreClient", "AppStoreFormats", "BucketDouble", "Convergence", "Courier",
+                "Dice", "Engine", "Ledger", "Eventually", "PostgresCluster",
                 "Program", "Rehearsal", "Reports", "RevenueCatClient", "RevenueCatDouble",
                 "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", "Traces",
                 crypto, httpClient, logging,

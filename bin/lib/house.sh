@@ -201,6 +201,23 @@ need_age() {
     install_packages age
 }
 
+# need_bucket_server: installs an S3 server into .perennial/buckets, for the tests of backups in a bucket. If that is
+# not possible, a message says that these tests are skipped.
+need_bucket_server() {
+    local folder="$root/.perennial/buckets" list="$server/Tests/Buckets/requirements.txt"
+    ! cmp -s "$list" "$folder/installed" || return 0
+    need_python
+    say "Installing into .perennial/buckets: $(grep -v '^#' "$list" | tr '\n' ' ')"
+    mkdir -p "$root/.perennial"
+    if python3 -m venv --clear "$folder" && "$folder/bin/pip" install --quiet \
+        --disable-pip-version-check --requirement "$list"; then
+        cp "$list" "$folder/installed"
+    else
+        rm -rf "$folder"
+        say "Left out: tests with an S3 server, which could not be installed"
+    fi
+}
+
 # need_python: installs Python with the modules for virtual environments.
 need_python() {
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && return 0

@@ -57,6 +57,8 @@ enum Arrows {
         "AppStoreClient": locks.union([
             "AppStoreFormats", "Crypto", "AsyncHTTPClient", "NIOCore",
         ]),
+        // Reads and writes the objects in a bucket, by the API of Amazon S3.
+        "BucketClient": ["Ledger", "Crypto", "AsyncHTTPClient", "NIOCore"],
         // Host lookups run on their own threads, and the callers for a host share one lookup.
         "Courier": foundation.union(locks).union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
         // Signs operators in by a provider of OpenID Connect. ID tokens are signed with RSA, too.
@@ -111,8 +113,9 @@ enum Arrows {
             "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
             "RevenueCatWire", "Rehearsal", "RevenueCatClient", "AppStoreFormats", "AppStoreTrust",
             "Traces", "Tracing",
-            "AppStoreClient", "Convergence", "Courier", "OpenIDConnect", "Storage", "StorageSQLite",
-            "StoragePostgres", "Engine", "Dashboard", "HTTPBasics", "HTTPServer", "Simulator",
+            "AppStoreClient", "BucketClient", "Convergence", "Courier", "OpenIDConnect", "Storage",
+            "StorageSQLite", "StoragePostgres", "Engine", "Dashboard", "HTTPBasics", "HTTPServer",
+            "Simulator",
             "AsyncHTTPClient",
             "ArgumentParser",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Yams", "NIOPosix", "NIOHTTP1",
@@ -149,6 +152,11 @@ enum Arrows {
         ]),
         "FuzzTests": testing(["Fuzz", "Eventually"]),
         "LedgerTests": testing(["Ledger", "Dice"]),
+        "BucketClientTests": testing([
+            "BucketClient", "BucketDouble", "Crypto", "Ledger", "Synchronization",
+        ]),
+        // A bucket in memory.
+        "BucketDouble": foundation.union(locks).union(["BucketClient", "Ledger"]),
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         "ReportsTests": testing(["Reports", "Ledger", "Dice"]),
         "RevenueCatWebhooksTests": testing(["RevenueCatWebhooks", "Ledger", "PerennialContract"]),
@@ -217,10 +225,11 @@ enum Arrows {
             "NIOPosix",
         ]).union(web).union(certificates),
         "ConvergenceTests": testing(["Convergence", "Simulator", "AppStoreFormats"]),
-        "ProgramTests": testing(["Program", "Dice", "Eventually"]).union(
+        "ProgramTests": testing(["Program", "BucketDouble", "Dice", "Eventually"]).union(
             everything.subtracting(["Simulator"])),
         "Stories": testing([
-            "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing", "Eventually",
+            "BucketDouble", "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing",
+            "Eventually",
             "RevenueCatDouble",
         ])
         .union(everything),

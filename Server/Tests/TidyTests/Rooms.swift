@@ -24,7 +24,8 @@ enum Rooms {
         ],
         "Ledger": ["Time"],
         "Program": [
-            "Backups", "Commands", "Composition", "Configuration", "Development", "Workers",
+            "Backups", "Buckets", "Commands", "Composition", "Configuration", "Development",
+            "Workers",
         ],
         "Simulator": [
             "ControlPlane", "Devices", "Faults", "GroundTruth", "Kernel", "Lifecycle",

@@ -1,0 +1,66 @@
+/// A request to the server of a bucket, independent of the transport.
+package struct BucketRequest: Hashable, Sendable {
+    package var method: String
+    /// Scheme, host and port.
+    package var base: String
+    /// The path. It has only characters that need no encoding.
+    package var path: String
+    /// The query, percent-encoded and sorted as a signature needs it; empty if there is none.
+    package var query: String
+    /// The headers, with names in small letters. `authorization` is among them: never logged.
+    package var headers: [String: String]
+    package var body: [UInt8]
+
+    /// The complete address.
+    package var url: String { base + path + (query.isEmpty ? "" : "?\(query)") }
+
+    init(
+        _ method: String, base: String, path: String, query: [String: String] = [:],
+        headers: [String: String] = [:], body: [UInt8] = []
+    ) {
+        self.method = method
+        self.base = base
+        self.path = path
+        self.query = Self.text(of: query)
+        self.headers = headers
+        self.body = body
+    }
+
+    /// Sorted by the encoded names, with `=` also after a name without a value.
+    private static func text(of query: [String: String]) -> String {
+        query.map { (encoded($0), encoded($1)) }.sorted { $0.0 < $1.0 }
+            .map { "\($0)=\($1)" }.joined(separator: "&")
+    }
+
+    /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3.
+    static func encoded(_ text: String, except kept: Set<UInt8> = []) -> String {
+        let unreserved = Set("-._~".utf8).union(kept)
+        return text.utf8.reduce(into: "") { result, byte in
+            let isAlphanumeric =
+                byte < 128 && (Character(Unicode.Scalar(byte)).isLetter || (48...57).contains(byte))
+            if isAlphanumeric || unreserved.contains(byte) {
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let hex = String(byte, radix: 16, uppercase: true)
+                result += "%" + (hex.utf8.count < 2 ? "0" : "") + hex
+            }
+        }
+    }
+}
+
+/// The answer of the server, not yet parsed.
+package struct BucketResponse: Hashable, Sendable {
+    /// The maximum size of a body in bytes. The largest is a part of a download.
+    package static let bodyBytesMax = 33_554_432
+
+    package var status: Int
+    /// The headers, with names in small letters.
+    package var headers: [String: String]
+    package var body: [UInt8]
+
+    package init(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
