@@ -28,6 +28,10 @@ package struct BackupState: Hashable, Sendable {
     /// Why changes are not shipped, and what to do. Nil if they are shipped, or if this is not
     /// known yet.
     package var changesProblem: Problem?
+    /// How long ago everything had been uploaded to the bucket. Nil if there is none.
+    package var bucketLag: Duration?
+    /// Why the bucket is behind, and what to do. Nil if it is not, or if it is not known yet.
+    package var bucketProblem: Problem?
 
     package struct Problem: Hashable, Sendable {
         package var message: String
@@ -43,6 +47,8 @@ package struct BackupState: Hashable, Sendable {
     static let lateAfter = Duration.hours(1)
     /// Changes that were not shipped for this long need attention.
     static let changesLateAfter = Duration.seconds(60)
+    /// A bucket that was not up to date for this long needs attention: a large backup takes time.
+    static let bucketLateAfter = Duration.hours(1)
 
     package init() {}
 
@@ -81,6 +87,10 @@ extension Metrics {
             "perennial_backup_changes_lag_seconds",
             "How long ago all changes of the database had been shipped."
         ) { $0.changesLag.map { Int($0.components.seconds) } },
+        backup(
+            "perennial_backup_bucket_lag_seconds",
+            "How long ago everything had been uploaded to the bucket of the backups."
+        ) { $0.bucketLag.map { Int($0.components.seconds) } },
     ]
 
     private static func backup(
@@ -96,6 +106,25 @@ extension OperationPages {
     var backupChecks: [ChecksPage.Check] {
         guard let state = server.readsBackups?() else { return [] }
         return Self.backupChecks(of: state) + Self.changeChecks(of: state)
+            + Self.bucketChecks(of: state)
+    }
+
+    private static func bucketChecks(of state: BackupState) -> [ChecksPage.Check] {
+        guard let lag = state.bucketLag else { return [] }
+        let late =
+            state.changesLag == nil ? BackupState.bucketLateAfter : BackupState.changesLateAfter
+        guard lag >= late || state.bucketProblem != nil else {
+            return [.init("Bucket of the backups", .well, "Everything is uploaded.")]
+        }
+        let minutes = Int(lag.components.seconds / 60)
+        let reason = state.bucketProblem.map { " \($0.message)" } ?? ""
+        return [
+            .init(
+                "Bucket of the backups", .needsYou,
+                "It was last up to date \(minutes.counted("minute")) ago.\(reason)",
+                remedy: state.bucketProblem?.remedy
+                    ?? "If a large backup is being uploaded, wait. Otherwise, look at the log.")
+        ]
     }
 
     private static func changeChecks(of state: BackupState) -> [ChecksPage.Check] {

@@ -83,10 +83,14 @@ struct RestoreCommand: AsyncParsableCommand {
 
             Use --drill to try a restore in a temporary folder, whether a server runs or not. It \
             needs the server's configuration. Add --at latest to try the changes, too.
+
+            Instead of a file or folder, name a bucket (s3://…): its newest backup, the one that \
+            the address names, or a moment with --at. The server's configuration says how it is \
+            reached, or else AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the flags.
             """)
 
     @Argument(
-        help: "A file made by `perennial backup`; a folder with --at; none with --mark or --drill.")
+        help: "A file made by `perennial backup`; a folder with --at; s3://…; none with --mark.")
     var file: String?
     @Option(help: "The moment to restore, such as 2026-11-30T08:37:51Z, or latest.")
     var at: String?
@@ -99,16 +103,26 @@ struct RestoreCommand: AsyncParsableCommand {
     var backup: String?
     @Option(help: "The file with the private key of an encrypted backup, as age-keygen made it.")
     var identity: String?
+    @Option(help: "The address of the bucket's server, if it is not Amazon's (AWS_ENDPOINT_URL).")
+    var endpoint: String?
+    @Option(help: "The region of the bucket (AWS_REGION).")
+    var region: String?
     @OptionGroup var options: DatabaseLocation
 
     func validate() throws {
-        let isRestore = file != nil || (at != nil && !drill)
+        let isRestore = drill ? file != nil && !isFromBucket : file != nil || at != nil
         guard [isRestore, mark, drill].count(where: { $0 }) == 1 else {
             throw ValidationError(
                 "Name the backup, or use --mark after a restore by other tools, or --drill to try.")
         }
         guard backup == nil || drill else {
             throw ValidationError("--backup is for --drill. Name the backup without a flag.")
+        }
+        guard backup == nil || !isFromBucket else {
+            throw ValidationError("The bucket has the backup. Leave out --backup.")
+        }
+        guard isFromBucket || (endpoint == nil && region == nil) else {
+            throw ValidationError("--endpoint and --region are for a bucket, s3://….")
         }
         guard backup == nil || at == nil else {
             throw ValidationError("--at chooses the backup. Leave out --backup.")
@@ -119,6 +133,7 @@ struct RestoreCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             try await Interruption.cancelling {
                 if drill { return try await runDrill() }
+                if isFromBucket { return try await restoreFromBucket() }
                 let address = try options.address()
                 if let at {
                     let changes = try changes(
@@ -134,7 +149,7 @@ struct RestoreCommand: AsyncParsableCommand {
         }
     }
 
-    private var configPath: String {
+    var configPath: String {
         ProcessSettings.configPath(
             flag: options.config, environment: ProcessInfo.processInfo.environment)
     }
@@ -169,14 +184,19 @@ struct RestoreCommand: AsyncParsableCommand {
 
     private func runDrill() async throws {
         let configuration = try Outcome.configuration(at: configPath)
+        if isFromBucket { return try await drillFromBucket(configuration) }
         let folder = Self.folder(of: configuration, at: configPath)
         let changes = try at.map { try self.changes(at: $0, in: folder) }
         if let changes { print(changes.sentence) }
-        let drill = RestoreDrill(
-            backup: try changes?.backup
-                ?? RestoreDrill.backup(
-                    named: backup ?? RestoreDrill.newest, in: folder, at: .machine),
-            changes: changes, apps: configuration.apps, now: .machine, identity: identity)
+        try await run(
+            RestoreDrill(
+                backup: try changes?.backup
+                    ?? RestoreDrill.backup(
+                        named: backup ?? RestoreDrill.newest, in: folder, at: .machine),
+                changes: changes, apps: configuration.apps, now: .machine, identity: identity))
+    }
+
+    func run(_ drill: RestoreDrill) async throws {
         let outcome = try await drill.run { done, total in
             Outcome.printError("\(done) of \(total.counted("document"))")
         }
@@ -192,15 +212,18 @@ struct RestoreCommand: AsyncParsableCommand {
                 + "\(outcome.duration.components.seconds.counted("second")).")
     }
 
-    private func restore(
+    static func requireFile(_ address: String) throws(StartFailure) {
+        guard !DatabaseAddress.isFile(address) else { return }
+        throw StartFailure(
+            "\(DatabaseAddress.withoutPassword(address)) is not a file. Restore it with its "
+                + "own tools.",
+            remedy: "Run pg_restore, then `perennial restore --mark`, then start the servers.")
+    }
+
+    func restore(
         _ file: String, to address: String, _ changes: PointInTime? = nil
     ) async throws {
-        guard DatabaseAddress.isFile(address) else {
-            throw StartFailure(
-                "\(DatabaseAddress.withoutPassword(address)) is not a file. Restore it with its "
-                    + "own tools.",
-                remedy: "Run pg_restore, then `perennial restore --mark`, then start the servers.")
-        }
+        try Self.requireFile(address)
         let erasures = RestoredErasures(of: address, config: options.config)
         let outcome = try await DatabaseRestore(
             backup: file, path: address, now: .machine, identity: identity, changes: changes,

@@ -19,7 +19,7 @@ struct BackupFolder: Sendable {
 
     let path: String
 
-    private static let prefix = "perennial-"
+    static let prefix = "perennial-"
     private static let suffix = ".sqlite"
     /// The name of the file that identifies the database whose backups the folder contains.
     static let ownerName = "perennial-backups.owner"
@@ -138,8 +138,7 @@ struct BackupFolder: Sendable {
                 "Another server is making a backup in \(path).",
                 remedy: "Give each server a folder of its own.")
         }
-        let text = [UInt8](
-            "The backups in this folder are of the database made at \(madeAt).\n".utf8)
+        let text = [UInt8](Self.ownerText(ofDatabaseMade: madeAt).utf8)
         var found = [UInt8](repeating: 0, count: Self.ownerBytesMax)
         let count = pread(file, &found, found.count, 0)
         guard count >= 0 else { throw Disk.failure(owner) }
@@ -157,6 +156,11 @@ struct BackupFolder: Sendable {
                     + "used, move its backups away, together with \(Self.ownerName).")
         }
         return (lock, false)
+    }
+
+    /// The content of the file that says whose backups the folder contains.
+    static func ownerText(ofDatabaseMade madeAt: Instant) -> String {
+        "The backups in this folder are of the database made at \(madeAt).\n"
     }
 
     private static func unusable(_ path: String) -> StartFailure {

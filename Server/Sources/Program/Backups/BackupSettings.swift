@@ -1,3 +1,4 @@
+import BucketClient
 import Ledger
 import Yams
 
@@ -13,6 +14,8 @@ package struct BackupSettings: Hashable, Sendable {
     /// Whether the changes between backups are also copied to the folder ("shipped"), so that the
     /// state of any second can be restored.
     package var isContinuous = false
+    /// The bucket that gets everything that is in the folder. Nil if there is none.
+    package var bucket: BucketAccess?
 
     private static let recipientsMax = 10
     private static let recipientCharacters = 62
@@ -23,6 +26,7 @@ package struct BackupSettings: Hashable, Sendable {
         Key("keep", \.keep, BackupRetention.keys),
         Key("encrypt_to", \.recipients) { Self.recipients($1, by: &$0) },
         Key("point_in_time", \.isContinuous) { $0.bool($1) },
+        Key("bucket", \.bucket) { $0.bucket($1) },
     ]
 }
 

@@ -31,6 +31,7 @@ final class BackupWorker: Service {
     private let now: @Sendable () -> Instant
     private let logger: Logger
     private let shipper: ChangeShipper?
+    private let mirror: BucketMirror?
     private let startedAt: Instant
     private let latest = Mutex(Latest())
     private let line = KeyedLock()
@@ -45,25 +46,35 @@ final class BackupWorker: Service {
     ///   - folder: the full path of the folder of the settings.
     ///   - database: the path of the database.
     ///   - shipper: ships changes between backups; nil if they are not shipped.
+    ///   - mirror: uploads everything to a bucket; nil if there is none.
     init(
         _ settings: BackupSettings, in folder: String, of database: String,
         now: @escaping @Sendable () -> Instant = { .machine }, shipper: ChangeShipper? = nil,
-        logger: Logger
+        mirror: BucketMirror? = nil, logger: Logger
     ) {
         self.shipper = shipper
+        self.mirror = mirror
         self.settings = settings
         self.folder = BackupFolder(path: folder)
         self.database = database
         self.now = now
         self.logger = logger
         startedAt = now()
+        if let shipper {
+            mirror?.follow { .init(backup: shipper.backup, at: shipper.shippedAt) }
+        }
     }
 
-    /// The worker, and the shipper of changes if there is one.
-    var services: [any Service] { ([shipper, self] as [(any Service)?]).compactMap(\.self) }
+    /// The worker, and what ships changes and uploads files for it.
+    var services: [any Service] {
+        ([mirror, shipper, self] as [(any Service)?]).compactMap(\.self)
+    }
 
-    /// Ships the last changes before the server ends. Does nothing if changes are not shipped.
-    func shipRest() async { await shipper?.shipRest() }
+    /// Ships and uploads what was written until the server's end.
+    func shipRest() async {
+        await shipper?.shipRest()
+        await mirror?.uploadRest()
+    }
 
     /// Does not run on the threads of the event loops, because these must not wait for the disk.
     func run() async {
@@ -94,6 +105,7 @@ final class BackupWorker: Service {
             state.bytes = newest?.bytes ?? 0
             state.overdue = max(.zero, now - dueAt(after: newest, at: now))
             (state.changesLag, state.changesProblem) = (shipper?.lag, shipper?.problem)
+            (state.bucketLag, state.bucketProblem) = (mirror?.lag, mirror?.problem)
             return state
         }
     }
@@ -116,8 +128,8 @@ final class BackupWorker: Service {
     }
 
     private func makeInFolder() async throws {
-        let madeAt = try await SQLiteFile(database).read { try DatabaseContents.madeAt($0) }
-        let (lock, isNew) = try folder.claim(forDatabaseMade: Instant(milliseconds: madeAt))
+        let (lock, isNew) = try folder.claim(
+            forDatabaseMade: try await SQLiteFile(database).madeAt)
         defer { try? lock.close() }
         if isNew {
             logger.notice(
@@ -155,8 +167,17 @@ final class BackupWorker: Service {
     }
 
     private func make(at moment: Instant) async throws -> (file: String, DatabaseContents) {
-        guard let shipper else { return try await copy(at: moment) }
-        return try await shipper.backUp { try await copy(at: moment) }
+        guard let shipper else {
+            let made = try await copy(at: moment)
+            mirror?.compareSoon()
+            return made
+        }
+        return try await shipper.backUp {
+            let made = try await copy(at: moment)
+            // Until it is in the bucket, changes go on after the former one, which is there.
+            await mirror?.upload(backup: made.file) { shipper.hasRoomInLog }
+            return made
+        }
     }
 
     private func copy(at moment: Instant) async throws -> (file: String, DatabaseContents) {
@@ -218,5 +239,14 @@ final class BackupWorker: Service {
     /// clock was ahead at the start.
     private func dueAt(after newest: BackupFolder.Backup?, at now: Instant) -> Instant {
         newest.map { $0.at + settings.every } ?? min(startedAt, now)
+    }
+}
+
+extension SQLiteFile {
+    /// When the tables of the database were made, which identifies it.
+    var madeAt: Instant {
+        get async throws {
+            Instant(milliseconds: try await read { try DatabaseContents.madeAt($0) })
+        }
     }
 }

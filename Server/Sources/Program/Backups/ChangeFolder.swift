@@ -21,6 +21,8 @@ struct ChangeFolder: Hashable, Sendable {
         /// then be newer than the pages of this file, so a restore must not end with this file.
         var hasMore: Bool
         var path: String
+        /// The size in bytes; 0 if it was not read.
+        var bytes: Int64 = 0
     }
 
     let path: String
@@ -68,7 +70,8 @@ struct ChangeFolder: Hashable, Sendable {
         }
     }
 
-    private func file(named name: String) -> File? {
+    /// Reads the name of a file. Returns nil for any other name.
+    func file(named name: String) -> File? {
         var stem = name[...]
         if stem.hasSuffix(EncryptedBackup.suffix) {
             stem = stem.dropLast(EncryptedBackup.suffix.count)

@@ -41,6 +41,7 @@ final class ChangeShipper: Service {
     let logger: Logger
     private let logBytesMax: Int64
     private let disk: @Sendable () -> DiskSpace?
+    private let shipped: @Sendable (String) -> Void
     let line = KeyedLock()
     let state: Mutex<State>
 
@@ -78,11 +79,13 @@ final class ChangeShipper: Service {
     ///   - log: the log of the database; with other limits in tests.
     ///   - logBytesMax: see ``logBytesMax``; smaller in tests.
     ///   - disk: returns the space of the disk of the database; nil for the real one.
+    ///   - shipped: called with the path of each file that was shipped.
     init(
         _ settings: BackupSettings, in folder: String, of database: String, by driver: SQLiteDriver,
         now: @escaping @Sendable () -> Instant = { .machine }, logger: Logger,
         log: WriteAheadLog? = nil, logBytesMax: Int64 = logBytesMax,
-        disk: (@Sendable () -> DiskSpace?)? = nil
+        disk: (@Sendable () -> DiskSpace?)? = nil,
+        shipped: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         writer = ChangeWriter(
             folder: folder, database: database, recipients: settings.recipients)
@@ -91,6 +94,7 @@ final class ChangeShipper: Service {
         self.now = now
         self.logger = logger
         self.logBytesMax = logBytesMax
+        self.shipped = shipped
         self.disk = disk ?? { DatabaseDisk.space(for: database) }
         let (chain, begun) = (ShippedChain(of: database), now())
         state = Mutex(
@@ -115,21 +119,21 @@ final class ChangeShipper: Service {
     /// - Parameter limit: the longest time to wait; shorter in tests. Changes that are not shipped
     ///   by then stay in the log, and are shipped after the next start.
     func shipRest(within limit: Duration = lastShipMax) async {
-        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
-        Task(executorPreference: globalConcurrentExecutor) {
-            await self.ship()
-            end.yield(true)
-        }
-        let waiting = Task {
-            try? await Task.sleep(for: limit)
-            end.yield(false)
-        }
-        defer { waiting.cancel() }
-        guard await ends.first(where: { _ in true }) == false else { return }
+        let isShipped = await TimeLimit.waits(limit) { await self.ship() }
+        guard !isShipped else { return }
         logger.warning(
             "the last changes of the database are shipped after the next start",
             metadata: ["reason": "the disk of the backups did not answer"])
     }
+
+    /// When everything that was committed had been shipped.
+    var shippedAt: Instant { state.withLock { $0.shippedAt } }
+
+    /// The name of the backup that the changes follow. Nil if none are shipped.
+    var backup: String? { state.withLock { $0.chain?.backup } }
+
+    /// Whether the log may grow further while nothing is moved out of it.
+    var hasRoomInLog: Bool { log.bytes < logBytesMax / 2 }
 
     /// The time since the last moment at which all committed changes were shipped.
     var lag: Duration {
@@ -297,7 +301,7 @@ final class ChangeShipper: Service {
         moved: ShippedChain.DatabaseFile? = nil
     ) async throws {
         let segment = ChangeSegment(moment: now(), from: chain.place, changes: changes)
-        try await writer.write(segment, after: chain)
+        shipped(try await writer.write(segment, after: chain))
         var next = chain
         next.number += 1
         (next.place, next.moved) = (changes.end, moved)

@@ -34,8 +34,8 @@ struct ChangeWriter: Sendable {
         return max(chain.number, (try changes.files().last?.number ?? 0) + 1)
     }
 
-    /// Writes the next file of a chain.
-    func write(_ segment: ChangeSegment, after chain: ShippedChain) async throws {
+    /// Writes the next file of a chain, and returns its path.
+    func write(_ segment: ChangeSegment, after chain: ShippedChain) async throws -> String {
         let changes = ChangeFolder(of: "\(folder)/\(chain.backup)")
         let data = segment.data
         if !Disk.exists(changes.path) {
@@ -47,11 +47,14 @@ struct ChangeWriter: Sendable {
         try Self.requireRoom(for: Int64(data.count), in: changes.path)
         let file = changes.file(chain.number, with: segment)
         guard recipients.isEmpty else {
-            return try await encrypt(data, into: file + EncryptedBackup.suffix)
+            let encrypted = file + EncryptedBackup.suffix
+            try await encrypt(data, into: encrypted)
+            return encrypted
         }
         try await Disk.makeWhole(file) { part in
             try data.write(to: URL(fileURLWithPath: part))
         }
+        return file
     }
 
     private static func requireRoom(

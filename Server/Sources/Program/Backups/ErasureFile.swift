@@ -262,6 +262,11 @@ extension ErasureFile {
                 remedy: "Let this user read it: without it, people who were erased after a backup "
                     + "would be back.")
         }
+        return contents(in: bytes)
+    }
+
+    /// Reads the bytes of a file.
+    static func contents(in bytes: Data) -> Contents {
         var contents = Contents()
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
@@ -282,20 +287,25 @@ extension ErasureFile {
         return contents
     }
 
+    /// The lines without the erasures from before a limit. A damaged line stays: whoever is in it
+    /// was not erased again.
+    static func kept(of lines: [String], since limit: Instant) -> [String] {
+        let expired = Set(
+            lines.compactMap { line -> String? in
+                guard case .intent(let intent)? = ErasureText.line(of: line) else { return nil }
+                return intent.at < limit ? intent.name : nil
+            })
+        return lines.filter { line in
+            ErasureText.line(of: line).map { !expired.contains($0.name) } ?? true
+        }
+    }
+
     private static func removeExpired(before limit: Instant, from path: String) throws {
         let file = try locked(path, mayCreate: false)
         defer { close(file) }
         let contents = try contents(of: path)
-        let expired = Set(
-            contents.lines.compactMap { line -> String? in
-                guard case .intent(let intent)? = ErasureText.line(of: line) else { return nil }
-                return intent.at < limit ? intent.name : nil
-            })
-        guard !expired.isEmpty else { return }
-        // A damaged line stays, because the person whom it is about was not erased again.
-        let kept = contents.all.filter { line in
-            ErasureText.line(of: line).map { !expired.contains($0.name) } ?? true
-        }
+        let kept = kept(of: contents.all, since: limit)
+        guard kept.count < contents.all.count else { return }
         try Disk.replace(path, with: Data(text(kept).utf8))
     }
 }

@@ -37,11 +37,15 @@ struct PointInTime: Sendable {
     /// - Throws: ``StartFailure`` if the moment is before the first or after the last change, or if
     ///   a file is missing.
     init(at moment: Instant?, in folder: BackupFolder, now: Instant) throws(StartFailure) {
+        try self.init(at: moment, among: BackupList(of: folder), now: now)
+    }
+
+    /// Finds the changes up to a moment in a folder or a bucket, with the same parameters.
+    init(at moment: Instant?, among list: BackupList, now: Instant) throws(StartFailure) {
         let limit = moment ?? (now + Self.clockDifferenceMax)
         var found: (backup: BackupFolder.Backup, files: ArraySlice<ChangeFolder.File>)?
         var moments: [Instant] = []
-        for backup in try folder.backups().reversed() {
-            let files = try ChangeFolder(of: backup.path).files()
+        for (backup, files) in list.entries.reversed() {
             moments += files.filter { !$0.hasMore }.map(\.moment)
             guard let last = files.lastIndex(where: { !$0.hasMore && $0.moment <= limit }) else {
                 continue
@@ -52,17 +56,17 @@ struct PointInTime: Sendable {
         next = moments.lazy.filter { $0 > limit }.min()
         if moment == nil, let next {
             throw StartFailure(
-                "Changes in \(folder.path) are from \(next), which is later than this machine's "
+                "Changes in \(list.place) are from \(next), which is later than this machine's "
                     + "clock, \(now).",
                 remedy: "Set this clock. If it is right, the server's clock was wrong: name the "
                     + "moment to restore instead of `\(Self.latest)`.")
         }
         guard let found else {
-            throw Self.tooEarly(moment, in: folder, first: moments.min())
+            throw Self.tooEarly(moment, in: list.place, first: moments.min())
         }
         if let moment, let end = moments.max(), end < moment {
             throw StartFailure(
-                "The last changes in \(folder.path) are from \(end), before \(moment). Later ones "
+                "The last changes in \(list.place) are from \(end), before \(moment). Later ones "
                     + "were not shipped, or there were none.",
                 remedy: "Restore the last ones with `--at \(Self.latest)`.")
         }
@@ -71,16 +75,16 @@ struct PointInTime: Sendable {
     }
 
     private static func tooEarly(
-        _ moment: Instant?, in folder: BackupFolder, first: Instant?
+        _ moment: Instant?, in place: String, first: Instant?
     ) -> StartFailure {
         guard let first else {
             return StartFailure(
-                "No backup in \(folder.path) has changes after it.",
+                "No backup in \(place) has changes after it.",
                 remedy: "Name a backup instead, or add `point_in_time: true` to `backup:` for "
                     + "later restores.")
         }
         return StartFailure(
-            "No changes in \(folder.path) are from before \(moment ?? first).",
+            "No changes in \(place) are from before \(moment ?? first).",
             remedy: "The earliest moment that can be restored is \(first). For an earlier state, "
                 + "name a backup without --at.")
     }

@@ -16,6 +16,8 @@ struct RestoreDrill {
     var now: Instant
     /// The file with the private key of an encrypted backup.
     var identity: String?
+    /// How the backup is shown if it was downloaded. Nil for its path.
+    var address: String?
 
     struct Outcome: Sendable {
         var contents: DatabaseContents
@@ -137,7 +139,7 @@ extension RestoreDrill {
         let mebibytes = (backup.bytes + 1_048_575) >> 20
         let contents = outcome.contents
         return [
-            "\(backup.path): \(mebibytes) MiB, from \(backup.at.minute), "
+            "\(address ?? backup.path): \(mebibytes) MiB, from \(backup.at.minute), "
                 + "\(Self.words(for: now - backup.at)) ago",
             "restored: \(contents.documents.counted("document")), "
                 + "\(contents.customers.counted("customer")), "

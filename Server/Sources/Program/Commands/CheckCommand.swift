@@ -47,6 +47,7 @@ struct CheckReport {
             try checkRoots(of: file)
             reportForwards(of: file)
             try await checkAppStores(of: file)
+            try await checkBucket(of: file)
             try await checkDatabase(file, settings)
         } catch let failure as ConfigurationFailure {
             for complaint in failure.complaints { fail(complaint.text(file: path)) }
@@ -110,7 +111,7 @@ struct CheckReport {
         } catch {
             return fail("backups: \(error)")
         }
-        guard let one = FileStatus(path: folder.path),
+        guard backup.bucket == nil, let one = FileStatus(path: folder.path),
             let other = FileStatus(path: settings.database), one.isOnSameDisk(as: other)
         else { return }
         lines.append(
@@ -262,7 +263,9 @@ struct CheckReport {
                 + "account_tokens: other under identity")
     }
 
-    private mutating func add(_ text: String, isOK: Bool) {
+    mutating func note(_ text: String) { lines.append("note  \(text)") }
+
+    mutating func add(_ text: String, isOK: Bool) {
         if isOK { lines.append("ok    \(text)") } else { fail(text) }
     }
 

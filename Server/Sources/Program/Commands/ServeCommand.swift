@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import BucketClient
 import Engine
 import Foundation
 import HTTPServer
@@ -97,7 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
             server.dashboard = file.dashboard?.access(sending: OpenIDClient.sender(http))
             try server.encodeDescription()
             try await server.learnKeys(of: assembly.engine)
-            let backups = backups(of: file, settings, assembly, logger)
+            let backups = backups(of: file, settings, assembly, http, logger)
             let certificate = certificate(of: file, now, logger)
             connect(backups, certificate, settings, traces, to: &server)
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
@@ -184,16 +185,24 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func backups(
         of file: ConfigurationFile, _ settings: ProcessSettings, _ assembly: Assembly,
-        _ logger: Logger
+        _ http: HTTPClient, _ logger: Logger
     ) -> BackupWorker? {
         guard let backup = file.backup, let folder = backupFolder(of: file) else { return nil }
+        let mirror = backup.bucket.map { access in
+            BucketMirror(
+                to: BucketClient(access, now: { .machine }, send: BucketClient.sender(http)),
+                of: folder.path, keep: backup.keep,
+                madeAt: { try await SQLiteFile(settings.database).madeAt }, logger: logger)
+        }
         var shipper: ChangeShipper?
         if backup.isContinuous, let driver = assembly.database as? SQLiteDriver {
             shipper = ChangeShipper(
-                backup, in: folder.path, of: settings.database, by: driver, logger: logger)
+                backup, in: folder.path, of: settings.database, by: driver, logger: logger,
+                shipped: { mirror?.add($0) })
         }
         return BackupWorker(
-            backup, in: folder.path, of: settings.database, shipper: shipper, logger: logger)
+            backup, in: folder.path, of: settings.database, shipper: shipper, mirror: mirror,
+            logger: logger)
     }
 
     private func backupFolder(of file: ConfigurationFile) -> BackupFolder? {

@@ -50,6 +50,26 @@ enum Disk {
         }
     }
 
+    /// Reads a part of a file.
+    ///
+    /// - Throws: also if the file ends before.
+    static func bytes(of path: String, from offset: Int64, count: Int) throws -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw failure(path) }
+        defer { close(file) }
+        var (bytes, filled) = ([UInt8](repeating: 0, count: count), 0)
+        while filled < count {
+            let read = bytes.withUnsafeMutableBytes { buffer in
+                pread(
+                    file, buffer.baseAddress?.advanced(by: filled), count - filled,
+                    off_t(offset) + off_t(filled))
+            }
+            guard read > 0 else { throw failure(path, read == 0 ? EIO : errno) }
+            filled += read
+        }
+        return bytes
+    }
+
     /// Renames a file, replacing any file with the new name.
     static func rename(_ path: String, to other: String) throws {
         guard Foundation.rename(path, other) == 0 else { throw failure(path) }

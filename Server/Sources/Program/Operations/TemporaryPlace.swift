@@ -4,16 +4,21 @@ import Foundation
 struct TemporaryPlace {
     let folder: String
 
-    /// - Parameter name: a word in the folder's name, so that an operator knows which command has
-    ///   left the folder behind.
+    /// - Parameters:
+    ///   - name: a word in the folder's name, so that an operator knows which
+    ///     command has left the folder behind.
+    ///   - place: the folder in which it is made; nil for that of temporary files.
     /// - Throws: ``StartFailure`` if the folder cannot be made.
-    init(named name: String) throws(StartFailure) {
-        let place = FileManager.default.temporaryDirectory.path
+    init(named name: String, in place: String? = nil) throws(StartFailure) {
+        let isTemporary = place == nil
+        let place = place ?? FileManager.default.temporaryDirectory.path
         var path = Array("\(place)/perennial-\(name)-XXXXXX".utf8CString)
         guard mkdtemp(&path) != nil else {
             throw StartFailure(
                 "No folder can be made in \(place): \(String(cString: strerror(errno))).",
-                remedy: "Name a folder that this user may write with the variable TMPDIR.")
+                remedy: isTemporary
+                    ? "Name a folder that this user may write with the variable TMPDIR."
+                    : "Let this user write there.")
         }
         folder = String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

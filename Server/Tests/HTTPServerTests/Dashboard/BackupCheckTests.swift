@@ -47,6 +47,20 @@ import Testing
                 $0.changesProblem = .init("No room.", remedy: "Make room.")
             }, ["They were last shipped 1 minute ago. No room.", "Make room."]
         ),
+        (
+            state { $0.bucketLag = .seconds(3599) },
+            ["Bucket of the backups", "Everything is uploaded."]
+        ),
+        (
+            state { ($0.changesLag, $0.bucketLag) = (.seconds(1), .seconds(120)) },
+            ["It was last up to date 2 minutes ago.", "If a large backup is being uploaded, wait."]
+        ),
+        (
+            state {
+                $0.bucketLag = .seconds(60)
+                $0.bucketProblem = .init("No key.", remedy: "Set a key.")
+            }, ["It was last up to date 1 minute ago. No key.", "Set a key."]
+        ),
     ]
 
     @Test(arguments: rows.indices)

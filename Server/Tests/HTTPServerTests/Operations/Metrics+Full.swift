@@ -45,6 +45,7 @@ extension Metrics {
     private static var fullBackup: BackupState {
         var state = BackupState()
         state.changesLag = .seconds(1)
+        state.bucketLag = .seconds(2)
         (state.newestAt, state.age, state.bytes) = (TestServer.now, .seconds(1), 1)
         (state.files, state.duration) = (1, .seconds(1))
         return state

@@ -111,11 +111,13 @@ import Testing
         (state.newestAt, state.age, state.bytes) = (TestServer.now, .seconds(7), 4096)
         (state.files, state.duration) = (3, .milliseconds(2900))
         state.changesLag = .milliseconds(4200)
+        state.bucketLag = .milliseconds(5900)
         #expect(
-            try samples(state).suffix(6) == [
+            try samples(state).suffix(7) == [
                 "perennial_backup_age_seconds 7", "perennial_backup_overdue_seconds 90",
                 "perennial_backup_bytes 4096", "perennial_backup_duration_seconds 2",
                 "perennial_backup_files 3", "perennial_backup_changes_lag_seconds 4",
+                "perennial_backup_bucket_lag_seconds 5",
             ])
     }
 

@@ -1,3 +1,4 @@
+import BucketClient
 import Crypto
 import Foundation
 import HTTPServer
@@ -19,6 +20,9 @@ final class ChangeDesk: Sendable {
     private let calls = Mutex<[@Sendable () -> Void]>([])
     private let open = Mutex<SQLiteDriver?>(nil)
     private let parts = Mutex<(ChangeShipper, BackupWorker)?>(nil)
+    private let mirrored = Mutex<BucketMirror?>(nil)
+    /// The bucket to which everything is uploaded. Nil if there is none.
+    private let bucket: BucketClient?
     private let logBytesMax: Int64
     private let changesBytesMax: Int
     /// The space of the disk of the database.
@@ -28,16 +32,19 @@ final class ChangeDesk: Sendable {
     var backups: String { folder + "/backups" }
 
     init(
-        in folder: String, recipients: [String] = [],
+        in folder: String, recipients: [String] = [], uploadingTo bucket: BucketClient? = nil,
+        keep: BackupRetention = BackupRetention(),
         logBytesMax: Int64 = ChangeShipper.logBytesMax,
         changesBytesMax: Int = WriteAheadLog.changesBytesMax
     ) async throws {
         self.folder = folder
+        self.bucket = bucket
         self.logBytesMax = logBytesMax
         self.changesBytesMax = changesBytesMax
         var settings = BackupSettings(folder: "backups")
         settings.recipients = recipients
         settings.isContinuous = true
+        settings.keep = keep
         self.settings = settings
         try FileManager.default.createDirectory(
             atPath: folder + "/backups", withIntermediateDirectories: true)
@@ -87,6 +94,10 @@ final class ChangeDesk: Sendable {
         get throws { try #require(parts.withLock { $0 }).1 }
     }
 
+    var mirror: BucketMirror {
+        get throws { try #require(mirrored.withLock { $0 }) }
+    }
+
     /// Starts what a server runs. A former run ends, and what it has not shipped stays in the log.
     func start() throws {
         close()
@@ -94,13 +105,21 @@ final class ChangeDesk: Sendable {
         let driver = try SQLiteDriver(path: database)
         open.withLock { $0 = driver }
         let logger = Logger(label: "test") { [log] _ in log.handler }
+        let mirror = bucket.map { bucket in
+            BucketMirror(
+                to: bucket, of: backups, keep: settings.keep,
+                madeAt: { try await SQLiteFile(self.database).madeAt }, now: { self.now },
+                logger: logger)
+        }
+        mirrored.withLock { $0 = mirror }
         let shipper = ChangeShipper(
             settings, in: backups, of: database, by: driver, now: { self.now }, logger: logger,
             log: WriteAheadLog(of: database, changesBytesMax: changesBytesMax),
-            logBytesMax: logBytesMax, disk: { self.disk.withLock { $0 } })
+            logBytesMax: logBytesMax, disk: { self.disk.withLock { $0 } },
+            shipped: { mirror?.add($0) })
         let worker = BackupWorker(
             settings, in: backups, of: database, now: { self.now }, shipper: shipper,
-            logger: logger)
+            mirror: mirror, logger: logger)
         parts.withLock { $0 = (shipper, worker) }
     }
 
@@ -188,7 +207,11 @@ final class ChangeDesk: Sendable {
     ///
     /// - Parameter moment: nil for the latest.
     func hash(at moment: Instant?, identity: String? = nil) async throws -> String {
-        let point = try point(at: moment)
+        try await hash(of: try point(at: moment), identity: identity)
+    }
+
+    /// The hash of the content that a backup and its changes lead to, after it was checked.
+    func hash(of point: PointInTime, identity: String? = nil) async throws -> String {
         let copy = "\(folder)/replayed"
         BackupCopy.remove(copy)
         defer { BackupCopy.remove(copy) }

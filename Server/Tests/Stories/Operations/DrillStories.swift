@@ -1,4 +1,5 @@
 import AppStoreFormats
+import BucketDouble
 import Dice
 import Eventually
 import Foundation
@@ -7,7 +8,7 @@ import Synchronization
 import Testing
 
 /// The machine of a server is lost while notifications arrive, and the database is restored
-/// elsewhere from the folder of its backups.
+/// elsewhere from the folder of its backups, or from the bucket if the folder is lost, too.
 @Suite(.serialized) struct DrillStories {
     /// What may be lost at most.
     private static let lostAtMost = Duration.seconds(10)
@@ -33,25 +34,58 @@ import Testing
     func `a lost machine loses at most ten seconds of data, and erased customers stay erased`(
         round: Int
     ) async throws {
+        try await Self.drill(round)
+    }
+
+    @Test(.timeLimit(.minutes(60)), arguments: 1...rounds)
+    func `nothing older than ten seconds is lost with a machine if a bucket has its backups`(
+        round: Int
+    ) async throws {
+        guard let bucket = try BucketServer.start() else { return }
+        defer { bucket.stop() }
+        try await Self.drill(round, bucket)
+    }
+
+    private static func drill(_ round: Int, _ bucket: BucketServer? = nil) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
             let backups = folder.path + "/backups"
             try FileManager.default.createDirectory(
                 atPath: backups, withIntermediateDirectories: false)
+            let more = try bucket.map { try Self.settings(of: $0, in: folder.path) } ?? ""
             let program = try await ServerProgram(
                 folder: folder, simulator: shop.simulator, on: .sqlite,
                 folder.path + "/lost.sqlite",
-                more: "backup:\n  folder: backups\n  point_in_time: true\n")
+                more: "backup:\n  folder: backups\n  point_in_time: true\n" + more)
             let notifications = try await Stream.notifications(from: shop.simulator)
             let server = try await program.start()
-            try await Self.restoreAfterLoss(of: server, program, notifications, round, backups)
+            try await Self.restoreAfterLoss(
+                of: server, program, notifications, round, backups, hasBucket: bucket != nil)
         }
+    }
+
+    private static let address = "s3://backups/perennial"
+
+    /// Lines of the configuration. The credentials are in files beside it.
+    private static func settings(of bucket: BucketServer, in folder: String) throws -> String {
+        for (name, text) in [
+            ("id.txt", bucket.credentials.accessKeyID),
+            ("secret.txt", bucket.credentials.secretAccessKey),
+        ] { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)")) }
+        return """
+              bucket:
+                address: \(address)
+                endpoint: \(bucket.endpoint)
+                access_key_id_file: id.txt
+                secret_access_key_file: secret.txt
+
+            """
     }
 
     private static func restoreAfterLoss(
         of server: ServerProgram.Running, _ program: ServerProgram, _ notifications: [String],
-        _ round: Int, _ backups: String
+        _ round: Int, _ backups: String, hasBucket: Bool
     ) async throws {
         var dice = Dice(announcedBy: "DrillStories.\(round)")
         let answered = Answered()
@@ -80,17 +114,23 @@ import Testing
         where name.hasPrefix("lost.sqlite") {
             try FileManager.default.removeItem(atPath: "\(program.folder.path)/\(name)")
         }
-        try await expectRest(of: answered, until: lostAt, program, round)
+        if hasBucket {
+            try FileManager.default.removeItem(atPath: backups)
+            try FileManager.default.createDirectory(
+                atPath: backups, withIntermediateDirectories: false)
+        }
+        let source = hasBucket ? [address] : []
+        try await expectRest(of: answered, until: lostAt, program, round, source)
         // At this moment, anna was not erased yet.
-        let early = try await restored(program, as: "early", at: "\(added)")
+        let early = try await restored(program, as: "early", at: "\(added)", from: source)
         try await expectErased(at: early)
     }
 
     private static func expectRest(
         of answered: Answered, until lostAt: ContinuousClock.Instant, _ program: ServerProgram,
-        _ round: Int
+        _ round: Int, _ source: [String]
     ) async throws {
-        let found = try await restored(program, as: "found", at: "latest")
+        let found = try await restored(program, as: "found", at: "latest", from: source)
         let must = answered.all(before: lostAt - lostAtMost)
         #expect(!must.isEmpty)
         let missing = try await found.missing(must)
@@ -102,11 +142,13 @@ import Testing
     }
 
     /// Restores a moment under another name.
+    ///
+    /// - Parameter source: the bucket; empty for the folder of the configuration.
     private static func restored(
-        _ program: ServerProgram, as name: String, at moment: String
+        _ program: ServerProgram, as name: String, at moment: String, from source: [String]
     ) async throws -> ServerProgram {
         let restored = program.reaching("\(program.folder.path)/\(name).sqlite")
-        let outcome = try await restored.run(["restore", "--at", moment])
+        let outcome = try await restored.run(["restore"] + source + ["--at", moment])
         #expect(outcome.status == 0, "\(outcome.output)")
         return restored
     }
