@@ -103,6 +103,7 @@ let package = Package(
         library("AppStoreClient", ["AppStoreFormats", crypto, httpClient, nioCore]),
         library("BucketClient", ["Ledger", crypto, httpClient, nioCore]),
         library("Courier", [crypto, httpClient, nioCore]),
+        library("MailClient", [nioCore, nioPosix, nioSSL]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Reports", ["Ledger"]),
         library("RevenueCatWebhooks", ["Ledger", contract]),
@@ -162,7 +163,8 @@ let package = Package(
             dependencies: [
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "BucketClient", "CZlib",
                 "Convergence", "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
-                "Ledger", "OpenIDConnect", "Rehearsal", "Reports", "RevenueCatClient", "Simulator",
+                "Ledger", "MailClient", "OpenIDConnect", "Rehearsal", "Reports",
+                "RevenueCatClient", "Simulator",
                 "Storage", "StoragePostgres", "StorageSQLite", "Traces",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
@@ -208,6 +210,9 @@ let package = Package(
         tests("BucketClientTests", ["BucketClient", "BucketDouble", "Ledger", crypto]),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         tests("CourierTests", ["Courier", "Eventually", crypto, hummingbird, logging, nioCore]),
+        tests(
+            "MailClientTests",
+            ["MailClient", "Dice", "Signing", nioCore, nioPosix]),
         tests("ReportsTests", ["Reports", "Ledger", "Dice"]),
         tests("DashboardTests", ["Dashboard", contract]),
         tests(
@@ -277,15 +282,17 @@ let package = Package(
             "ProgramTests",
             [
                 "Program", "AppStoreClient", "AppStoreFormats", "BucketClient", "BucketDouble",
-                "Courier", "Dashboard", "Engine", "Dice", "Eventually", "Ledger", "OpenIDConnect",
-                "Rehearsal", "Storage", argumentParser, crypto, httpClient, logging,
+                "Courier", "Dashboard", "Engine", "Dice", "Eventually", "HTTPServer", "Ledger",
+                "MailClient", "OpenIDConnect", "Rehearsal", "Storage", "StorageSQLite",
+                argumentParser, crypto, httpClient, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(
             "Stories",
             [
-                "AppStoreClient", "AppStoreFormats", "BucketDouble", "Convergence", "Courier",
-                "Dice", "Engine", "Ledger", "Eventually", "PostgresCluster",
+                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "BucketDouble",
+                "Convergence", "Courier", "Dice", "Engine", "HTTPServer", "Ledger", "Eventually",
+                "PostgresCluster",
                 "Program", "Rehearsal", "Reports", "RevenueCatClient", "RevenueCatDouble",
                 "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", "Traces",
                 crypto, httpClient, logging,

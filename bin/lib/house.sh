@@ -273,6 +273,9 @@ need_browser_python() {
 # need_collector_python: makes a Python that decodes what is sent to a collector of traces.
 need_collector_python() { make_python collector "$root/bin/lib/requirements/collector.txt"; }
 
+# need_mail_server: makes a Python with the mail server that tests start and stop.
+need_mail_server() { make_python mail "$root/bin/lib/requirements/mail.txt"; }
+
 # browser_tests ARGUMENTS…: runs Server/Tests/Browser against the program that was built. The last
 # line is "N passed, N failed".
 browser_tests() {

@@ -61,6 +61,8 @@ enum Arrows {
         "BucketClient": ["Ledger", "Crypto", "AsyncHTTPClient", "NIOCore"],
         // Host lookups run on their own threads, and the callers for a host share one lookup.
         "Courier": foundation.union(locks).union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
+        // SMTP over sockets, with TLS.
+        "MailClient": foundation.union(["NIOCore", "NIOPosix", "NIOSSL"]),
         // Signs operators in by a provider of OpenID Connect. ID tokens are signed with RSA, too.
         "OpenIDConnect": [
             "AppStoreFormats", "Ledger", "Crypto", "_CryptoExtras", "AsyncHTTPClient", "NIOCore",
@@ -113,9 +115,9 @@ enum Arrows {
             "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
             "RevenueCatWire", "Rehearsal", "RevenueCatClient", "AppStoreFormats", "AppStoreTrust",
             "Traces", "Tracing",
-            "AppStoreClient", "BucketClient", "Convergence", "Courier", "OpenIDConnect", "Storage",
-            "StorageSQLite", "StoragePostgres", "Engine", "Dashboard", "HTTPBasics", "HTTPServer",
-            "Simulator",
+            "AppStoreClient", "BucketClient", "Convergence", "Courier", "MailClient",
+            "OpenIDConnect", "Storage", "StorageSQLite", "StoragePostgres", "Engine", "Dashboard",
+            "HTTPBasics", "HTTPServer", "Simulator",
             "AsyncHTTPClient",
             "ArgumentParser",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Yams", "NIOPosix", "NIOHTTP1",
@@ -193,6 +195,8 @@ enum Arrows {
         "HTTPBasicsTests": testing(["HTTPBasics", "NIOEmbedded", "Eventually", "ServiceLifecycle"])
             .union(web).union(locks),
         "CourierTests": testing(["Courier", "Crypto", "Eventually"]).union(web),
+        // A mail server that does wrong, as a script says.
+        "MailClientTests": testing(["MailClient", "Dice", "Signing", "NIOCore", "NIOPosix"]),
         // Rows are filled by the decisions of Engine.
         "StorageTests": testing([
             "Storage", "StorageSQLite", "StoragePostgres", "Engine", "PostgresCluster", "Ledger",
