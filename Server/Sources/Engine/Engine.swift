@@ -11,6 +11,7 @@ import Traces
 /// services begin and end the transactions.
 package struct Engine: Sendable {
     package let context: Context
+    package let alerts: AlertService
     package let tokens: TokenService
     package let answerSigning: AnswerSigningService
     package let keys: KeyService
@@ -84,6 +85,7 @@ package struct Engine: Sendable {
     /// values that depend on the configuration.
     private init(_ context: Context, _ settings: ServiceSettings, former: Engine?) {
         self.context = context
+        alerts = AlertService(context: context, former: former?.alerts)
         tokens = TokenService(context: context, former: former?.tokens)
         answerSigning = AnswerSigningService(context: context, former: former?.answerSigning)
         keys = KeyService(context: context)

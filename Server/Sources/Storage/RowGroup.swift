@@ -17,6 +17,7 @@ extension RowGroup {
 // The groups, by name.
 extension DatabaseSession {
     package var accountTokens: AccountTokenRows { AccountTokenRows(tx: self) }
+    package var alerts: AlertRows { AlertRows(tx: self) }
     package var appStore: AppStoreRows { AppStoreRows(tx: self) }
     package var appleReports: AppleReportRows { AppleReportRows(tx: self) }
     package var attributes: AttributeRows { AttributeRows(tx: self) }

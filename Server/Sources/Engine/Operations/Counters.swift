@@ -39,6 +39,11 @@ package final class Counters: Sendable {
     package let webhooksRetried = Counter()
     /// Deliveries to webhooks that failed for the last time.
     package let webhooksFailed = Counter()
+    package let alertsSent = Counter()
+    /// Attempts to send an alert that failed.
+    package let alertsFailed = Counter()
+    /// Alerts that were deleted because they could not be sent in time.
+    package let alertsGivenUp = Counter()
     /// Requests for which the App Store did not accept our key.
     package let appStoreKeyRefused = Counter()
     /// Requests that the App Store, or our own rate limit, postponed.

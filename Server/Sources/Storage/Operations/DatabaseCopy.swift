@@ -207,6 +207,14 @@ struct CopiedTable: Hashable, Sendable {
                 "author", "act", "environment", "customer", "subject", "state_before",
                 "state_after",
             ]),
+        CopiedTable(
+            name: "alerts", key: ["app", "subject"], others: ["since_ms", "seen_at_ms"]),
+        CopiedTable(
+            name: "alert_channels", key: ["app", "channel"],
+            others: ["due_at_ms", "attempts", "trouble", "lease_until_ms", "lease_holder"]),
+        CopiedTable(
+            name: "alert_messages", key: ["app", "channel", "created_at_ms", "message"],
+            others: ["content"]),
     ]
 
     /// Selects the first app, or the next app.

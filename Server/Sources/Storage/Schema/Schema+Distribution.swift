@@ -65,6 +65,11 @@ extension Schema {
                 table: $0,
                 kind: .everywhere(
                     "An operator belongs to the server, not to an app. There are few."))
+        }
+        + ["alerts", "alert_channels", "alert_messages"].map {
+            Placement(
+                table: $0,
+                kind: .everywhere("An alert concerns the server and all its apps. There are few."))
         } + [
             Placement(
                 table: "write_probes",

@@ -112,4 +112,43 @@ extension Schema.Step {
             """,
         ]
     }
+
+    /// Adds what alerts have reported, and the alerts that wait to be sent.
+    static let alerts = Schema.Step(name: "alerts") { dialect in
+        let (text, number) = (dialect.text, dialect.integer)
+        let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
+        return [
+            """
+            CREATE TABLE alerts (
+                app \(text) NOT NULL,
+                subject \(text) NOT NULL,
+                since_ms \(number) NOT NULL,
+                seen_at_ms \(number) NOT NULL,
+                PRIMARY KEY (app, subject)
+            \(ending)
+            """,
+            """
+            CREATE TABLE alert_channels (
+                app \(text) NOT NULL CHECK (app = ''),
+                channel \(text) NOT NULL CHECK (channel IN ('mail', 'webhook')),
+                due_at_ms \(number),
+                attempts \(number) NOT NULL,
+                trouble \(text),
+                lease_until_ms \(number) NOT NULL,
+                lease_holder \(text),
+                PRIMARY KEY (app, channel)
+            \(ending)
+            """,
+            """
+            CREATE TABLE alert_messages (
+                app \(text) NOT NULL CHECK (app = ''),
+                channel \(text) NOT NULL,
+                created_at_ms \(number) NOT NULL,
+                message \(text) NOT NULL,
+                content \(text) NOT NULL,
+                PRIMARY KEY (app, channel, created_at_ms, message)
+            \(ending)
+            """,
+        ]
+    }
 }

@@ -30,6 +30,8 @@
 /// same name. `used_sign_ins`: if lost, a sign-in of the last minutes could be used again in the
 /// same browser. `seat_groups`: if lost, the App Store is asked again when somebody joins.
 /// `term_watches` with `reminder_rules`: if lost, every customer is examined again.
+/// `alerts` with `alert_channels` and `alert_messages`: if lost, alerts about what still needs
+/// attention are sent again.
 ///
 /// `recordings` has no rows, and exists on PostgreSQL only.
 ///
@@ -57,7 +59,9 @@ package enum Schema {
     /// A released step is never changed. A new step is added at the end, and the same change is
     /// made in both SQL files, from which new databases are made. `Fixtures/databases/README.md`
     /// says how a test compares a migrated database with a new one.
-    static let steps: [Step] = [.customerAttributes, .cohorts, .rehearsals, .operatorIdentities]
+    static let steps: [Step] = [
+        .customerAttributes, .cohorts, .rehearsals, .operatorIdentities, .alerts,
+    ]
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }
 

@@ -1310,6 +1310,43 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_entries_by_customer ON audit_entries (app, customer) WHERE customer IS NOT NULL;
 
 
+-- Alerts
+-- ------
+
+-- The rows of the page Health whose need for attention was reported, until an alert says that they
+-- are well again. `app` is empty for what concerns the server.
+CREATE TABLE alerts (
+    app TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    since_ms BIGINT NOT NULL,
+    seen_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, subject)
+);
+
+-- The ways by which alerts are sent. One server at a time leases a channel, and sends its oldest
+-- message.
+CREATE TABLE alert_channels (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    channel TEXT COLLATE "C" NOT NULL CHECK (channel IN ('mail', 'webhook')),
+    due_at_ms BIGINT,
+    attempts BIGINT NOT NULL,
+    trouble TEXT COLLATE "C",
+    lease_until_ms BIGINT NOT NULL,
+    lease_holder TEXT COLLATE "C",
+    PRIMARY KEY (app, channel)
+);
+
+-- The alerts that wait to be sent.
+CREATE TABLE alert_messages (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    channel TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    message TEXT COLLATE "C" NOT NULL,
+    content TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (app, channel, created_at_ms, message)
+);
+
+
 -- The database itself
 -- -------------------
 

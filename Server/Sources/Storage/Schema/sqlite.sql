@@ -1274,6 +1274,43 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_entries_by_customer ON audit_entries (app, customer) WHERE customer IS NOT NULL;
 
 
+-- Alerts
+-- ------
+
+-- The rows of the page Health whose need for attention was reported, until an alert says that they
+-- are well again. `app` is empty for what concerns the server.
+CREATE TABLE alerts (
+    app TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    since_ms INTEGER NOT NULL,
+    seen_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (app, subject)
+) STRICT, WITHOUT ROWID;
+
+-- The ways by which alerts are sent. One server at a time leases a channel, and sends its oldest
+-- message.
+CREATE TABLE alert_channels (
+    app TEXT NOT NULL CHECK (app = ''),
+    channel TEXT NOT NULL CHECK (channel IN ('mail', 'webhook')),
+    due_at_ms INTEGER,
+    attempts INTEGER NOT NULL,
+    trouble TEXT,
+    lease_until_ms INTEGER NOT NULL,
+    lease_holder TEXT,
+    PRIMARY KEY (app, channel)
+) STRICT, WITHOUT ROWID;
+
+-- The alerts that wait to be sent.
+CREATE TABLE alert_messages (
+    app TEXT NOT NULL CHECK (app = ''),
+    channel TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (app, channel, created_at_ms, message)
+) STRICT, WITHOUT ROWID;
+
+
 -- The database itself
 -- -------------------
 

@@ -112,7 +112,8 @@ import Testing
                 Set(calls.filter { $0[1] == "everywhere" }.map { $0[0] }) == [
                     "keys", "log_epochs", "operators", "operator_roles", "operator_sessions",
                     "operator_links",
-                    "sign_in_failures", "sign_in_places", "write_probes",
+                    "sign_in_failures", "sign_in_places", "alerts", "alert_channels",
+                    "alert_messages", "write_probes",
                 ])
         }
     }

@@ -193,6 +193,15 @@ import Testing
         }
     }
 
+    @Test func `a due channel of alerts is found by its key`() async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let due = try await store.plan(
+                of: LeaseQueue.alertChannels.selectDue(.sqlite),
+                [.integer(1), .text(""), .text("mail"), .integer(1), .integer(1)])
+            #expect(due.count == 1 && due[0].contains("(app=? AND channel=?)"), "\(due)")
+        }
+    }
+
     @Test func `due deliveries of a webhook are found by an index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let key: [Value] = [.text("birds"), .text("crm")]

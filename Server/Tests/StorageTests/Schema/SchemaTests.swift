@@ -114,6 +114,7 @@ import Testing
                 "DROP TABLE customer_attributes", "DROP TABLE money_cohorts",
                 "DROP TABLE rehearsals", "DROP TABLE rehearsal_differences",
                 "DROP TABLE operator_identities", "DROP TABLE used_sign_ins",
+                "DROP TABLE alerts", "DROP TABLE alert_channels", "DROP TABLE alert_messages",
             ] { try connection.run(statement, []) }
         }
         try await old.migrate(at: 2)
