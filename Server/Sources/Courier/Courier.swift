@@ -46,7 +46,8 @@ package struct Courier: Sendable {
         /// The value of `webhook-id`, the same for each attempt.
         package var id: String
         package var body: [UInt8]
-        /// The endpoint's secrets. Each of them makes a signature.
+        /// The endpoint's secrets. Each of them makes a signature. Without a secret, the message is
+        /// not signed.
         package var secrets: [WebhookSecret]
         /// The value of the header `Authorization`.
         package var authorization: String?
@@ -176,11 +177,13 @@ package struct Courier: Sendable {
         request.headers.add(name: "user-agent", value: "Perennial")
         request.headers.add(name: WebhookSignature.idHeader, value: parcel.id)
         request.headers.add(name: WebhookSignature.timeHeader, value: "\(timestamp)")
-        request.headers.add(
-            name: WebhookSignature.signatureHeader,
-            value: WebhookSignature.text(
-                id: parcel.id, at: timestamp, body: parcel.body,
-                secrets: Array(parcel.secrets.prefix(Self.secretsMax))))
+        if !parcel.secrets.isEmpty {
+            request.headers.add(
+                name: WebhookSignature.signatureHeader,
+                value: WebhookSignature.text(
+                    id: parcel.id, at: timestamp, body: parcel.body,
+                    secrets: Array(parcel.secrets.prefix(Self.secretsMax))))
+        }
         if let traceparent = parcel.traceparent {
             request.headers.add(name: "traceparent", value: traceparent)
         }

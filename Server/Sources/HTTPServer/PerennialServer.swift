@@ -30,6 +30,8 @@ package struct PerennialServer: Sendable {
     package var readsConfiguration: ProposedConfiguration.Reading?
     /// Returns the state of the backups; nil if this server makes none.
     package var readsBackups: (@Sendable () -> BackupState)?
+    /// Whether this server sends alerts.
+    package var sendsAlerts = false
     /// Reads the values that metrics report about the certificate and the disk.
     package var readings: @Sendable () -> ProcessReadings = { ProcessReadings() }
     /// The state of the background work of this process, which its workers record.

@@ -10,7 +10,8 @@ struct Perennial: AsyncParsableCommand {
         version: PerennialServer.version,
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
-            HealthCommand.self, ExplainCommand.self, RebuildCommand.self, KeysCommand.self,
+            HealthCommand.self, AlertsCommand.self, ExplainCommand.self, RebuildCommand.self,
+            KeysCommand.self,
             OperatorsCommand.self,
             EventsCommand.self, WebhooksCommand.self, SchemaCommand.self, MigrateCommand.self,
             BackupCommand.self, RestoreCommand.self,

@@ -177,7 +177,7 @@ struct DashboardRoutes: Sendable {
         _ notices: [Notice]
     ) -> Frame {
         let waiting = engine.webhooks.states.filter { $0.app == app }.map(\.waiting).reduce(0, +)
-        let open = operationPages.cachedChecks.count { $0.state != .well }
+        let open = operationPages.checks.cached.count { $0.state != .well }
         return Frame(
             viewer: visit.viewer, app: app.rawValue, apps: visit.apps.map(\.rawValue),
             environment: StoreEnvironment(environment), now: Timestamp(engine.context.serverTime),

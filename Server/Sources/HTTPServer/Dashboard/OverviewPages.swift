@@ -37,7 +37,7 @@ struct OverviewPages: PageGroup {
         _ = try await engine.recording.unlistedSales(of: app)
         return OverviewPage(
             conversion: Self.longest(conversions + [movement.conversion]),
-            warnings: Self.warnings(routes.operationPages.cachedChecks)
+            warnings: Self.warnings(routes.operationPages.checks.cached)
                 + [Self.filling(mrr)].compactMap(\.self),
             tiles: tiles,
             chart: hasMoney ? mrr.line(0) : nil,

@@ -72,13 +72,13 @@ struct NotificationPages: PageGroup {
         if !inquiries.configured { return noKey }
         let pause =
             inquiries.pausedUntil.map {
-                let moment = OperationPages.minute(Instant(milliseconds: $0.milliseconds))
+                let moment = HealthChecks.minute(Instant(milliseconds: $0.milliseconds))
                 return " The server asks it again at \(moment)."
             } ?? ""
         guard inquiries.failures > 0 else {
             return inquiries.pausedUntil == nil ? nil : "The App Store asked for a pause.\(pause)"
         }
-        return "\(OperationPages.silence(inquiries.failures))\(pause)"
+        return "\(HealthChecks.silence(inquiries.failures))\(pause)"
     }
 }
 

@@ -100,7 +100,7 @@ extension Metrics {
     }
 }
 
-extension OperationPages {
+extension HealthChecks {
     /// The checks of the backups, and of the shipped changes. Empty if this server makes no
     /// backups.
     var backupChecks: [ChecksPage.Check] {

@@ -1,5 +1,6 @@
 import Engine
 import Ledger
+import Storage
 
 /// The values behind the metrics, at one moment.
 struct Metrics: Sendable {
@@ -10,6 +11,8 @@ struct Metrics: Sendable {
     var webhooks: [WebhookState]
     /// Nil if the server makes no backups.
     var backup: BackupState?
+    /// Nil if the server sends no alerts.
+    var alerts: [AlertBacklog]?
     var requests: [(label: RequestCounts.Label, responses: RequestCounts.Responses)]
     var bodies: BodyBudget.Usage
     /// The number of refusals because of each limit for one caller.
@@ -37,6 +40,7 @@ struct Metrics: Sendable {
 
     static let all: [Metric] =
         process + intake + http + checks + forwards + webhooks + workers + lags + database + backups
+        + alerting
 
     private static let intake = [
         Metric("perennial_notifications_total", "Notifications by result.", by: ["result"]) {

@@ -4,6 +4,7 @@ import AsyncHTTPClient
 import Engine
 import Ledger
 import Logging
+import MailClient
 import Storage
 
 /// Checks everything that `serve` needs. Each line of the output is ok or says what to do.
@@ -44,6 +45,7 @@ struct CheckReport {
             reportLimits(of: file)
             reportBackups(of: file, settings, ConfigurationFolder(of: path))
             reportErasures(of: file, settings, ConfigurationFolder(of: path))
+            await reportAlerts(of: file)
             try checkRoots(of: file)
             reportForwards(of: file)
             try await checkAppStores(of: file)
@@ -135,6 +137,18 @@ struct CheckReport {
                         + "DELETE again.")
             }
         } catch { fail("\(error)") }
+    }
+
+    /// Whether the mail server of alerts can be used. Sends nothing.
+    private mutating func reportAlerts(of file: ConfigurationFile) async {
+        guard let settings = file.alerts else { return }
+        let sender = AlertSender(settings, dashboard: file.dashboard)
+        do throws(MailFailure) { try await sender.checkMailServer() } catch {
+            return fail("alerts by mail: \(error)")
+        }
+        let labels = settings.channels.map { "\($0.rawValue) to \(sender.label(of: $0))" }
+        lines.append(
+            "ok    alerts: \(labels.joined(separator: ", ")); `perennial alerts test` sends one")
     }
 
     private mutating func checkRoots(of file: ConfigurationFile) throws {

@@ -107,9 +107,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
             let reload = ConfigurationReload(
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
-                backup: file.backup, limits: file.limits, traces: file.traces,
-                certificate: certificate, stores: stores,
-                clockFrom: clockFrom,
+                backup: file.backup, alerts: file.alerts, limits: file.limits, traces: file.traces,
+                certificate: certificate, stores: stores, clockFrom: clockFrom,
                 roots: roots, logger: logger,
                 repeatErasures: { _ = try await erasures?.run(on: $0, of: $1) }, read: readAgain)
             var services = services(of: live, logger)
@@ -121,6 +120,7 @@ struct ServeCommand: AsyncParsableCommand {
             }
             services += backups?.services ?? []
             services += traces.map { sending($0, of: file, by: http, live, logger) } ?? []
+            services += alerts(of: file, live, logger)
             if let certificate { services.append(CertificateWatch(reload: certificate)) }
             services.insert(
                 contentsOf: addresses.services(of: live, certificate?.live, logger), at: 0)
@@ -165,6 +165,7 @@ struct ServeCommand: AsyncParsableCommand {
             refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)),
             waitLimits: limits.waits, connectionLimits: limits.connections,
             streamLimits: limits.streams, requestLimits: limits.requests)
+        server.sendsAlerts = file.alerts != nil
         server.readsConfiguration = ConfigurationProposal.reading(inPlaceOf: options.configPath)
         return server
     }
@@ -203,6 +204,19 @@ struct ServeCommand: AsyncParsableCommand {
         return BackupWorker(
             backup, in: folder.path, of: settings.database, shipper: shipper, mirror: mirror,
             logger: logger)
+    }
+
+    /// The worker that sends alerts, if the configuration has any.
+    private func alerts(
+        of file: ConfigurationFile, _ live: LiveServer, _ logger: Logger
+    ) -> [any Service] {
+        guard let settings = file.alerts else { return [] }
+        let sender = AlertSender(settings, dashboard: file.dashboard)
+        let worker = AlertWorker(
+            of: { live.current }, on: settings.channels,
+            holder: CheckWorker.ofThisProcess().holder
+        ) { await sender.send($0, on: $1) }
+        return [worker.worker(logger: logger, states: live.current.workers)]
     }
 
     private func backupFolder(of file: ConfigurationFile) -> BackupFolder? {

@@ -18,6 +18,8 @@ package struct ConfigurationFile: Sendable {
     package var backup: BackupSettings?
     /// Where traces are sent. Nil if the server sends none.
     package var traces: TraceSettings?
+    /// Nil if the server sends no alerts.
+    package var alerts: AlertSettings?
     /// The limits of a server's callers.
     package var limits = LimitSettings()
     /// Oddities that do not prevent a start.

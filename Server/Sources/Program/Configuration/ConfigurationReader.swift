@@ -38,7 +38,9 @@ struct ConfigurationReader {
         guard let root = node(of: text) else { return result }
         let members = members(
             of: root,
-            known: ["apps", "settings", "dashboard", "tls", "backup", "limits", "traces"],
+            known: [
+                "apps", "settings", "dashboard", "tls", "backup", "alerts", "limits", "traces",
+            ],
             in: "the configuration")
         if let apps = members["apps"] {
             result.apps = self.apps(apps)
@@ -54,6 +56,7 @@ struct ConfigurationReader {
         if let backup = members["backup"] {
             result.backup = BackupSettings(backup, by: &self)
         }
+        if let alerts = members["alerts"] { result.alerts = self.alerts(alerts) }
         if let limits = members["limits"] {
             read(limits, LimitSettings.keys, into: &result.limits, in: "limits")
         }

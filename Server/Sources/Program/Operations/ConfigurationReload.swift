@@ -20,6 +20,7 @@ final class ConfigurationReload: Sendable {
     private let settings: ProcessSettings
     private let dashboard: DashboardConfiguration?
     private let backup: BackupSettings?
+    private let alerts: AlertSettings?
     private let limits: LimitSettings
     private let traces: TraceSettings?
     /// Nil if the process was started without a certificate.
@@ -42,7 +43,8 @@ final class ConfigurationReload: Sendable {
     init(
         of live: LiveServer, apps: [AppConfiguration], settings: ProcessSettings,
         dashboard: DashboardConfiguration? = nil, backup: BackupSettings? = nil,
-        limits: LimitSettings = LimitSettings(), traces: TraceSettings? = nil,
+        alerts: AlertSettings? = nil, limits: LimitSettings = LimitSettings(),
+        traces: TraceSettings? = nil,
         certificate: CertificateReload? = nil, stores: AppStores, clockFrom: String? = nil,
         roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
         repeatErasures: @escaping @Sendable (Engine, Set<AppID>) async throws -> Void = { _, _ in },
@@ -52,6 +54,7 @@ final class ConfigurationReload: Sendable {
         self.settings = settings
         self.dashboard = dashboard
         self.backup = backup
+        self.alerts = alerts
         self.limits = limits
         self.traces = traces
         self.certificate = certificate
@@ -111,6 +114,7 @@ final class ConfigurationReload: Sendable {
         var waiting = settings.names(differingFrom: new)
         if file.dashboard != dashboard { waiting.append("dashboard") }
         if file.backup != backup { waiting.append("backup") }
+        if file.alerts != alerts { waiting.append("alerts") }
         if file.limits != limits { waiting.append("limits") }
         if file.traces != traces { waiting.append("traces") }
         if let certificate, let tls = file.tls { certificate.replace(tls) }

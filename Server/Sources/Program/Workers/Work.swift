@@ -1,5 +1,7 @@
 /// A kind of background work, by its name in metrics.
 enum Work: String, CaseIterable, Sendable {
+    case alertMessages = "alert_messages"
+    case alerts
     case appleReports = "apple_reports"
     case backfill
     case checks

@@ -1,6 +1,7 @@
 import AppStoreTrust
 import Ledger
 import Logging
+import Storage
 import StorageSQLite
 
 @testable import Engine
@@ -31,7 +32,11 @@ extension Metrics {
         measurements.copyLag = .seconds(1)
         return Metrics(
             engine: try emptyEngine().counts, checks: [check], clockAhead: .seconds(1),
-            forwarding: [forward], webhooks: [webhook], backup: fullBackup, requests: counts.all,
+            forwarding: [forward], webhooks: [webhook], backup: fullBackup,
+            alerts: [
+                AlertBacklog(
+                    channel: .mail, waiting: 1, oldest: moment, failures: 1, trouble: "No answer.")
+            ], requests: counts.all,
             bodies: .init(), eventStreams: 0, logLinesDropped: 0, uptimeSeconds: 1,
             measurements: measurements,
             notifications: [
