@@ -45,7 +45,8 @@ import Testing
         try await ScriptedServer.run { server in
             let place = MailServer(
                 host: "127.0.0.1", port: server.port, credentials: Self.credentials)
-            #expect(try await MailClient(place).send(try Self.mail()) == [])
+            let refused = try await MailClient(place).send(try Self.mail())
+            #expect(refused == [])
             let lines = server.received
             #expect(lines.first == "EHLO [127.0.0.1]" && lines.last == "QUIT")
             #expect(lines.contains("AUTH PLAIN AHBlcmVubmlhbABzM2NyZXQ="))
@@ -137,7 +138,8 @@ import Testing
         let script = Self.server(on: "RCPT TO:<a@", says: "550 a\r\n")
         try await ScriptedServer.run(script) { server in
             let place = MailServer(host: "127.0.0.1", port: server.port)
-            #expect(try await MailClient(place).send(try Self.mail()) == ["550 a"])
+            let refused = try await MailClient(place).send(try Self.mail())
+            #expect(refused == ["550 a"])
         }
     }
 

@@ -130,9 +130,9 @@ extension ConfigurationReader {
     private mutating func mailAddresses(
         _ place: Node, _ node: Node?, max: Int, of key: String
     ) -> [MailAddress]? {
-        let names = node.map { names($0, of: key) } ?? []
-        let addresses = names.map { MailAddress($0) }
-        guard (1...max).contains(names.count), !addresses.contains(nil) else {
+        let written = node.map { names($0, of: key) } ?? []
+        let addresses = written.map { MailAddress($0) }
+        guard (1...max).contains(written.count), !addresses.contains(nil) else {
             complain(
                 place, "mail has no valid \(key).",
                 max == 1

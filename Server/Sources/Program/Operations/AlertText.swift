@@ -70,7 +70,7 @@ struct AlertText {
 
             init(_ line: AlertMessage.Line) {
                 (app, check) = (line.app, line.name)
-                since = Timestamp(line.since).description
+                since = Timestamp(milliseconds: line.sinceMilliseconds).description
                 (message, remedy) = (line.sentence, line.remedy)
             }
         }
@@ -100,7 +100,8 @@ struct AlertText {
     var json: [UInt8] {
         get throws {
             let body = Body(
-                type: message.kind.rawValue, timestamp: Timestamp(message.at).description,
+                type: message.kind.rawValue,
+                timestamp: Timestamp(milliseconds: message.atMilliseconds).description,
                 text: "\(subject)\n\n\(body)",
                 data: .init(
                     needsAttention: message.turnedBad.map(Body.Check.init),
