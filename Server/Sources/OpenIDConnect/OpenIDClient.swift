@@ -31,6 +31,8 @@ package actor OpenIDClient {
     package static let keysPause = Duration.seconds(60)
     /// After a failed read of the configuration, no other read begins for this time.
     package static let failurePause = Duration.seconds(5)
+    /// The maximum time by which a request that began earlier may end later than another one.
+    private static let requestSecondsMax = Duration.seconds(30)
     /// The maximum number of requests to the provider at one time.
     static let requestsMax = 8
     /// The maximum size of the answer with the tokens, in bytes.
@@ -52,9 +54,10 @@ package actor OpenIDClient {
         var value: Value
         var readAt: Instant
 
-        /// The value if it was read within a time. A clock that was set back makes it too old.
+        /// The value if it was read within a time. It may have been read after `now`, by a request
+        /// that began at the same time; a clock that was set back further makes it too old.
         func value(within life: Duration, at now: Instant) -> Value? {
-            readAt <= now && now < readAt + life ? value : nil
+            readAt <= now + OpenIDClient.requestSecondsMax && now < readAt + life ? value : nil
         }
     }
 
@@ -148,6 +151,7 @@ package actor OpenIDClient {
     package func metadata(at now: Instant) async throws(OpenIDFailure) -> ProviderMetadata {
         if let fresh = metadata?.value(within: Self.cacheLife, at: now) { return fresh }
         if let failed = failure?.value(within: Self.failurePause, at: now) { throw failed }
+        let start = ContinuousClock.now
         do {
             let url = settings.issuer.appending(path: ProviderMetadata.path)
             let read = try ProviderMetadata(
@@ -157,7 +161,10 @@ package actor OpenIDClient {
             failure = nil
             return read
         } catch {
-            if error != .busy { failure = Cached(value: error, readAt: now) }
+            // The pause begins after the request, which may have lasted longer than the pause.
+            if error != .busy {
+                failure = Cached(value: error, readAt: now + (ContinuousClock.now - start))
+            }
             throw error
         }
     }
@@ -171,9 +178,9 @@ package actor OpenIDClient {
             if let key = known.key(id: id, for: algorithm) { return key }
             if let last = keysSearchedAt, last <= now, now < last + Self.keysPause { return nil }
         }
-        keysSearchedAt = now
         let read = try ProviderKeys(
             parsing: try await document(metadata.keysURL.text, max: ProviderKeys.bytesMax))
+        keysSearchedAt = now
         keys = Cached(value: read, readAt: now)
         return read.key(id: id, for: algorithm)
     }

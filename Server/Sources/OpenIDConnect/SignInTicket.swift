@@ -5,8 +5,8 @@ import Ledger
 /// A sign-in that has begun in a browser. The browser stores the ticket in a cookie.
 ///
 /// The ticket has one secret. `state`, `nonce` and the verifier of PKCE are derived from it, so
-/// that none of them reveals the others, and only the browser with the cookie can complete the sign-in.
-/// A code of the server protects the ticket, so that a browser cannot extend its life.
+/// that none of them reveals the others, and only the browser with the cookie can complete the
+/// sign-in. A code of the server protects the ticket, so that a browser cannot extend its life.
 package struct SignInTicket: Hashable, Sendable {
     /// How long after its begin a sign-in can be completed.
     package static let life = Duration.seconds(600)
@@ -69,7 +69,7 @@ package struct SignInTicket: Hashable, Sendable {
     }
 
     /// Reads what ``cookie(key:)`` returns. Returns nil for any other text, and for a ticket that
-    /// has expired or begins in the future.
+    /// has expired, or that begins later than the clocks of two servers may differ.
     package init?(cookie text: String, key: [UInt8], now: Instant) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard text.utf8.count <= Self.textBytesMax, parts.count == 4,
@@ -83,7 +83,7 @@ package struct SignInTicket: Hashable, Sendable {
         self.init(
             secret: secret, begunAt: Instant(milliseconds: milliseconds),
             next: Self.text(next))
-        guard begunAt <= now, now < until else { return nil }
+        guard begunAt <= now + IDTokenVerifier.leeway, now < until else { return nil }
     }
 
     private static func code(of content: String, key: [UInt8]) -> String {

@@ -19,7 +19,7 @@ import Testing
             let read = SignInTicket(cookie: cookie, key: key, now: now + .seconds(seconds))
             #expect(read == ticket)
         }
-        for seconds in [-1, 600, 10_000] {
+        for seconds in [-61, 600, 10_000] {
             #expect(SignInTicket(cookie: cookie, key: key, now: now + .seconds(seconds)) == nil)
         }
     }

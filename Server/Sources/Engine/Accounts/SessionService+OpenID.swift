@@ -9,10 +9,8 @@ package enum ProviderSignInResult: Hashable, Sendable {
     case session(token: String)
     /// No group of the person gives a role.
     case withoutRole
-    /// The operator is blocked.
-    case blocked
-    /// The sign-in was completed before.
-    case usedBefore
+    /// The operator with this name is blocked.
+    case blocked(name: String)
 }
 
 extension SessionService {
@@ -38,6 +36,15 @@ extension SessionService {
         SignInTicket(cookie: text, key: try await sharedSecret("sign-in"), now: context.now())
     }
 
+    /// Uses a ticket up. Returns false if it was used before, at any server of the database.
+    package func use(_ ticket: SignInTicket) async throws(EngineFailure) -> Bool {
+        let now = context.now()
+        return try await context.transaction { tx in
+            try tx.identities.deleteUsedSignIns(before: now)
+            return try tx.identities.use(signIn: ticket.hash, until: ticket.until)
+        }
+    }
+
     /// Begins a session for a person whom a provider has signed in.
     ///
     /// The provider decides about roles at each sign-in: the operator gets the given roles, and no
@@ -49,19 +56,15 @@ extension SessionService {
     ///     sessions and links end.
     ///   - life: how long the session lasts at most.
     package func signIn(
-        _ identity: VerifiedIdentity, by ticket: SignInTicket, as roles: OperatorRoles,
-        for life: Duration, from place: SignInPlace
+        _ identity: VerifiedIdentity, as roles: OperatorRoles, for life: Duration,
+        from place: SignInPlace
     ) async throws(EngineFailure) -> ProviderSignInResult {
         let (token, now, idle) = (Self.newToken(), context.now(), operatorSettings.idle)
         let life = min(life, operatorSettings.lifetime)
         return try await context.transaction { tx in
-            try tx.identities.deleteUsedSignIns(before: now)
-            guard try tx.identities.use(signIn: ticket.hash, until: ticket.until) else {
-                return .usedBefore
-            }
             let known = try tx.identities.find(issuer: identity.issuer, subject: identity.subject)
             let former = try (known?.operatorName).flatMap(tx.operators.named)
-            guard former?.blockedAt == nil else { return .blocked }
+            if let former, former.blockedAt != nil { return .blocked(name: former.name) }
             if let former { try replaceRoles(of: former, with: roles, tx) }
             guard !roles.isEmpty else { return .withoutRole }
             let name = try former?.name ?? addAccount(identity, roles, at: now, tx)
@@ -108,7 +111,9 @@ extension SessionService {
     ) throws -> String {
         let links = try tx.operatorLinks.all()
         let accounts = try tx.operators.all()
-        guard accounts.count + links.count < OperatorService.operatorsMax else {
+        // Blocked accounts, and those whose groups give nothing any more, do not count.
+        let used = accounts.count { $0.blockedAt == nil && !$0.roles.isEmpty }
+        guard used + links.count < OperatorService.operatorsMax else {
             throw EngineFailure.limitExceeded(
                 what: "operators and links", limit: OperatorService.operatorsMax)
         }
@@ -117,7 +122,8 @@ extension SessionService {
             beside: Set(accounts.map(\.name) + links.compactMap(\.operatorName)))
         _ = try tx.operators.add(
             Operator(name: name, roles: roles, createdAt: now), password: "")
-        try tx.operatorLinks.delete(.first)
+        // Without an admin, the link must stay: it is the only way to become one.
+        if roles.manageOperators { try tx.operatorLinks.delete(.first) }
         try tx.audit.append(
             audit.entry(
                 "operators.join", by: name, subject: name,

@@ -9,6 +9,8 @@ package struct ProviderAccess: Sendable {
     package let roles: GroupRoles
     /// How long a session lasts at most. Then the provider decides again about the person's groups.
     package let sessionLife: Duration
+    /// Counts the sign-ins that each network tries to complete.
+    let meter = ProviderMeter()
 
     package init(
         client: OpenIDClient, name: String, roles: GroupRoles, sessionLife: Duration

@@ -40,8 +40,9 @@ extension SignInRoutes {
         }
     }
 
-    /// Begins a session if the provider has signed the visitor in. A ticket is used up by the
-    /// answer with its `state`, whatever the answer says.
+    /// Begins a session if the provider has signed the visitor in. The first answer with the
+    /// `state` of a ticket uses the ticket up, whatever the answer says. So each request to the
+    /// provider needs a ticket of its own, and one network can waste only a few requests.
     private func complete(
         at provider: ProviderAccess, _ request: Request, _ context: ServerContext
     ) async throws -> Response {
@@ -49,12 +50,23 @@ extension SignInRoutes {
         guard let cookie = request.cookie(access.ticketCookie),
             let ticket = try await engine.sessions.ticket(inCookie: cookie),
             let state = fields["state"], ticket.hasState(state)
-        else { return page(.outdated, .badRequest, of: provider, context) }
+        else {
+            return refusal(.outdated, .badRequest, "no ticket with this state", provider, context)
+        }
+        guard try await engine.sessions.use(ticket) else {
+            return refusal(.outdated, .badRequest, "the ticket was used before", provider, context)
+        }
+        let network = place(request, context).network
+        guard provider.meter.begin(network) else {
+            return refusal(.busy, .serviceUnavailable, "too many failures", provider, context)
+        }
         var response: Response
         do {
+            defer { provider.meter.complete(network) }
             let identity = try await identity(in: fields, of: provider, ticket)
             response = try await session(of: identity, by: ticket, at: provider, request, context)
         } catch let failure as OpenIDFailure {
+            provider.meter.recordFailure(of: network)
             response = self.failure(failure, of: provider, context)
         }
         response.headers.append(access.ticketField(nil))
@@ -77,34 +89,52 @@ extension SignInRoutes {
         let result: ProviderSignInResult
         do {
             result = try await engine.sessions.signIn(
-                identity, by: ticket, as: provider.roles.roles(of: identity.groups),
+                identity, as: provider.roles.roles(of: identity.groups),
                 for: provider.sessionLife, from: place(request, context))
         } catch EngineFailure.limitExceeded(let what, let limit) {
-            let reason = "This server has the maximum of \(limit) \(what). Ask an admin of it."
-            return page(.noAccount(reason: reason), .forbidden, of: provider, context)
+            let reason =
+                "This server has the maximum of \(limit) \(what). Ask an admin to block accounts "
+                + "that nobody uses, and to withdraw links."
+            return refusal(
+                .noAccount(reason: reason), .forbidden, "no account left", provider, context)
         }
         switch result {
         case .session(let token): return session(token, next: ticket.next)
         case .withoutRole:
             let claim = provider.client.settings.groupsClaim
-            return page(.withoutRole(claim: claim), .forbidden, of: provider, context)
-        case .blocked: return page(.blocked, .forbidden, of: provider, context)
-        case .usedBefore: return page(.outdated, .badRequest, of: provider, context)
+            return refusal(.withoutRole(claim: claim), .forbidden, "no role", provider, context)
+        case .blocked(let name):
+            return refusal(
+                .blocked, .forbidden, "the operator \(name) is blocked", provider, context)
         }
     }
 
     // MARK: - Failures
 
-    private func failure(
-        _ failure: OpenIDFailure, of provider: ProviderAccess, _ context: ServerContext
+    /// A page that refuses a sign-in, and a line in the log that says why.
+    private func refusal(
+        _ cause: ProviderPage.Cause, _ status: HTTPResponse.Status, _ reason: String,
+        _ provider: ProviderAccess, _ context: ServerContext
     ) -> Response {
+        recordRefusal(reason, provider, context)
+        return page(cause, status, of: provider, context)
+    }
+
+    private func recordRefusal(
+        _ reason: String, _ provider: ProviderAccess, _ context: ServerContext
+    ) {
         context.logger.warning(
             "a sign-in by the provider failed",
             metadata: [
                 "issuer": .string(provider.client.settings.issuer.text),
-                "reason": .string(failure.description),
-                "request_id": .string(context.requestID),
+                "reason": .string(reason), "request_id": .string(context.requestID),
             ])
+    }
+
+    private func failure(
+        _ failure: OpenIDFailure, of provider: ProviderAccess, _ context: ServerContext
+    ) -> Response {
+        recordRefusal(failure.description, provider, context)
         switch failure {
         case .unavailable: return page(.unavailable, .badGateway, of: provider, context)
         case .busy: return page(.busy, .serviceUnavailable, of: provider, context)

@@ -59,6 +59,13 @@ extension ConfigurationReader {
         }
         var dashboard = DashboardConfiguration(origin: origin)
         read(node, Self.dashboardKeys, into: &dashboard, in: "dashboard")
+        if dashboard.proxy?.userField != nil, dashboard.provider != nil {
+            complain(
+                found["sign_in"],
+                "Two systems would name operators: user_header of the proxy, and openid. A name of "
+                    + "one is not the same person's name of the other.",
+                "Leave out user_header, or openid.")
+        }
         if found["trusted_proxy"] == nil, origin.isSecure, !hasTLS {
             warn(
                 node,

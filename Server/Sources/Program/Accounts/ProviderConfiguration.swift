@@ -38,7 +38,9 @@ extension ConfigurationReader {
         if let openID = found["openid"] {
             dashboard.provider = provider(openID, of: dashboard.origin)
         }
-        if let passwords = found["passwords"], !dashboard.takesPasswords, found["openid"] == nil {
+        if let passwords = found["passwords"], !dashboard.takesPasswords, found["openid"] == nil,
+            dashboard.proxy?.userField == nil
+        {
             complain(
                 passwords, "Nobody could sign in: passwords are off, and there is no openid.",
                 "Add `openid:` beside it, or leave out `passwords: false`.")

@@ -68,6 +68,35 @@ import Testing
         }
     }
 
+    @Test func `a ticket causes one request to the provider, even if the code is wrong`()
+        async throws
+    {
+        try await ProviderServer.run { shop in
+            let began = try await shop.begin()
+            let state = try shop.answerPath(to: began).split(separator: "&")[1]
+            for _ in 1...3 {
+                _ = try await shop.complete(
+                    "/login/openid/answer?code=wrong&\(state)", ticket: began.ticket)
+            }
+            #expect(shop.provider.requests(to: "/token") == 1)
+        }
+    }
+
+    @Test func `a network that fails too often sends no further requests to the provider`()
+        async throws
+    {
+        try await ProviderServer.run { shop in
+            for number in 1...ProviderMeter.failuresMax + 2 {
+                let began = try await shop.begin()
+                let state = try shop.answerPath(to: began).split(separator: "&")[1]
+                let answer = try await shop.complete(
+                    "/login/openid/answer?code=wrong&\(state)", ticket: began.ticket)
+                #expect(answer.status == (number <= ProviderMeter.failuresMax ? 403 : 503))
+            }
+            #expect(shop.provider.requests(to: "/token") == ProviderMeter.failuresMax)
+        }
+    }
+
     @Test func `a code of another sign-in is not accepted`() async throws {
         try await ProviderServer.run { shop in
             let (mine, evil) = (try await shop.begin(), try await shop.begin())
