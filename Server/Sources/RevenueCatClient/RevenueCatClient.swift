@@ -146,11 +146,19 @@ package struct RevenueCatClient: Sendable {
         // If the customer was deleted meanwhile, the lists are empty.
         customer.aliases = try await aliases(of: customer.id)
         let subscriptions = try await list("\(path)/subscriptions", of: customer.id) ?? []
-        let purchases = try await list("\(path)/purchases", of: customer.id) ?? []
         customer.holdings =
             subscriptions.compactMap { RevenueCatHolding(subscription: $0, catalogue) }
-            + purchases.compactMap { RevenueCatHolding(purchase: $0, catalogue) }
+            + (try await purchases(of: customer.id, catalogue))
         return customer
+    }
+
+    /// A customer's one-time purchases, in production and in the sandbox. Empty if RevenueCat does
+    /// not know the id.
+    package func purchases(
+        of id: CustomerID, _ catalogue: RevenueCatCatalogue
+    ) async throws -> [RevenueCatHolding] {
+        let purchases = try await list("customers/\(Self.encoded(id.rawValue))/purchases", of: id)
+        return (purchases ?? []).compactMap { RevenueCatHolding(purchase: $0, catalogue) }
     }
 
     /// All ids of a customer. Empty if RevenueCat does not know the id.

@@ -95,10 +95,12 @@ package struct RevenueCatHolding: Hashable, Sendable {
 
     private static let appleStores: Set = ["app_store", "mac_app_store"]
 
+    /// Whether the purchase was made in one of Apple's stores.
+    package var isApple: Bool { Self.appleStores.contains(store) }
+
     fileprivate func opinion(
         isOpen: Bool, until end: Instant?, in environment: Environment
     ) -> RehearsalOpinion {
-        let isApple = Self.appleStores.contains(store)
         let basis: RehearsalOpinion.Basis =
             switch store {
             case "promotional": .grant

@@ -84,13 +84,13 @@ extension ImportDecisions {
                 continue
             }
             let customer = try tx.customers.find(known: id, in: app)
-            if try tx.erasedIDs.contains(id.hash, in: app) {
-                guard customer != nil else {
-                    plan.problems = [
-                        "the customer was erased here, so nothing is imported about them"
-                    ]
-                    return plan
-                }
+            // A person who came back after the erasure is a new customer.
+            for one in [id] + (customer?.ids ?? [])
+            where try tx.erasedIDs.contains(one.hash, in: app) {
+                plan.problems = [
+                    "the customer was erased here, so nothing is imported about them"
+                ]
+                return plan
             }
             known.append((id, customer))
         }
@@ -114,12 +114,7 @@ extension ImportDecisions {
         plan.customer = target.customer
         for (id, customer) in known where id != target.id {
             if let customer, customer.customer == target.customer?.customer { continue }
-            if try tx.erasedIDs.contains(id.hash, in: app) {
-                plan.problems.append(
-                    "\(EngineFailure.shortened(id.rawValue)) was erased here, and stays unknown")
-            } else {
-                plan.missing.append(id)
-            }
+            plan.missing.append(id)
         }
         return plan
     }

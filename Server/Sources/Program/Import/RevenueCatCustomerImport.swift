@@ -39,6 +39,7 @@ struct RevenueCatCustomerImport {
 
     private var seen: Set<CustomerID> = []
     private var result = RevenueCatImportResult()
+    private var catalogue = RevenueCatCatalogue(entitlements: [:], products: [:])
 
     init(
         engine: Engine, app: AppID, client: RevenueCatClient, project: String,
@@ -58,9 +59,10 @@ struct RevenueCatCustomerImport {
     ///   were imported before, or if a limit is exceeded.
     mutating func run() async throws -> RevenueCatImportResult {
         let key = balancesKey
+        if withBalances { try requireProduction() }
         if withBalances, !isTrial, !isAnew { try await requireNoBalances(key) }
         // The first request: it tells whether the project and the key are right.
-        _ = try await client.catalogue()
+        catalogue = try await client.catalogue()
         try await importOurCustomers()
         var theirs: [CustomerID] = []
         try await client.eachPageOfCustomers { ids in
@@ -68,7 +70,8 @@ struct RevenueCatCustomerImport {
             try Self.requireRoom(for: theirs.count)
         }
         for id in theirs + moreIDs { try await importCustomer(id) }
-        if withBalances, !isTrial {
+        // A balance that was left out can be imported by the next run.
+        if withBalances, !isTrial, result.problems == 0 {
             try await engine.imports.save(
                 ImportPosition(
                     linesRead: result.customers, endedAt: engine.context.serverTime), of: key)
@@ -80,6 +83,15 @@ struct RevenueCatCustomerImport {
         ImportKey(
             app: app, kind: Self.balancesKind,
             file: Array(SHA256.hash(data: Data("\(project) \(environment)".utf8))))
+    }
+
+    private func requireProduction() throws(StartFailure) {
+        guard environment == .production else {
+            throw StartFailure(
+                "RevenueCat's balances cannot be imported to the sandbox: a customer has one "
+                    + "balance there, without an environment.",
+                remedy: "Leave out --balances, or --environment sandbox.")
+        }
     }
 
     /// Throws if balances were imported to the end before: from then on purchases arrive that only
@@ -135,8 +147,21 @@ struct RevenueCatCustomerImport {
             ImportedBalance(code, in: currencies[code] ?? CurrencyID(rawValue: code), amount)
         }
         guard !balances.isEmpty else { return }
+        for other in try await engine.imports.ids(besides: ids, app: app) {
+            guard try await !client.aliases(of: other).isEmpty else { continue }
+            let problem =
+                "no balance was imported, because \(other) is another customer there, and the same "
+                + "customer here; credit or debit the difference with a secret key"
+            return try add(ImportedCustomer(problems: [problem]), of: id)
+        }
+        let purchases = try await client.purchases(of: id, catalogue)
+            .filter { $0.isSandbox || $0.isApple }
+            .map {
+                VendorPurchase(
+                    transaction: $0.transaction, product: $0.product, isSandbox: $0.isSandbox)
+            }
         let done = try await engine.imports.record(
-            balances: balances, of: ids, app: app, in: environment, isTrial: isTrial)
+            balances: balances, of: ids, counting: purchases, app: app, isTrial: isTrial)
         try add(done, of: id)
         // A booking may have made the customer known here: then the other ids count, too.
         if done.balancesBooked > 0, !isTrial { try await record(aliases: ids, of: id) }

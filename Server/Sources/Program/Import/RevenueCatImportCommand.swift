@@ -41,7 +41,12 @@ struct RevenueCatImportCommand: AsyncParsableCommand {
                     "--currency must be RevenueCat's code and the name here, as GEM=gems, once for "
                         + "each code.")
             }
-            names[parts[0]] = CurrencyID(rawValue: parts[1])
+            let name = CurrencyID(rawValue: parts[1])
+            guard !names.values.contains(name) else {
+                throw ValidationError(
+                    "Two codes of --currency lead to \(name). Each balance needs a currency here.")
+            }
+            names[parts[0]] = name
         }
         return names
     }
