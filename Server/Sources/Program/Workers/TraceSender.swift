@@ -12,7 +12,8 @@ struct TraceSender: Sendable {
     static let spansMax = 512
     /// The maximum number of attempts for one request.
     static let attemptsMax = 3
-    private static let timeout = TimeAmount.seconds(10)
+    /// The time from connecting to the last byte of a response.
+    static let timeout = Duration.seconds(10)
     private static let pauses = ExponentialBackoff(first: .seconds(1), longest: .seconds(4))
     /// The maximum size of a response, in bytes.
     private static let responseBytesMax = 65_536
@@ -21,12 +22,14 @@ struct TraceSender: Sendable {
     let send: @Sendable (HTTPClientRequest) async throws -> HTTPResponseStatus
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-    init(_ settings: TraceSettings, _ http: HTTPClient) {
+    init(_ settings: TraceSettings, _ http: HTTPClient, timeout: Duration = Self.timeout) {
         self.settings = settings
         send = { request in
-            let response = try await http.execute(request, timeout: Self.timeout)
-            _ = try await response.body.collect(upTo: Self.responseBytesMax)
-            return response.status
+            try await Self.withTimeout(timeout) {
+                let response = try await http.execute(request, deadline: .distantFuture)
+                _ = try await response.body.collect(upTo: Self.responseBytesMax)
+                return response.status
+            }
         }
     }
 
@@ -36,6 +39,28 @@ struct TraceSender: Sendable {
     ) {
         self.settings = settings
         self.send = send
+    }
+
+    /// Applies the timeout to the whole response. The library's own deadline covers only the head.
+    private static func withTimeout(
+        _ timeout: Duration, _ body: @escaping @Sendable () async throws -> HTTPResponseStatus
+    ) async throws -> HTTPResponseStatus {
+        try await withThrowingTaskGroup(of: HTTPResponseStatus.self) { tasks in
+            tasks.addTask { try await body() }
+            tasks.addTask {
+                try await Task.sleep(for: timeout)
+                throw Silence(timeout: timeout)
+            }
+            defer { tasks.cancelAll() }
+            guard let first = try await tasks.next() else { throw CancellationError() }
+            return first
+        }
+    }
+
+    /// The collector has not responded in time.
+    struct Silence: Error, CustomStringConvertible {
+        let timeout: Duration
+        var description: String { "no complete response within \(timeout)" }
     }
 
     /// The collector has refused spans.
