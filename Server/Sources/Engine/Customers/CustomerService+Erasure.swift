@@ -175,10 +175,12 @@ extension ErasureResult {
 }
 
 extension CustomerErasure {
-    /// Deletes the invitations of a person who never joined.
+    /// Deletes the invitations of a person who never joined, and the differences of the last
+    /// rehearsal, which may name a person whom only RevenueCat knows.
     fileprivate func eraseInvitations(
         naming id: CustomerID, in app: AppID, listing listed: Set<CustomerID>?
     ) throws -> Decision<(result: ErasureResult, position: LogPosition?)?> {
+        try tx.rehearsals.deleteDifferences(of: app)
         guard try tx.seatInvitations.exist(naming: [id], in: app) else {
             return .unchanged((.nothing, nil))
         }

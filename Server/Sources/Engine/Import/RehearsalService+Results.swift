@@ -70,20 +70,24 @@ package struct RecordedRehearsal: Hashable, Sendable {
 // The results of rehearsals, for the dashboard.
 extension RehearsalService {
     /// Stores the result of a rehearsal, and replaces the differences of the previous rehearsal.
-    /// Does not change customers. Idempotent.
+    /// Does not change customers. Idempotent. If a customer was erased since the rehearsal began, no
+    /// difference is stored, because the customer may be in any of them.
     ///
     /// - Parameters:
     ///   - signed: the signed summary.
     ///   - differences: the lines of the report, in its order. Only the first
     ///     ``Storage/RehearsalRows/differencesMax`` are stored.
     package func record(
-        _ signed: String, endedAt: Instant, _ differences: [StoredDifference], of app: AppID,
+        _ signed: String, begunAt: Instant, endedAt: Instant, _ differences: [StoredDifference],
+        of app: AppID,
         in environment: Environment
     ) async throws(EngineFailure) {
         let rehearsal = StoredRehearsal(endedAt: endedAt, signed: signed)
         let differences = Array(differences.prefix(RehearsalRows.differencesMax))
         try await context.transaction { tx in
-            try tx.rehearsals.record(rehearsal, differences, of: app, in: environment)
+            let isErased = try tx.erasedIDs.exist(since: begunAt, in: app)
+            try tx.rehearsals.record(
+                rehearsal, isErased ? [] : differences, of: app, in: environment)
         }
     }
 

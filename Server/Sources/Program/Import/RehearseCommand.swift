@@ -103,7 +103,8 @@ struct RehearseCommand: AsyncParsableCommand {
             let assembly = try await options.assembly(for: .modifying)
             defer { assembly.database.close() }
             try await assembly.engine.rehearsals.record(
-                signed, endedAt: result.end, result.findings.map(\.stored), of: result.app,
+                signed, begunAt: result.begin, endedAt: result.end, result.findings.map(\.stored),
+                of: result.app,
                 in: result.environment)
             print("The dashboard shows the result at /rehearsal.")
         } catch {

@@ -42,6 +42,14 @@ extension ErasedIDRows {
         try contains(rules.erasedHash(CustomerID(rawValue: token)), in: app)
     }
 
+    /// Whether a customer was erased at or after a time.
+    package func exist(since time: Instant, in app: AppID) throws(StorageFailure) -> Bool {
+        try connection.firstRow(
+            "SELECT 1 FROM erasures WHERE app = $1 AND erased_at_ms >= $2 LIMIT 1",
+            [.text(app.rawValue), .integer(time.milliseconds)]
+        ) { row throws(StorageFailure) in try row.integer() } != nil
+    }
+
     func erasedTokens(
         among tokens: Set<String>, in app: AppID
     ) throws(StorageFailure) -> Set<String> {
@@ -84,14 +92,15 @@ extension ErasedIDRows {
         try record(codes: hashes.map { rules.erasureKeying.code($0, key) }, in: app, at: now)
     }
 
-    /// Records erasures by the HMACs of the ids, in the form in which this table contains them.
-    /// Idempotent.
+    /// Records erasures by the HMACs of the ids, in the form in which this table contains them. If
+    /// an id was erased before, the later time stays. Idempotent.
     package func record(
         codes: [[UInt8]], in app: AppID, at erasedAt: Instant
     ) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, $3) "
-                + "ON CONFLICT (app, id_hash) DO NOTHING",
+                + "ON CONFLICT (app, id_hash) DO UPDATE SET erased_at_ms = excluded.erased_at_ms "
+                + "WHERE erasures.erased_at_ms < excluded.erased_at_ms",
             codes.map { [.text(app.rawValue), .bytes($0), .integer(erasedAt.milliseconds)] })
     }
 

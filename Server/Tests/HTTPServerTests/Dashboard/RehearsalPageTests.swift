@@ -34,7 +34,8 @@ import Testing
         let signed = try await server.engine.rehearsals.sign(
             claims(end, unexplained: unexplained), of: "birds")
         try await server.engine.rehearsals.record(
-            try #require(signed), endedAt: end, differences, of: "birds", in: .production)
+            try #require(signed), begunAt: end, endedAt: end, differences, of: "birds",
+            in: .production)
     }
 
     @Test func `the page shows the last rehearsal's differences by cause, and earlier rehearsals`()
@@ -77,6 +78,35 @@ import Testing
         }
     }
 
+    @Test func `a rehearsal that ends after an erasure stores no differences`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            let begin = server.engine.context.serverTime
+            _ = try await server.engine.customers.erase("anna", app: "birds")
+            try await Self.record(
+                server, at: begin, unexplained: 0, [Self.difference("clock", "anna")])
+            #expect(
+                try await server.engine.rehearsals.differences(
+                    of: "birds", in: .production, cause: nil
+                ).isEmpty)
+        }
+    }
+
+    @Test func `an erasure of a customer whom only RevenueCat knows deletes the differences`()
+        async throws
+    {
+        try await DashboardServer.run { server in
+            try await Self.record(
+                server, at: Instant(milliseconds: 1_700_000_000_000), unexplained: 0,
+                [Self.difference("missed_there", "stranger")])
+            _ = try await server.engine.customers.erase("stranger", app: "birds")
+            #expect(
+                try await server.engine.rehearsals.differences(
+                    of: "birds", in: .production, cause: nil
+                ).isEmpty)
+        }
+    }
+
     @Test func `a summary that was changed is not shown`() async throws {
         try await DashboardServer.run { server in
             _ = try await server.get("/.well-known/jwks.json")
@@ -89,8 +119,8 @@ import Testing
                     Self.claims(Instant(milliseconds: 1), unexplained: 0), of: "birds"))
             let payload = forged.split(separator: ".")[1]
             try await server.engine.rehearsals.record(
-                "\(parts[0]).\(payload).\(parts[2])", endedAt: Instant(milliseconds: 1), [],
-                of: "birds", in: .production)
+                "\(parts[0]).\(payload).\(parts[2])", begunAt: Instant(milliseconds: 1),
+                endedAt: Instant(milliseconds: 1), [], of: "birds", in: .production)
             let page = try await server.get("/rehearsal").text
             #expect(page.contains("The summary was changed") && !page.contains("unexplained of"))
         }
