@@ -35,7 +35,8 @@ package struct RenewalExtensionService: Sendable {
     ///   - transaction: any transaction of the subscription.
     ///   - days: within ``daysRange``.
     ///   - reason: within ``reasonRange``.
-    ///   - key: an idempotency key. The App Store gets the same id of the request for the same key.
+    ///   - key: an idempotency key. The App Store gets the same id of the request for the same key,
+    ///     customer, transaction and days. The App Store extends a repeated request again.
     package func extend(
         _ transaction: TransactionID, of id: CustomerID, days: Int, reason: Int, key: String?,
         app: AppID, environment: Environment
@@ -54,15 +55,20 @@ package struct RenewalExtensionService: Sendable {
         let wish = RenewalExtension(
             days: days, reason: reason,
             requestID: IdempotencyKey.digits(
-                for: key.map { "renewal extension \($0)" }, count: Self.requestIDDigits))
+                for: key.map { "renewal extension\n\(id)\n\(transaction)\n\(days)\n\($0)" },
+                count: Self.requestIDDigits))
         do throws(AppStoreFailure) {
             _ = try await client.extend(
                 purchase.original.rawValue, by: wish, in: purchase.storeEnvironment)
         } catch {
             return RenewalExtensionOutcome(error)
         }
-        // If the check fails, the date arrives with Apple's notification.
-        try await reconciliation.reconcileAndWait(about: purchase, in: app)
+        // The date is extended, whatever the check finds. If the check fails, the new date arrives
+        // with Apple's notification.
+        do { try await reconciliation.reconcileAndWait(about: purchase, in: app) } catch {
+            context.logger.warning(
+                "the check after an extension failed", metadata: ["error": "\(error)"])
+        }
         return .extended
     }
 }
