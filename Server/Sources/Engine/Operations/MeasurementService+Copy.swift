@@ -7,7 +7,7 @@ extension MeasurementService {
     /// the copy to the newest event in the database. Returns the largest of these times. Returns
     /// nil if there is no copy.
     ///
-    /// - Throws: ``EngineFailure`` if the copy cannot be read.
+    /// - Throws: ``EngineFailure`` if the copy cannot be read, or if it has another history.
     package func lagOfCopy() async throws(EngineFailure) -> Duration? {
         guard context.db.copy != nil else { return nil }
         let apps = context.appIDs
@@ -15,6 +15,9 @@ extension MeasurementService {
         // missing.
         let copied = try await context.scanForReport { tx in try Self.newest(of: apps, tx) }
         let present = try await context.read { tx in try Self.newest(of: apps, tx) }
+        guard !Self.isOtherHistory(copied, than: present) else {
+            throw .storage("the copy has events that this database does not have")
+        }
         return apps.map { app -> Duration in
             guard let newest = present[app] else { return .zero }
             guard let copy = copied[app] else { return max(.zero, context.now() - newest.knownAt) }
@@ -24,13 +27,19 @@ extension MeasurementService {
     }
 
     /// Whether the copy contains this database, and not another one: each app has the same secret
-    /// key in both. Returns nil if the copy has no key of an app yet.
+    /// key in both, and this database has the copy's newest event. Returns nil if the copy has no
+    /// key of an app yet.
     ///
     /// - Throws: ``EngineFailure`` if one of the two cannot be read.
     package func copyIsOfThisDatabase() async throws(EngineFailure) -> Bool? {
         let apps = context.appIDs
-        let copied = try await context.scanForReport { tx in try Self.keys(of: apps, tx) }
-        let present = try await context.read { tx in try Self.keys(of: apps, tx) }
+        let (copied, copiedEvents) = try await context.scanForReport { tx in
+            (try Self.keys(of: apps, tx), try Self.newest(of: apps, tx))
+        }
+        let (present, events) = try await context.read { tx in
+            (try Self.keys(of: apps, tx), try Self.newest(of: apps, tx))
+        }
+        if Self.isOtherHistory(copiedEvents, than: events) { return false }
         if copied == present { return true }
         let isOther = apps.contains { app in
             copied[app].map { $0 != present[app] } ?? false
@@ -41,6 +50,19 @@ extension MeasurementService {
     private struct NewestEvent: Sendable {
         var sequence: Int64
         var knownAt: Instant
+        var epochs: LogEpochs
+    }
+
+    /// Whether a copy that was read earlier has an event that this database does not have, for
+    /// example because the database was restored, and the copy was not.
+    private static func isOtherHistory(
+        _ copied: [AppID: NewestEvent], than present: [AppID: NewestEvent]
+    ) -> Bool {
+        copied.contains { app, copy in
+            guard let newest = present[app] else { return true }
+            return !newest.epochs.contain(
+                LogPosition(copy.epochs.current, copy.sequence), last: newest.sequence)
+        }
     }
 
     private static func newest(
@@ -48,9 +70,10 @@ extension MeasurementService {
     ) throws -> [AppID: NewestEvent] {
         var newest: [AppID: NewestEvent] = [:]
         for app in apps {
-            newest[app] = try tx.measurements.newestEvent(of: app).map {
-                NewestEvent(sequence: $0.sequence, knownAt: $0.knownAt)
-            }
+            guard let event = try tx.measurements.newestEvent(of: app) else { continue }
+            newest[app] = NewestEvent(
+                sequence: event.sequence, knownAt: event.knownAt,
+                epochs: try tx.events.epochs(of: app))
         }
         return newest
     }

@@ -40,7 +40,7 @@ enum ReportDatabase {
                 case false:
                     throw StartFailure(
                         "report_database is not a copy of the server's database: \(shown) has "
-                            + "another key.",
+                            + "another key, or events that the database does not have.",
                         remedy: "Name a standby of the server that --database names.")
                 case nil: try await Task.sleep(for: pause)
                 }
