@@ -11,6 +11,10 @@ final class RequestAuthor: Sendable {
     static let actorBytesMax = 100
 
     private let metadata = Mutex<Logger.Metadata>([:])
+    private let secret = Mutex(false)
+
+    /// Whether the request has a valid secret key.
+    var hasSecretKey: Bool { secret.withLock { $0 } }
 
     /// The author's fields in the log line; empty before the key is known.
     var logMetadata: Logger.Metadata { metadata.withLock { $0 } }
@@ -21,6 +25,7 @@ final class RequestAuthor: Sendable {
     /// Returns the author in the form of the event log.
     @discardableResult
     func record(_ key: StoredKey, actor: String?) -> EventAuthor {
+        secret.withLock { $0 = key.kind == .secret }
         let digits = Hexadecimal.text(key.hash).prefix(EventAuthor.keyDigitsCount)
         let author = EventAuthor(keyName: key.name, keyDigits: String(digits), actor: actor)
         metadata.withLock { metadata in

@@ -49,7 +49,7 @@ struct RequestMiddleware: RouterMiddleware {
         if let traces, let traceStart {
             context.trace.record(
                 request, route: route, response.status, since: traceStart,
-                requestID: context.requestID, by: traces)
+                requestID: context.requestID, isTrusted: context.author.hasSecretKey, by: traces)
         }
         finish(
             request.method, route: route, response.status, requestID: context.requestID,

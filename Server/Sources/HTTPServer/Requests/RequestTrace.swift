@@ -28,13 +28,17 @@ final class RequestTrace: Sendable {
 
     /// Records the span of a request that is answered. The span contains no customer's id, because
     /// it names the route and not the path.
+    ///
+    /// - Parameter isTrusted: whether the sender has a secret key, and so may choose whether the
+    ///   trace is sent.
     func record(
         _ request: Request, route: String?, _ status: HTTPResponse.Status,
-        since start: some TracerInstant, requestID: String, by traces: TraceRecorder
+        since start: some TracerInstant, requestID: String, isTrusted: Bool,
+        by traces: TraceRecorder
     ) {
         guard let route, !Self.quietRoutes.contains(route) else { return }
         let name = "\(request.method.routed.rawValue) \(route)"
-        let span = startSpan(name, request, at: start, by: traces)
+        let span = startSpan(name, request, at: start, isTrusted, by: traces)
         span.attributes["http.request.method"] = request.method.routed.rawValue
         span.attributes["http.route"] = route
         span.attributes["http.response.status_code"] = Int64(status.code)
@@ -44,7 +48,8 @@ final class RequestTrace: Sendable {
     }
 
     private func startSpan(
-        _ name: String, _ request: Request, at start: some TracerInstant, by traces: TraceRecorder
+        _ name: String, _ request: Request, at start: some TracerInstant, _ isTrusted: Bool,
+        by traces: TraceRecorder
     ) -> RecordedSpan {
         let notification = notification.withLock { $0 }
         if let notification,
@@ -54,7 +59,10 @@ final class RequestTrace: Sendable {
                 ? traces.startSpan(name, context: .trace(own), ofKind: .server, at: start)
                 : traces.startSpan(name, as: own, ofKind: .server, at: start)
         }
-        let parent = request.headers[.traceparent].flatMap { TraceContext(header: $0) }
+        var parent = request.headers[.traceparent].flatMap { TraceContext(header: $0) }
+        if let context = parent, !isTrusted {
+            parent?.isSampled = TraceContext.isSampled(context.trace, share: traces.share)
+        }
         return traces.startSpan(name, context: .trace(parent), ofKind: .server, at: start)
     }
 }
