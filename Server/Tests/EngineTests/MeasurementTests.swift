@@ -47,6 +47,30 @@ import Testing
         #expect(Self.newest(restarted) == [Self.now])
     }
 
+    @Test func `a copy with events that the database lacks has no lag, but another history`()
+        async throws
+    {
+        var app = AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:])
+        app.wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
+        let (database, copy) = (try SQLiteDriver.inMemory(), try SQLiteDriver.inMemory())
+        let verifiers: [AppID: Verifier] = ["birds": Verifier(roots: .apple)]
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let other = Engine(
+            database: copy, apps: [app], verifiers: verifiers, now: { Self.now }, logger: logger)
+        let engine = Engine(
+            database: database, apps: [app], verifiers: verifiers, now: { Self.now }, copy: copy,
+            logger: logger)
+        for one in [other, engine] { try await one.prepare() }
+        #expect(try await engine.measurements.lagOfCopy() == .zero)
+        _ = try await other.wallets.book(
+            NewBooking(.credit, currency: "seeds", amount: 1, reason: "a gift", key: "1"),
+            of: "anna", app: "birds", environment: .production)
+        _ = try await other.customers.erase("anna", app: "birds")
+        await #expect(throws: EngineFailure.self) {
+            try await engine.measurements.lagOfCopy()
+        }
+    }
+
     @Test func `while the database is not ready, the last measurements are kept`() async throws {
         let engine = try Self.engine(try SQLiteDriver.inMemory(), try Authority())
         try await engine.prepare()

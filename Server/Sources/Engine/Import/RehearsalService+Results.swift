@@ -70,8 +70,8 @@ package struct RecordedRehearsal: Hashable, Sendable {
 // The results of rehearsals, for the dashboard.
 extension RehearsalService {
     /// Stores the result of a rehearsal, and replaces the differences of the previous rehearsal.
-    /// Does not change customers. Idempotent. If a customer was erased since the rehearsal began, no
-    /// difference is stored, because the customer may be in any of them.
+    /// Does not change customers. Idempotent. If a customer was erased since the rehearsal began,
+    /// no difference is stored, because the customer may be in any of them.
     ///
     /// - Parameters:
     ///   - signed: the signed summary.

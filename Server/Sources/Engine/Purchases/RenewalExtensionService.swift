@@ -54,9 +54,7 @@ package struct RenewalExtensionService: Sendable {
         }
         let wish = RenewalExtension(
             days: days, reason: reason,
-            requestID: IdempotencyKey.digits(
-                for: key.map { "renewal extension\n\(id)\n\(transaction)\n\(days)\n\($0)" },
-                count: Self.requestIDDigits))
+            requestID: Self.requestID(key, for: transaction, of: id, days: days))
         do throws(AppStoreFailure) {
             _ = try await client.extend(
                 purchase.original.rawValue, by: wish, in: purchase.storeEnvironment)
@@ -70,6 +68,17 @@ package struct RenewalExtensionService: Sendable {
                 "the check after an extension failed", metadata: ["error": "\(error)"])
         }
         return .extended
+    }
+}
+
+extension RenewalExtensionService {
+    /// The id by which Apple knows a request. Without an idempotency key, the id is random.
+    package static func requestID(
+        _ key: String?, for transaction: TransactionID, of id: CustomerID, days: Int
+    ) -> String {
+        IdempotencyKey.digits(
+            for: key.map { "renewal extension\n\(id)\n\(transaction)\n\(days)\n\($0)" },
+            count: requestIDDigits)
     }
 }
 

@@ -55,8 +55,8 @@ struct RevenueCatCustomerImport {
 
     /// Imports all customers.
     ///
-    /// - Throws: ``RevenueCatClientFailure``, ``EngineFailure``, or ``StartFailure`` if the balances
-    ///   were imported before, or if a limit is exceeded.
+    /// - Throws: ``RevenueCatClientFailure``, ``EngineFailure``, or ``StartFailure`` if all balances
+    ///   were imported before, or would go to the sandbox, or if a limit is exceeded.
     mutating func run() async throws -> RevenueCatImportResult {
         let key = balancesKey
         if withBalances { try requireProduction() }

@@ -22,10 +22,10 @@ struct RevenueCatImportCommand: AsyncParsableCommand {
     @Option(help: "The name here of one of RevenueCat's currencies, as GEM=gems.")
     var currency: [String] = []
     @Flag(help: "Change nothing, and only report.") var dryRun = false
-    @Flag(help: "Import balances even if they were imported to the end before.") var anew = false
+    @Flag(help: "Import balances even if an earlier run has imported all.") var anew = false
     @Option(help: "The file for the report.") var report = "import-revenuecat.report.csv"
     @Option(help: "The app, if there are several.") var app: String?
-    @Option(help: "production or sandbox: where balances are booked.")
+    @Option(help: "production, or sandbox without balances.")
     var environment = Ledger.Environment.production
     @OptionGroup var options: DatabaseOptions
 

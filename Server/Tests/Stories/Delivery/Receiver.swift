@@ -18,6 +18,8 @@ final class Receiver: Sendable {
         case chosen(@Sendable (Arrival) -> Int)
         /// Keeps the connection open and never responds.
         case nothing
+        /// Sends a head with status 200, keeps the connection open, and never sends the body.
+        case headOnly
     }
 
     private struct State {
@@ -127,6 +129,10 @@ final class Receiver: Sendable {
             Self.send("HTTP/1.1 \(code) Told\r\n" + fields, body, to: connection)
         case .redirect(let url):
             Self.send("HTTP/1.1 302 Told\r\nLocation: \(url)\r\n", to: connection)
+        case .headOnly:
+            let head = Array("HTTP/1.1 200 Told\r\nContent-Length: 10\r\n\r\n".utf8)
+            _ = Foundation.send(connection, head, head.count, Int32(MSG_NOSIGNAL))
+            fallthrough
         case .nothing:
             // Reads until the other side has closed the connection.
             var byte: UInt8 = 0

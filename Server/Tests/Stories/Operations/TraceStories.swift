@@ -1,12 +1,16 @@
+import AsyncHTTPClient
 import Eventually
 import Foundation
 import Testing
 import Traces
 
+@testable import Program
+
 /// A trace leads from Apple's notification to the receiver of the webhook.
 @Suite(.serialized) struct TraceStories {
     private static func configuration(
-        _ receiver: Receiver, _ collector: Receiver, in folder: TemporaryFolder
+        _ receiver: Receiver, _ collector: Receiver, in folder: TemporaryFolder,
+        percent: Int = 100
     ) throws -> String {
         try Data(webhookSecret.utf8).write(to: URL(filePath: folder.path + "/webhook.secret"))
         try Data("Bearer c0llector".utf8).write(to: URL(filePath: folder.path + "/bearer"))
@@ -20,6 +24,7 @@ import Traces
             traces:
               endpoint: \(collector.origin)
               authorization_file: bearer
+              percent: \(percent)
 
             """
     }
@@ -111,6 +116,52 @@ import Traces
             try await eventually("later spans", within: 60) {
                 collector.arrivals.count > refused
             }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `only a request with a secret key chooses that its trace is sent`() async throws {
+        let (receiver, collector) = (try Receiver(), try Receiver())
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .sqlite,
+                folder.path + "/birds.sqlite",
+                more: try Self.configuration(receiver, collector, in: folder, percent: 1))
+            let server = try await program.start()
+            defer { server.kill() }
+            // The share leaves out traces with these ids.
+            let contexts = try ["aa", "bb"].map { digits in
+                try #require(
+                    TraceContext(
+                        header: "00-\(String(repeating: digits, count: 16))-00f067aa0ba902b7-01"))
+            }
+            var wire = server.wire
+            for (context, key) in zip(contexts, [nil, program.key]) {
+                wire.bearer = key
+                _ = try await wire.send(
+                    "GET", "/v1/customers/anna",
+                    headers: [TraceContext.headerName: context.header])
+            }
+            let bodies: @Sendable () -> [UInt8] = { collector.arrivals.flatMap(\.body) }
+            try await eventually("the span of the secret key", within: 60) {
+                Self.contains(bodies(), 1, contexts[1].trace)
+            }
+            #expect(!Self.contains(bodies(), 1, contexts[0].trace))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a collector that stalls after its headers counts as away`() async throws {
+        let collector = try Receiver(.headOnly)
+        try await HTTPClient.withHTTPClient { http in
+            let sender = TraceSender(
+                TraceSettings(endpoint: collector.origin), http, timeout: .milliseconds(200))
+            await #expect(throws: TraceSender.Silence.self) {
+                _ = try await sender.send(HTTPClientRequest(url: collector.url))
+            }
+            #expect(collector.arrivals.count == 1)
         }
     }
 }

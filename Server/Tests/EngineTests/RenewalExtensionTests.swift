@@ -1,0 +1,18 @@
+import Engine
+import Testing
+
+@Suite struct RenewalExtensionTests {
+    @Test func `a key names one request of one customer, transaction and number of days`() {
+        let id = RenewalExtensionService.requestID("k", for: "1", of: "anna", days: 10)
+        #expect(id == RenewalExtensionService.requestID("k", for: "1", of: "anna", days: 10))
+        let others = [
+            RenewalExtensionService.requestID("l", for: "1", of: "anna", days: 10),
+            RenewalExtensionService.requestID("k", for: "2", of: "anna", days: 10),
+            RenewalExtensionService.requestID("k", for: "1", of: "ben", days: 10),
+            RenewalExtensionService.requestID("k", for: "1", of: "anna", days: 11),
+            RenewalExtensionService.requestID(nil, for: "1", of: "anna", days: 10),
+            RenewalExtensionService.requestID(nil, for: "1", of: "anna", days: 10),
+        ]
+        #expect(Set(others + [id]).count == others.count + 1)
+    }
+}
