@@ -78,6 +78,7 @@ extension ImportDecisions {
     func aliasPlan(for ids: [CustomerID], in app: AppID) throws -> AliasPlan {
         var plan = AliasPlan()
         var known: [(id: CustomerID, customer: StoredCustomer?)] = []
+        var checked: Set<CustomerID> = []
         for id in ids where !known.contains(where: { $0.id == id }) {
             do throws(EngineFailure) { try id.requireValid() } catch {
                 plan.problems.append("\(EngineFailure.shortened(id.rawValue)): \(error)")
@@ -85,8 +86,8 @@ extension ImportDecisions {
             }
             let customer = try tx.customers.find(known: id, in: app)
             // A person who came back after the erasure is a new customer.
-            for one in [id] + (customer?.ids ?? [])
-            where try tx.erasedIDs.contains(one.hash, in: app) {
+            for one in [id] + (customer?.ids ?? []) where checked.insert(one).inserted {
+                guard try tx.erasedIDs.contains(one.hash, in: app) else { continue }
                 plan.problems = [
                     "the customer was erased here, so nothing is imported about them"
                 ]
@@ -101,8 +102,8 @@ extension ImportDecisions {
         {
             plan.problems.append(
                 "\(EngineFailure.shortened(first.id.rawValue)) and "
-                    + "\(EngineFailure.shortened(other.id.rawValue)) are one customer there and two "
-                    + "here, so nothing was merged; if they are one person, add the second id to "
+                    + "\(EngineFailure.shortened(other.id.rawValue)) are one customer there and "
+                    + "two here, so nothing was merged; if they are one person, add the second id to "
                     + "the first with a secret key (POST …/aliases)")
             return plan
         }
