@@ -3,7 +3,11 @@ import NIOCore
 
 extension BucketClient {
     /// The time for a response besides that for its bytes.
-    package static let timeoutSeconds: Int64 = 30
+    private static let timeoutSeconds = 10
+    /// The same for a request that deletes many objects, or assembles one from its parts.
+    private static let longTimeoutSeconds = 300
+    /// The maximum size of a response without a part of an object, in bytes.
+    private static let listBytesMax = 1_048_576
     /// The slowest transfer that is waited for, in bytes per second.
     package static let bytesPerSecondMin = 65_536
 
@@ -15,9 +19,7 @@ extension BucketClient {
         _ client: HTTPClient
     ) -> @Sendable (BucketRequest) async throws -> BucketResponse {
         { request in
-            let bytes = max(request.body.count, BucketClient.partBytesMin)
-            let seconds = timeoutSeconds + Int64(bytes / bytesPerSecondMin)
-            return try await withTimeout(.seconds(seconds)) {
+            try await withTimeout(timeout(of: request)) {
                 var sent = HTTPClientRequest(url: request.url)
                 sent.method = .init(rawValue: request.method)
                 for (name, value) in request.headers where name != "host" {
@@ -33,6 +35,20 @@ extension BucketClient {
                     body: request.method == "HEAD" ? [] : try await Self.bytes(of: answer))
             }
         }
+    }
+
+    /// The longest time for the whole response to a request.
+    static func timeout(of request: BucketRequest) -> Duration {
+        let received: Int
+        switch (request.method, request.headers["range"]) {
+        case ("GET", let range?):
+            let ends = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+            received = ends.count == 2 ? ends[1] - ends[0] + 1 : partBytesMin
+        case ("GET", nil): received = listBytesMax
+        default: received = 0
+        }
+        let seconds = request.method == "POST" ? longTimeoutSeconds : timeoutSeconds
+        return .seconds(seconds + (request.body.count + received) / bytesPerSecondMin)
     }
 
     private static func bytes(of answer: HTTPClientResponse) async throws -> [UInt8] {

@@ -40,8 +40,9 @@ extension BucketClient {
                 throw BucketFailure.damaged(name, what: "the server has another size")
             }
         } catch {
-            // What is left is deleted at the next start.
-            _ = try? await abort(upload, name)
+            // A cancelled task could send nothing. What is left is deleted at the next start.
+            let ending = Task { _ = try? await abort(upload, name) }
+            if !Task.isCancelled { await ending.value }
             throw error
         }
     }
@@ -114,17 +115,36 @@ extension BucketClient {
 
     /// Deletes the parts of uploads that were not completed. Call it only while none is running.
     ///
-    /// - Parameter beginning: what the names of the objects begin with.
-    /// - Returns: the number of uploads, at most a page.
-    package func abortUploads(named beginning: String) async throws -> Int {
-        let response = try await response(
-            to: bucketRequest(
-                "GET", ["uploads": "", "prefix": access.address.key(of: beginning)]),
-            doing: "list unfinished uploads", name: "")
+    /// - Parameters:
+    ///   - beginning: what the names of the objects begin with.
+    ///   - isOwn: whether a name is that of an object of this program. Without a prefix, the
+    ///     objects of a neighbour may begin in the same way.
+    /// - Returns: the number of uploads.
+    package func abortUploads(
+        named beginning: String, where isOwn: (String) -> Bool
+    ) async throws -> Int {
+        var query = ["uploads": "", "prefix": access.address.key(of: beginning)]
         var count = 0
-        for entry in BucketXML(response.body).all("Upload") {
+        for _ in 0..<Self.pagesMax {
+            let response = try await response(
+                to: bucketRequest("GET", query), doing: "list unfinished uploads", name: "")
+            let xml = BucketXML(response.body)
+            count += try await abortUploads(in: xml, where: isOwn)
+            let next = xml.text("NextKeyMarker")
+            guard xml.text("IsTruncated") == "true", let next else { return count }
+            query["key-marker"] = next
+            query["upload-id-marker"] = xml.text("NextUploadIdMarker")
+        }
+        return count
+    }
+
+    private func abortUploads(
+        in page: BucketXML, where isOwn: (String) -> Bool
+    ) async throws -> Int {
+        var count = 0
+        for entry in page.all("Upload") {
             guard let key = entry.text("Key"), let name = access.address.name(of: key),
-                let upload = entry.text("UploadId")
+                let upload = entry.text("UploadId"), isOwn(name)
             else { continue }
             do { try await abort(upload, name) } catch BucketFailure.refused(_, let answer)
                 where answer.contains("NoSuchUpload")

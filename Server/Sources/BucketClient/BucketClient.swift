@@ -122,7 +122,15 @@ package struct BucketClient: Sendable {
                 throw BucketFailure.unreadable("an object without `Content-Length`")
             }
             return bytes
-        } catch BucketFailure.noObject { return nil }
+        } catch BucketFailure.noObject {
+            return nil
+        } catch let failure as BucketFailure where !failure.isPassing {
+            // The answer to HEAD has no body that says what is wrong.
+            _ = try await response(
+                to: request("GET", name, headers: ["range": "bytes=0-0"]), doing: "read objects",
+                name: name)
+            throw failure
+        }
     }
 
     /// Writes an object in one step. Replaces one of the same name. Idempotent.

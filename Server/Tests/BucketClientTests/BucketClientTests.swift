@@ -109,10 +109,37 @@ import Testing
         bucket.state.withLock { state in
             state.uploads = [
                 "1": .init(key: "perennial/perennial-x"), "2": .init(key: "perennial/other"),
+                "3": .init(key: "perennial/perennial-2/x"),
             ]
         }
-        #expect(try await bucket.client().abortUploads(named: "perennial-") == 1)
-        #expect(bucket.state.withLock { Array($0.uploads.keys) } == ["2"])
+        let count = try await bucket.client().abortUploads(named: "perennial-") {
+            $0 == "perennial-x"
+        }
+        #expect(count == 1)
+        #expect(bucket.state.withLock { Set($0.uploads.keys) } == ["2", "3"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `an upload that is cancelled leaves nothing behind`()
+        async throws
+    {
+        let (bucket, bytes) = (BucketDouble(), Self.bytes(Self.large))
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let client = BucketClient(
+            bucket.access(), now: { Instant(milliseconds: 0) },
+            send: { request in
+                try Task.checkCancellation()
+                if request.query.contains("partNumber=2") {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    throw CancellationError()
+                }
+                let response = try await bucket.send(request)
+                if request.method == "DELETE" { end.yield() }
+                return response
+            }, sleep: { _ in })
+        let upload = Task { try await client.upload(Self.file(bytes), as: "x") }
+        await #expect(throws: CancellationError.self) { try await upload.value }
+        await ends.first { _ in true }
+        #expect(bucket.state.withLock { $0.uploads.isEmpty })
     }
 
     @Test func `an upload that was completed by an attempt without an answer is complete`()
@@ -174,6 +201,34 @@ import Testing
         await #expect(throws: failure) { try await bucket.client().put([1], as: "x") }
         #expect(bucket.names.isEmpty)
         #expect(!failure.description.isEmpty && !failure.remedy.isEmpty)
+    }
+
+    @Test func `what is wrong is known although an answer to HEAD has no body`() async throws {
+        let bucket = BucketDouble()
+        bucket.state.withLock {
+            $0.answers = [1, 2].map { _ in BucketDouble.error(403, "SignatureDoesNotMatch") }
+        }
+        await #expect(throws: BucketFailure.wrongSecret) {
+            _ = try await bucket.client().size(of: "x")
+        }
+    }
+
+    @Test func `a request may take as long as its bytes need`() {
+        func seconds(
+            _ method: String, body: Int = 0, range: String? = nil
+        ) -> Duration {
+            var request = BucketDouble().client().request(
+                method, "x", body: [UInt8](repeating: 0, count: body))
+            request.headers["range"] = range
+            return BucketClient.timeout(of: request)
+        }
+        #expect(seconds("HEAD") == .seconds(10))
+        #expect(seconds("DELETE") == .seconds(10))
+        #expect(seconds("PUT", body: 131_072) == .seconds(12))
+        #expect(seconds("PUT", body: BucketClient.partBytesMin) == .seconds(266))
+        #expect(seconds("GET", range: "bytes=10-131081") == .seconds(12))
+        #expect(seconds("GET") == .seconds(26))
+        #expect(seconds("POST") == .seconds(300))
     }
 
     @Test func `a server that is away for a moment is asked again, with growing pauses`()

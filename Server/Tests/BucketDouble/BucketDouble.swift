@@ -72,18 +72,33 @@ package final class BucketDouble: Sendable {
         await state.withLock { $0.before }?(request)
         return try state.withLock { state in
             guard !state.isAway else { throw Away() }
-            if !state.answers.isEmpty { return state.answers.removeFirst() }
-            let key = String(request.path.dropFirst("/backups".count).drop { $0 == "/" })
-            state.requests.append("\(request.method) \(key)")
-            let query = Dictionary(
-                uniqueKeysWithValues: request.query.split(separator: "&").map { pair in
-                    let parts = pair.split(separator: "=", maxSplits: 1)
-                    let value = parts.count > 1 ? String(parts[1]) : ""
-                    return (String(parts[0]), value.removingPercentEncoding ?? value)
-                })
-            guard key.isEmpty else { return Self.answer(request, key, query, &state) }
-            return Self.answer(request, query, &state)
+            return Self.sent(Self.answer(request, &state), to: request)
         }
+    }
+
+    /// What arrives of an answer: an answer to HEAD has no body.
+    private static func sent(
+        _ answer: BucketResponse, to request: BucketRequest
+    ) -> BucketResponse {
+        var answer = answer
+        if request.method == "HEAD" { answer.body = [] }
+        return answer
+    }
+
+    private static func answer(
+        _ request: BucketRequest, _ state: inout State
+    ) -> BucketResponse {
+        if !state.answers.isEmpty { return state.answers.removeFirst() }
+        let key = String(request.path.dropFirst("/backups".count).drop { $0 == "/" })
+        state.requests.append("\(request.method) \(key)")
+        let query = Dictionary(
+            uniqueKeysWithValues: request.query.split(separator: "&").map { pair in
+                let parts = pair.split(separator: "=", maxSplits: 1)
+                let value = parts.count > 1 ? String(parts[1]) : ""
+                return (String(parts[0]), value.removingPercentEncoding ?? value)
+            })
+        guard key.isEmpty else { return Self.answer(request, key, query, &state) }
+        return Self.answer(request, query, &state)
     }
 
     // MARK: - Requests about the bucket

@@ -17,14 +17,17 @@ package struct BucketServer: Sendable {
     private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// Starts a server. Returns nil if it is not installed, and says so.
-    package static func start() throws -> BucketServer? {
-        let root = tests.deletingLastPathComponent().deletingLastPathComponent()
-        let python = root.appending(path: ".perennial/buckets/bin/python")
-        guard FileManager.default.isExecutableFile(atPath: python.path) else {
-            print("skipped: no S3 server (bin/test installs it)")
-            return nil
-        }
+    private static let python = tests.deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: ".perennial/buckets/bin/python")
+
+    /// Whether a server can be started. Says so if it cannot.
+    package static let isInstalled: Bool = {
+        let isInstalled = FileManager.default.isExecutableFile(atPath: python.path)
+        if !isInstalled { print("skipped: no S3 server (bin/test installs it)") }
+        return isInstalled
+    }()
+
+    package static func start() throws -> BucketServer {
         let process = Process()
         // A process resolves links, and another Python would not find the packages.
         process.executableURL = URL(filePath: "/bin/sh")

@@ -98,6 +98,8 @@ struct RestoreCommand: AsyncParsableCommand {
     var mark = false
     @Flag(help: "Restore into a temporary folder, verify, and change nothing else.")
     var drill = false
+    @Flag(help: "Let this database's server upload to the bucket from now on; restore nothing.")
+    var takeOver = false
     @Option(
         help: "The backup of the drill: a file, or the newest in the configured folder (newest).")
     var backup: String?
@@ -124,6 +126,9 @@ struct RestoreCommand: AsyncParsableCommand {
         guard isFromBucket || (endpoint == nil && region == nil) else {
             throw ValidationError("--endpoint and --region are for a bucket, s3://….")
         }
+        guard !takeOver || (isFromBucket && !drill && at == nil) else {
+            throw ValidationError("--take-over is for a bucket, s3://…, and for no other flag.")
+        }
         guard backup == nil || at == nil else {
             throw ValidationError("--at chooses the backup. Leave out --backup.")
         }
@@ -133,6 +138,7 @@ struct RestoreCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             try await Interruption.cancelling {
                 if drill { return try await runDrill() }
+                if takeOver { return try await takeOverBucket() }
                 if isFromBucket { return try await restoreFromBucket() }
                 let address = try options.address()
                 if let at {

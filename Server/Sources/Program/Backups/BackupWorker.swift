@@ -61,7 +61,11 @@ final class BackupWorker: Service {
         self.logger = logger
         startedAt = now()
         if let shipper {
-            mirror?.follow { .init(backup: shipper.backup, at: shipper.shippedAt) }
+            mirror?.follow {
+                .init(backup: shipper.backup, at: shipper.shippedAt)
+            } abandon: {
+                await shipper.leave($0)
+            }
         }
     }
 
@@ -176,6 +180,8 @@ final class BackupWorker: Service {
             let made = try await copy(at: moment)
             // Until it is in the bucket, changes go on after the former one, which is there.
             await mirror?.upload(backup: made.file) { shipper.hasRoomInLog }
+            // If the server stops, they go on after the former one at the next start.
+            try Task.checkCancellation()
             return made
         }
     }

@@ -79,4 +79,17 @@ extension ChangeShipper {
             "the changes of the database are shipped after this backup",
             metadata: ["file": .string(file)])
     }
+
+    /// Ships no more changes after a backup, because other ones after it are in the bucket.
+    ///
+    /// - Parameter backup: its name.
+    func leave(_ backup: String) async {
+        await line.lock()
+        defer { line.unlock() }
+        guard state.withLock({ $0.chain?.backup == backup }) else { return }
+        abandon(
+            Gap(
+                reason: "the bucket has changes after \(backup) that the folder lacks, so the disk "
+                    + "was set back"))
+    }
 }

@@ -170,12 +170,12 @@ struct BucketBackups: Sendable {
 
     // MARK: - Erasures
 
-    /// The lines of the list of erasures beside the backups.
-    func erasures() async throws -> [String] {
+    /// The lines of the list of erasures beside the backups. Nil if there is no list.
+    func erasures() async throws -> [String]? {
         try await naming {
             let bytes = try await client.bytes(
                 of: ErasureFile.copyName, atMost: ErasureFile.bytesMax)
-            return ErasureFile.contents(in: Data(bytes ?? [])).lines
+            return bytes.map { ErasureFile.contents(in: Data($0)).lines }
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Ledger
+import Logging
 
 extension BucketMirror {
     /// Compares folder and bucket if that is due. Returns false if it failed.
@@ -22,9 +23,13 @@ extension BucketMirror {
         defer { line.unlock(at: "backups") }
         return await reporting(.backups) {
             let demanded = state.withLock { $0.demanded }
-            try await claim()
+            try await claim(again: true)
+            // What was deleted there by others is uploaded again.
+            state.withLock { ($0.followed, $0.complete) = (nil, []) }
             try await uploadMissingBackups()
             try await uploadEarlierChanges()
+            // Another server may have taken over meanwhile.
+            try await claim(again: true)
             try await deleteExpired()
             let now = now()
             state.withLock { ($0.compared, $0.comparedAt) = (demanded, now) }
@@ -35,7 +40,11 @@ extension BucketMirror {
     private func remoteNames() async throws -> (backups: Set<String>, folders: [String]) {
         let (objects, folders) = try await client.contents()
         let backups = Set(objects.map(\.name).filter { BackupFolder.moment(of: $0) != nil })
-        state.withLock { $0.backups = backups }
+        let hasErasures = objects.contains { $0.name == ErasureFile.copyName }
+        state.withLock { state in
+            state.backups = backups
+            if !hasErasures { state.erasures = nil }
+        }
         return (backups, folders)
     }
 
@@ -81,5 +90,54 @@ extension BucketMirror {
         let gone = BucketPlan.expired(among: backups, keep: keep, at: now)
         try await client.delete(gone.sorted())
         state.withLock { $0.backups?.subtract(gone) }
+    }
+
+    // MARK: - A new backup
+
+    /// Uploads a new backup before changes follow it: until it is there, the bucket needs those
+    /// that follow the former one. A failure is reported; a comparison then uploads the backup. If
+    /// the upload takes too long, it goes on without being waited for.
+    ///
+    /// - Parameter mayWait: asked once a second whether changes can still go on after the former
+    ///   backup.
+    func upload(backup path: String, while mayWait: @escaping @Sendable () -> Bool) async {
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        let upload = Task(executorPreference: globalConcurrentExecutor) {
+            let isUploaded = await self.reporting(.backups) {
+                try await self.claim()
+                try await self.uploadBackup(name)
+            }
+            if !isUploaded { self.compareSoon() }
+            self.state.withLock { $0.uploads[name] = nil }
+        }
+        state.withLock { $0.uploads[name] = upload }
+        let began = ContinuousClock.now
+        while await !TimeLimit.waits(Self.pause, for: { await upload.value }) {
+            guard !Task.isCancelled else { return upload.cancel() }
+            guard mayWait(), ContinuousClock.now - began < Self.backupWaitMax else {
+                return report(
+                    StartFailure(
+                        "\(name) could not be uploaded before changes had to follow it.",
+                        remedy: "The upload goes on. Check how fast the network is."),
+                    of: .backups)
+            }
+        }
+        state.withLock { $0.uploads[name] = nil }
+    }
+
+    /// Uploads a backup, unless the bucket has it. Calls for one backup wait for each other.
+    func uploadBackup(_ name: String) async throws {
+        await line.lock(at: name)
+        defer { line.unlock(at: name) }
+        guard state.withLock({ $0.backups?.contains(name) != true }) else { return }
+        let began = ContinuousClock.now
+        guard try await upload(name) else { return }
+        state.withLock { _ = $0.backups?.insert(name) }
+        logger.notice(
+            "a backup was uploaded to the bucket",
+            metadata: [
+                "name": .string(name),
+                "seconds": "\((ContinuousClock.now - began).components.seconds)",
+            ])
     }
 }

@@ -26,16 +26,18 @@ final class BucketMirror: Service {
     /// The maximum number of files with changes that wait in memory. More are found on the disk.
     static let waitingMax = 10_000
     /// The longest time for which changes go on after the former backup while one is uploaded.
-    private static let backupWaitMax = Duration.seconds(1_800)
+    static let backupWaitMax = Duration.seconds(1_800)
     /// The longest time that the end of the server waits for the last uploads.
     static let lastUploadMax = Duration.seconds(8)
 
     let client: BucketClient
     let keep: BackupRetention
     let folder: BackupFolder
-    private let madeAt: @Sendable () async throws -> Instant
+    private let owner: BucketOwner
+    /// The list of erasures beside the backups, and that of the server.
+    let erasureFiles: [String]
     let now: @Sendable () -> Instant
-    private let logger: Logger
+    let logger: Logger
     let line = KeyedLock()
     let state: Mutex<State>
 
@@ -51,20 +53,24 @@ final class BucketMirror: Service {
     enum Subject: Hashable { case changes, backups }
 
     struct State {
-        /// Whether the bucket is known to have the backups of this database.
+        /// Whether this server is known to be the one that uploads to the bucket.
         var isClaimed = false
+        /// Whether what interrupted uploads have left was deleted.
+        var isSwept = false
         /// The names of the backups in the bucket. Nil before the first comparison.
         var backups: Set<String>?
-        /// The names of the backups that are being uploaded.
-        var uploading: Set<String> = []
+        /// The uploads of new backups, by their names.
+        var uploads: [String: Task<Void, Never>] = [:]
         /// The folder of changes whose files are in the bucket, except those that wait.
         var followed: String?
         /// The names of the files with changes that wait, in their order.
         var waiting: [String] = []
+        /// How often more files waited than fit into memory.
+        var overflows = 0
         /// The folders of earlier changes whose files are in the bucket.
         var complete: Set<String> = []
-        /// The list of erasures that was uploaded.
-        var erasures: ErasureStamp?
+        /// The lists of erasures that were uploaded. Nil if that is unknown.
+        var erasures: [ErasureStamp?]?
         /// The number of comparisons that were demanded, and that of the last one that was made.
         var demanded = 1
         var compared = 0
@@ -74,20 +80,23 @@ final class BucketMirror: Service {
         var problems: [Subject: BackupState.Problem] = [:]
         /// Says how far changes were shipped to the folder. Nil if they are not shipped.
         var shipped: (@Sendable () -> Shipped)?
+        /// Ends the shipping of changes after a backup.
+        var abandon: (@Sendable (_ backup: String) async -> Void)?
     }
 
     /// - Parameters:
+    ///   - owner: the bucket, and the database.
     ///   - folder: the full path of the folder of the backups.
-    ///   - madeAt: returns when the tables of the database were made, which identifies it.
+    ///   - erasures: the path of the server's list of erasures. Nil if only the folder has one.
     init(
-        to client: BucketClient, of folder: String, keep: BackupRetention,
-        madeAt: @escaping @Sendable () async throws -> Instant,
+        to owner: BucketOwner, of folder: String, erasures: String? = nil, keep: BackupRetention,
         now: @escaping @Sendable () -> Instant = { .machine }, logger: Logger
     ) {
-        self.client = client
+        self.owner = owner
+        client = owner.client
+        erasureFiles = ["\(folder)/\(ErasureFile.copyName)"] + [erasures].compactMap(\.self)
         self.folder = BackupFolder(path: folder)
         self.keep = keep
-        self.madeAt = madeAt
         self.now = now
         self.logger = logger
         let begun = now()
@@ -110,6 +119,7 @@ final class BucketMirror: Service {
                 }
             }
         }
+        for upload in state.withLock({ $0.uploads.values }) { upload.cancel() }
     }
 
     private static func repeats(every pause: Duration, _ body: () async -> Bool) async {
@@ -137,9 +147,14 @@ final class BucketMirror: Service {
 
     /// Changes are shipped to the folder, too. Call it before ``run()``.
     ///
-    /// - Parameter shipped: says how far.
-    func follow(_ shipped: @escaping @Sendable () -> Shipped) {
-        state.withLock { $0.shipped = shipped }
+    /// - Parameters:
+    ///   - shipped: says how far.
+    ///   - abandon: called with the name of a backup after which no more changes may be shipped.
+    func follow(
+        _ shipped: @escaping @Sendable () -> Shipped,
+        abandon: @escaping @Sendable (_ backup: String) async -> Void
+    ) {
+        state.withLock { ($0.shipped, $0.abandon) = (shipped, abandon) }
     }
 
     /// How far changes were shipped to the folder. Nil if they are not shipped.
@@ -165,6 +180,7 @@ final class BucketMirror: Service {
             // They are found on the disk: the last folder at once, the others by a comparison.
             (state.waiting, state.followed) = ([], nil)
             state.complete = []
+            state.overflows += 1
             state.demanded += 1
         }
     }
@@ -189,7 +205,7 @@ final class BucketMirror: Service {
         }
     }
 
-    private func report(_ error: any Error, of subject: Subject) {
+    func report(_ error: any Error, of subject: Subject) {
         let failure: StartFailure =
             switch error {
             case let failure as StartFailure: failure
@@ -212,89 +228,53 @@ final class BucketMirror: Service {
 
     // MARK: - The bucket
 
-    /// Takes the bucket for the backups of this database, and deletes what an upload left that was
-    /// interrupted. Nothing is uploaded before.
+    /// Takes the bucket for this server, and deletes what an upload left that was interrupted.
+    /// Nothing is uploaded before.
     ///
-    /// - Throws: ``StartFailure`` if the bucket has the backups of another database.
-    func claim() async throws {
+    /// - Parameter again: whether to ask the bucket although it was this server's before.
+    /// - Throws: ``StartFailure`` if the bucket has the backups of another database or server.
+    func claim(again: Bool = false) async throws {
         await line.lock(at: "claim")
         defer { line.unlock(at: "claim") }
+        if again { state.withLock { $0.isClaimed = false } }
         guard !state.withLock({ $0.isClaimed }) else { return }
-        let text = [UInt8](BackupFolder.ownerText(ofDatabaseMade: try await madeAt()).utf8)
-        let found = try await client.bytes(of: BackupFolder.ownerName, atMost: 1_000)
-        guard found == nil || found == text else {
-            throw StartFailure(
-                "\(client.access.address) has the backups of another database.",
-                remedy: "Name another prefix under `bucket:`. Nothing was changed there.")
-        }
-        if found == nil {
-            try await client.put(text, as: BackupFolder.ownerName)
+        if try await owner.claim() {
             logger.notice(
-                "the bucket of the backups belongs to this database from now on",
+                "the bucket of the backups belongs to this server from now on",
                 metadata: ["bucket": "\(client.access.address)"])
         }
-        do { _ = try await client.abortUploads(named: BackupFolder.prefix) } catch {
+        try await sweep()
+        state.withLock { $0.isClaimed = true }
+    }
+
+    /// Deletes what interrupted uploads have left, before the first upload of this process.
+    private func sweep() async throws {
+        guard !state.withLock({ $0.isSwept }) else { return }
+        do {
+            _ = try await client.abortUploads(
+                named: BackupFolder.prefix, where: BucketPlan.isFile)
+        } catch {
             // Some servers have no list of them, and delete them by themselves after some days.
             guard let failure = error as? BucketFailure, !failure.isPassing else { throw error }
             logger.warning(
                 "what is left of interrupted uploads to the bucket was not deleted",
                 metadata: ["problem": .string("\(failure) \(failure.remedy)")])
         }
-        state.withLock { $0.isClaimed = true }
+        state.withLock { $0.isSwept = true }
     }
 
-    /// Uploads a file of the folder. Does nothing if the folder has deleted it meanwhile.
-    func upload(_ name: String) async throws {
+    /// Uploads a file of the folder, after the list of erasures: a person who is erased must not
+    /// come back with it. Returns false if the folder has deleted the file meanwhile.
+    @discardableResult
+    func upload(_ name: String) async throws -> Bool {
+        try await uploadErasures()
         let path = "\(folder.path)/\(name)"
-        guard Disk.exists(path) else { return }
+        guard Disk.exists(path) else { return false }
         try await client.upload(
             .init(bytes: BackupCopy.size(path)) { offset, count in
                 try Disk.bytes(of: path, from: offset, count: count)
             }, as: name)
-    }
-
-    /// Uploads a new backup before changes follow it: until it is there, the bucket needs those
-    /// that follow the former one. A failure is reported; a comparison then uploads the backup.
-    ///
-    /// - Parameter mayWait: asked once a second whether changes can still go on after the former
-    ///   backup.
-    func upload(backup path: String, while mayWait: @escaping @Sendable () -> Bool) async {
-        let name = URL(fileURLWithPath: path).lastPathComponent
-        let isUploaded = await reporting(.backups) {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask {
-                    try await self.claim()
-                    try await self.uploadBackup(name)
-                }
-                tasks.addTask {
-                    let began = ContinuousClock.now
-                    while mayWait(), ContinuousClock.now - began < Self.backupWaitMax {
-                        try await Task.sleep(for: Self.pause)
-                    }
-                    throw StartFailure(
-                        "\(name) could not be uploaded before changes had to follow it.",
-                        remedy: "It is uploaded again. Check how fast the network is.")
-                }
-                defer { tasks.cancelAll() }
-                try await tasks.next()
-            }
-        }
-        if !isUploaded { compareSoon() }
-    }
-
-    /// Uploads a backup, unless the other loop does.
-    func uploadBackup(_ name: String) async throws {
-        guard state.withLock({ $0.uploading.insert(name).inserted }) else { return }
-        defer { state.withLock { _ = $0.uploading.remove(name) } }
-        let began = ContinuousClock.now
-        try await upload(name)
-        state.withLock { _ = $0.backups?.insert(name) }
-        logger.notice(
-            "a backup was uploaded to the bucket",
-            metadata: [
-                "name": .string(name),
-                "seconds": "\((ContinuousClock.now - began).components.seconds)",
-            ])
+        return true
     }
 }
 

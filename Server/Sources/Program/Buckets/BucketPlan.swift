@@ -42,6 +42,14 @@ enum BucketPlan {
         }
     }
 
+    /// Whether an object is a backup or a file with changes, by its name.
+    static func isFile(_ name: String) -> Bool {
+        guard let end = name.firstIndex(of: "/") else {
+            return BackupFolder.moment(of: name) != nil
+        }
+        return moment(ofFolder: String(name[..<end])) != nil
+    }
+
     /// The time in the name of a folder of changes. Returns nil for any other name.
     static func moment(ofFolder name: String) -> Instant? {
         guard name.hasSuffix(ChangeFolder.suffix) else { return nil }

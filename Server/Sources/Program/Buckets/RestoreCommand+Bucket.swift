@@ -20,6 +20,23 @@ extension RestoreCommand {
         try await restore(found.backup.path, to: address, found.changes)
     }
 
+    /// Makes the server of the database the one that uploads to the bucket.
+    func takeOverBucket() async throws {
+        let address = try options.address()
+        try BackupCommand.requireFile(address, for: "FILE")
+        let lock = try ServerLock.acquire(for: address)
+        defer { lock?.release() }
+        let access = try bucket().0
+        do {
+            try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+                let client = BucketClient(
+                    access, now: { .machine }, send: BucketClient.sender(http))
+                try await BucketOwner(client: client, database: address).takeOver()
+            }
+        } catch let failure as BucketFailure { throw StartFailure(failure, in: access.address) }
+        print("The server on \(address) uploads to \(access.address) from now on.")
+    }
+
     /// A drill with what was downloaded from the bucket.
     func drillFromBucket(_ configuration: ConfigurationFile) async throws {
         let place = try TemporaryPlace(named: "download")
@@ -85,12 +102,20 @@ extension RestoreCommand {
     // MARK: - Erasures
 
     /// The list of erasures that a server on the database reads.
-    private func erasures(of address: String) -> ErasureFile? {
-        let configuration = try? ConfigurationFile(path: configPath)
-        let settings = try? ProcessSettings(
-            flags: ["database": address], environment: ProcessInfo.processInfo.environment,
+    ///
+    /// - Throws: ``StartFailure`` if a configuration is named and cannot be read: it may say where
+    ///   that list is.
+    private func erasures(of address: String) throws -> ErasureFile? {
+        let environment = ProcessInfo.processInfo.environment
+        let isNamed = options.config != nil || environment["PERENNIAL_CONFIG"] != nil
+        let configuration =
+            isNamed
+            ? try Outcome.configuration(at: configPath)
+            : try? ConfigurationFile(path: configPath)
+        let settings = try ProcessSettings(
+            flags: ["database": address], environment: environment,
             file: configuration?.settings ?? [:])
-        return ErasureFile(for: address, in: settings?.erasures, backups: nil)
+        return ErasureFile(for: address, in: settings.erasures, backups: nil)
     }
 
     /// Adds the erasures in the bucket to the list of this machine, so that nobody who was erased
@@ -98,8 +123,11 @@ extension RestoreCommand {
     private static func addErasures(
         of backups: BucketBackups, to list: ErasureFile?
     ) async throws {
-        let lines = try await backups.erasures()
-        guard let list, !lines.isEmpty else { return }
-        try list.add(lines)
+        guard let lines = try await backups.erasures() else {
+            return Outcome.printError(
+                "\(backups.client.access.address) has no list of erasures: people who were erased "
+                    + "after the backup are back, unless this machine has a list.")
+        }
+        try list?.add(lines)
     }
 }

@@ -92,7 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
                 logger: logger)
             defer { assembly.database.close() }
             try await check(assembly, settings, copy, logger)
-            try await erasures?.run(on: assembly.engine, backups: backupFolder(of: file))
+            try await repeatErasures(erasures, of: file, settings, assembly, http)
             let addresses = ServerAddresses(settings)
             var server = server(of: assembly, file, clock, logger)
             server.dashboard = file.dashboard?.access(sending: OpenIDClient.sender(http))
@@ -189,11 +189,10 @@ struct ServeCommand: AsyncParsableCommand {
         _ http: HTTPClient, _ logger: Logger
     ) -> BackupWorker? {
         guard let backup = file.backup, let folder = backupFolder(of: file) else { return nil }
-        let mirror = backup.bucket.map { access in
+        let erasures = erasures(of: file, settings, logger)?.file.path
+        let mirror = bucketOwner(of: file, settings, http).map { owner in
             BucketMirror(
-                to: BucketClient(access, now: { .machine }, send: BucketClient.sender(http)),
-                of: folder.path, keep: backup.keep,
-                madeAt: { try await SQLiteFile(settings.database).madeAt }, logger: logger)
+                to: owner, of: folder.path, erasures: erasures, keep: backup.keep, logger: logger)
         }
         var shipper: ChangeShipper?
         if backup.isContinuous, let driver = assembly.database as? SQLiteDriver {
@@ -204,6 +203,28 @@ struct ServeCommand: AsyncParsableCommand {
         return BackupWorker(
             backup, in: folder.path, of: settings.database, shipper: shipper, mirror: mirror,
             logger: logger)
+    }
+
+    /// The bucket of the configuration, if there is one.
+    private func bucketOwner(
+        of file: ConfigurationFile, _ settings: ProcessSettings, _ http: HTTPClient
+    ) -> BucketOwner? {
+        file.backup?.bucket.map { access in
+            BucketOwner(
+                client: BucketClient(access, now: { .machine }, send: BucketClient.sender(http)),
+                database: settings.database)
+        }
+    }
+
+    /// Erases the people on the lists of this machine and of the bucket again.
+    private func repeatErasures(
+        _ erasures: ErasureRepetition?, of file: ConfigurationFile, _ settings: ProcessSettings,
+        _ assembly: Assembly, _ http: HTTPClient
+    ) async throws {
+        if let owner = bucketOwner(of: file, settings, http) {
+            try await erasures?.addErasures(of: owner)
+        }
+        try await erasures?.run(on: assembly.engine, backups: backupFolder(of: file))
     }
 
     /// The worker that sends alerts, if the configuration has any.

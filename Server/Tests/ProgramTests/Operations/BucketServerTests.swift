@@ -9,7 +9,7 @@ import Testing
 @testable import Program
 
 /// The client against an implementation of S3 that is not ours.
-@Suite struct BucketServerTests {
+@Suite(.enabled(if: BucketServer.isInstalled)) struct BucketServerTests {
     private static func client(_ access: BucketAccess, _ http: HTTPClient) -> BucketClient {
         BucketClient(access, now: { .machine }, send: BucketClient.sender(http))
     }
@@ -17,7 +17,7 @@ import Testing
     @Test func `files, lists and deletions work with a server that verifies signatures`()
         async throws
     {
-        guard let server = try BucketServer.start() else { return }
+        let server = try BucketServer.start()
         defer { server.stop() }
         try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
             let client = Self.client(server.access(), http)
@@ -49,12 +49,12 @@ import Testing
             try await client.delete(names)
             #expect(try await client.contents(of: "folder").objects.isEmpty)
             #expect(try await client.bytes(of: "folder/7", atMost: 10) == nil)
-            #expect(try await client.abortUploads(named: "perennial-") == 0)
+            #expect(try await client.abortUploads(named: "perennial-") { _ in true } == 0)
         }
     }
 
     @Test func `wrong credentials, buckets and addresses have their own message`() async throws {
-        guard let server = try BucketServer.start() else { return }
+        let server = try BucketServer.start()
         defer { server.stop() }
         try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
             func failure(_ access: BucketAccess) async -> BucketFailure? {
@@ -73,6 +73,24 @@ import Testing
         }
     }
 
+    @Test func `the server says that its secret is wrong`() async throws {
+        let server = try BucketServer.start()
+        defer { server.stop() }
+        var access = server.access()
+        access.credentials.secretAccessKey = "another"
+        let wrong = access
+        try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+            try await TemporaryFolder.with { folder in
+                let desk = try await ChangeDesk(in: folder, uploadingTo: Self.client(wrong, http))
+                defer { desk.close() }
+                #expect(try await desk.worker.makeIfDue(), "\(desk.log.text)")
+                #expect(try await !desk.mirror.uploadChanges())
+                let message = try #require(try desk.mirror.problem).message
+                #expect(message.contains("The secret access key does not belong"), "\(message)")
+            }
+        }
+    }
+
     /// A command's output, with the credentials of the server in the environment.
     private static func output(
         of command: String, _ server: BucketServer, in folder: String, secret: String? = nil
@@ -88,7 +106,7 @@ import Testing
     }
 
     @Test func `the commands read a bucket, and another machine restores from it`() async throws {
-        guard let server = try BucketServer.start() else { return }
+        let server = try BucketServer.start()
         defer { server.stop() }
         try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
             try await TemporaryFolder.with { folder in
@@ -171,7 +189,7 @@ import Testing
             }
             #expect(rows == expected && rows != [""])
             let commands = try pageCommands()
-            #expect(commands.count == 2)
+            #expect(commands.count == 3)
             for command in commands {
                 let output = try await run(command)
                 #expect(!output.contains("exit code"), "\(command)\n\(output)")
@@ -182,6 +200,9 @@ import Testing
             #expect(!named.contains("exit code"), "\(named)")
             let unknown = try await run("restore s3://backups/other --database x.sqlite")
             #expect(unknown.contains("There is no backup at s3://backups/other."), "\(unknown)")
+            let unread = try await run(
+                "restore s3://backups/perennial --config none.yaml --database x.sqlite")
+            #expect(unread.contains("none.yaml") && unread.contains("exit code"), "\(unread)")
             let left = try FileManager.default.contentsOfDirectory(atPath: other)
             #expect(!left.contains { $0.hasPrefix("perennial-") }, "\(left)")
         }

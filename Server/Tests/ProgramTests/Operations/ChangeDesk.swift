@@ -107,8 +107,8 @@ final class ChangeDesk: Sendable {
         let logger = Logger(label: "test") { [log] _ in log.handler }
         let mirror = bucket.map { bucket in
             BucketMirror(
-                to: bucket, of: backups, keep: settings.keep,
-                madeAt: { try await SQLiteFile(self.database).madeAt }, now: { self.now },
+                to: BucketOwner(client: bucket, database: database), of: backups,
+                erasures: database + ErasureFile.suffix, keep: settings.keep, now: { self.now },
                 logger: logger)
         }
         mirrored.withLock { $0 = mirror }
