@@ -132,8 +132,8 @@ final class ChangeShipper: Service {
     /// The name of the backup that the changes follow. Nil if none are shipped.
     var backup: String? { state.withLock { $0.chain?.backup } }
 
-    /// Whether the log may grow further while nothing is moved out of it. Leaves twice the room that
-    /// shipping needs.
+    /// Whether the log may grow further while nothing is moved out of it. Leaves twice the room
+    /// that shipping needs.
     var hasRoomInLog: Bool {
         let bytes = log.bytes
         guard bytes > smallLogBytes, let disk = disk() else { return bytes < logBytesMax / 2 }

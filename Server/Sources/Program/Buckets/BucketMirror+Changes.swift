@@ -59,8 +59,8 @@ extension BucketMirror {
         await state.withLock { $0.abandon }?(backup)
     }
 
-    /// Uploads the files of a folder that the bucket lacks, in their order, so that no restore finds
-    /// a gap. Returns the names of all its files.
+    /// Uploads the files of a folder that the bucket lacks, in their order, so that no restore
+    /// finds a gap. Returns the names of all its files.
     ///
     /// Returns nil, and uploads nothing, if the bucket has files that the folder lacks: then the
     /// disk of the folder was set back, for example to a snapshot. What follows now must not be
