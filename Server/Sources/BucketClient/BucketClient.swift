@@ -134,7 +134,7 @@ package struct BucketClient: Sendable {
     }
 
     /// Writes an object in one step. Replaces one of the same name. Idempotent.
-    package func put(_ bytes: [UInt8], as name: String) async throws {
+    package func write(_ bytes: [UInt8], as name: String) async throws {
         let digest = RequestSigner.hex(SHA256.hash(data: bytes))
         _ = try await response(
             to: request("PUT", name, headers: [Self.digestHeader: digest], body: bytes),

@@ -12,7 +12,7 @@ package struct ServerContext: RequestContext {
     var bodyShare: BodyShare?
     let author = RequestAuthor()
     let trace = RequestTrace()
-    /// The customer whom RevenueCat's SDK names by a token, on the routes without an id in the path.
+    /// The customer whom RevenueCat's SDK names by a token, on routes without an id in the path.
     var customerOfToken: CustomerID?
 
     package init(source: ApplicationRequestContextSource) {

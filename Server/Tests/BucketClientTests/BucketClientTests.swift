@@ -43,7 +43,7 @@ import Testing
 
     @Test func `a changed object is refused`() async throws {
         let bucket = BucketDouble()
-        try await bucket.client().put([1, 2, 3], as: "x")
+        try await bucket.client().write([1, 2, 3], as: "x")
         bucket.state.withLock { $0.objects["perennial/x"]?.bytes = [1, 2, 4] }
         await #expect(
             throws: BucketFailure.damaged("x", what: "its SHA-256 is not that of its upload")
@@ -57,8 +57,8 @@ import Testing
         let client = bucket.client()
         bucket.state.withLock { $0.pageMax = 2 }
         let names = ["a", "b", "c", "f/1", "f/2", "f/3", "g/1", "z"]
-        for name in names { try await client.put([1], as: name) }
-        try await bucket.client(prefix: "perennial-2").put([1], as: "other")
+        for name in names { try await client.write([1], as: name) }
+        try await bucket.client(prefix: "perennial-2").write([1], as: "other")
         let top = try await client.contents()
         #expect(top.objects.map(\.name) == ["a", "b", "c", "z"])
         #expect(top.objects.allSatisfy { $0.bytes == 1 })
@@ -198,7 +198,7 @@ import Testing
             ? BucketResponse(status: status, headers: ["x-amz-bucket-region": "eu-west-3"])
             : BucketDouble.error(status, code, more: "<Region>eu-west-3</Region>")
         bucket.state.withLock { $0.answers = [answer] }
-        await #expect(throws: failure) { try await bucket.client().put([1], as: "x") }
+        await #expect(throws: failure) { try await bucket.client().write([1], as: "x") }
         #expect(bucket.names.isEmpty)
         #expect(!failure.description.isEmpty && !failure.remedy.isEmpty)
     }
@@ -243,7 +243,7 @@ import Testing
                 BucketResponse(status: 429),
             ]
         }
-        try await client.put([1], as: "x")
+        try await client.write([1], as: "x")
         #expect(bucket.names == ["x"])
         #expect(
             pauses.withLock { $0 } == [
@@ -251,7 +251,7 @@ import Testing
             ])
         bucket.state.withLock { $0.isAway = true }
         await #expect(throws: BucketFailure.unavailable("Away()")) {
-            try await client.put([1], as: "x")
+            try await client.write([1], as: "x")
         }
     }
 

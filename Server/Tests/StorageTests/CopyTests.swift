@@ -195,6 +195,15 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 createdAt: now, until: now))
         try tx.signIns.save(SignInFailures(subject: "name mira", count: 2, lastAt: now))
         try tx.signIns.record(of: "mira", from: "::/64", at: now, since: now, max: 1)
+        try tx.identities.save(
+            OperatorIdentity(
+                issuer: "https://login.example.com", subject: "a1", operatorName: "mira",
+                fullName: "", createdAt: now))
+        _ = try tx.identities.use(signIn: hash, until: now)
+        _ = try tx.alerts.insert(
+            OpenAlert(subject: AlertSubject("Log"), since: now, seenAt: now))
+        _ = try tx.alerts.enqueue(
+            WaitingAlert(channel: .mail, createdAt: now, id: "alert_1", content: "{}"))
         for app in [app, nil] {
             try tx.audit.append(
                 RecordedAct(app: app, at: now, id: "1", author: "mira", act: "x", customer: "ä"))

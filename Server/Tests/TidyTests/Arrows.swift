@@ -212,7 +212,7 @@ enum Arrows {
         ]).union(certificates),
         "DashboardTests": testing(["Dashboard", "PerennialContract"]),
         "HTTPServerTests": testing([
-            "HTTPServer", "HTTPBasics", "HummingbirdTesting", "Engine", "Ledger",
+            "Dashboard", "HTTPServer", "HTTPBasics", "HummingbirdTesting", "Engine", "Ledger",
             "PerennialContract", "Reports",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
             "AppStoreTrust", "ServiceLifecycle", "Signing", "Dice", "Eventually",

@@ -24,8 +24,8 @@ enum Rooms {
         ],
         "Ledger": ["Time"],
         "Program": [
-            "Backups", "Buckets", "Commands", "Composition", "Configuration", "Development",
-            "Workers",
+            "Alerts", "Backups", "Buckets", "Commands", "Composition", "Configuration",
+            "Development", "Workers",
         ],
         "Simulator": [
             "ControlPlane", "Devices", "Faults", "GroundTruth", "Kernel", "Lifecycle",

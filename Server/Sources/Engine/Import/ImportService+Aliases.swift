@@ -103,7 +103,8 @@ extension ImportDecisions {
             plan.problems.append(
                 "\(EngineFailure.shortened(first.id.rawValue)) and "
                     + "\(EngineFailure.shortened(other.id.rawValue)) are one customer there and "
-                    + "two here, so nothing was merged; if they are one person, add the second id to "
+                    + "two here, so nothing was merged; if they are one person, add the second id "
+                    + "to "
                     + "the first with a secret key (POST …/aliases)")
             return plan
         }

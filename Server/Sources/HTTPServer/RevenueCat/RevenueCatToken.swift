@@ -8,7 +8,8 @@ import Ledger
     import Foundation
 #endif
 
-/// What RevenueCat's SDK sends in token mode instead of a key and an id in the path: an unsigned JWT
+/// What RevenueCat's SDK sends in token mode instead of a key and an id in the path: an unsigned
+/// JWT
 /// (RFC 7519 §6) that holds the public key of the app, the id, and perhaps a proof of identity.
 ///
 /// A token is only a container. It proves no more than a key, an id and a proof that are sent

@@ -127,7 +127,7 @@ extension BucketMirror {
         let there = ErasureFile.contents(in: Data(bytes ?? [])).all
         let kept = merged(there, own)
         if bytes == nil || kept != there {
-            try await client.put(Array(ErasureFile.text(kept).utf8), as: ErasureFile.copyName)
+            try await client.write(Array(ErasureFile.text(kept).utf8), as: ErasureFile.copyName)
         }
         state.withLock { $0.erasures = stamps }
     }

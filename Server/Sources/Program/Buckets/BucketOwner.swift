@@ -86,7 +86,7 @@ struct BucketOwner: Sendable {
     }
 
     private func write(_ id: String) async throws {
-        try await client.put(Array(try await text(id).utf8), as: BackupFolder.ownerName)
+        try await client.write(Array(try await text(id).utf8), as: BackupFolder.ownerName)
     }
 
     private var databaseText: String {

@@ -18,14 +18,15 @@ extension CheckReport {
             let newest = backups.filter { $0 <= .machine }.max()
             let count = newest == nil ? "no backup yet" : "\(backups.count)"
             add(
-                "bucket \(address): \(count)\(newest.map { ", the newest from \($0.minute)" } ?? "")",
+                "bucket \(address): \(count)"
+                    + (newest.map { ", the newest from \($0.minute)" } ?? ""),
                 isOK: true)
         } catch let failure as BucketFailure {
             guard failure.isPassing else {
                 return add("\(StartFailure(failure, in: address))", isOK: false)
             }
             // Without a network, the rest of the configuration can be checked all the same.
-            note("\(StartFailure(failure, in: address)) The bucket was not checked.")
+            append(note: "\(StartFailure(failure, in: address)) The bucket was not checked.")
         }
     }
 }

@@ -277,7 +277,7 @@ struct CheckReport {
                 + "account_tokens: other under identity")
     }
 
-    mutating func note(_ text: String) { lines.append("note  \(text)") }
+    mutating func append(note text: String) { lines.append("note  \(text)") }
 
     mutating func add(_ text: String, isOK: Bool) {
         if isOK { lines.append("ok    \(text)") } else { fail(text) }

@@ -55,7 +55,8 @@ struct RevenueCatCustomerImport {
 
     /// Imports all customers.
     ///
-    /// - Throws: ``RevenueCatClientFailure``, ``EngineFailure``, or ``StartFailure`` if all balances
+    /// - Throws: ``RevenueCatClientFailure``, ``EngineFailure``, or ``StartFailure`` if all
+    ///   balances
     ///   were imported before, or would go to the sandbox, or if a limit is exceeded.
     mutating func run() async throws -> RevenueCatImportResult {
         let key = balancesKey

@@ -108,9 +108,9 @@ package struct AlertRows: RowGroup {
     /// Records that a row still needs attention. Does nothing if its alert is not open.
     package func update(_ subject: AlertSubject, seenAt: Instant) throws(StorageFailure) {
         try connection.run(
-            "UPDATE alerts SET seen_at_ms = $3 WHERE app = $1 AND subject = $2 "
-                + "AND seen_at_ms < $3",
-            Self.key(subject) + [.integer(seenAt.milliseconds)])
+            "UPDATE alerts SET seen_at_ms = $1 WHERE app = $2 AND subject = $3 "
+                + "AND seen_at_ms < $1",
+            [.integer(seenAt.milliseconds)] + Self.key(subject))
     }
 
     /// Closes an alert, unless a server has seen since a moment that the row needs attention.

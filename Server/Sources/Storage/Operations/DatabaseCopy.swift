@@ -7,7 +7,7 @@ struct CopiedTable: Hashable, Sendable {
     var columns: [String] { key + others }
 
     /// All tables to copy. Tables that are referenced by others come first.
-    static let all = ledger + money + shown
+    static let all = ledger + operators + money + shown
 
     private static let ledger = [
         CopiedTable(name: "headers", key: ["app", "digest"], others: ["segment"]),
@@ -182,39 +182,6 @@ struct CopiedTable: Hashable, Sendable {
                 "lease_until_ms", "lease_holder", "walked_to_ms", "walk_lease_until_ms",
                 "walk_lease_holder",
             ]),
-        CopiedTable(
-            name: "operators", key: ["app", "operator"],
-            others: ["password", "created_at_ms", "signed_in_at_ms", "blocked_at_ms"]),
-        CopiedTable(name: "operator_roles", key: ["app", "operator"], others: ["role"]),
-        CopiedTable(
-            name: "operator_sessions", key: ["app", "session"],
-            others: ["operator", "created_at_ms", "used_at_ms", "until_ms", "address", "agent"]),
-        CopiedTable(
-            name: "operator_links", key: ["app", "link"],
-            others: ["kind", "operator", "roles", "author", "created_at_ms", "until_ms"]),
-        CopiedTable(
-            name: "operator_identities", key: ["app", "issuer", "subject"],
-            others: ["operator", "full_name", "created_at_ms"]),
-        CopiedTable(name: "used_sign_ins", key: ["app", "sign_in"], others: ["until_ms"]),
-        CopiedTable(
-            name: "sign_in_failures", key: ["app", "subject"],
-            others: ["failures", "last_at_ms", "shut_until_ms"]),
-        CopiedTable(
-            name: "sign_in_places", key: ["app", "operator", "network"], others: ["used_at_ms"]),
-        CopiedTable(
-            name: "audit_entries", key: ["app", "at_ms", "entry"],
-            others: [
-                "author", "act", "environment", "customer", "subject", "state_before",
-                "state_after",
-            ]),
-        CopiedTable(
-            name: "alerts", key: ["app", "subject"], others: ["since_ms", "seen_at_ms"]),
-        CopiedTable(
-            name: "alert_channels", key: ["app", "channel"],
-            others: ["due_at_ms", "attempts", "trouble", "lease_until_ms", "lease_holder"]),
-        CopiedTable(
-            name: "alert_messages", key: ["app", "channel", "created_at_ms", "message"],
-            others: ["content"]),
     ]
 
     /// Selects the first app, or the next app.

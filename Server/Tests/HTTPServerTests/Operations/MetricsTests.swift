@@ -48,7 +48,10 @@ import Testing
                 engine: server.engine.counts, checks: [], forwarding: [], webhooks: [],
                 backup: BackupState(), requests: [],
                 bodies: .init(), eventStreams: 0,
-                logLinesDropped: 0, uptimeSeconds: 0)
+                logLinesDropped: 0, uptimeSeconds: 0,
+                alerts: AlertChannel.allCases.map {
+                    AlertBacklog(channel: $0, waiting: 0, oldest: nil, failures: 0, trouble: nil)
+                })
             var documented: Set<String> = []
             let head = "| metric | labels | when to alert |"
             for cells in try Page.table(head, of: "monitoring.md") {

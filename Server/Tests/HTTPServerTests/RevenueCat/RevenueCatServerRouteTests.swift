@@ -393,10 +393,7 @@ import Testing
                 ("/products", ["gems.100", "pro.monthly"]), ("/products?limit=1", ["gems.100"]),
                 ("/products?starting_after=gems.100", ["pro.monthly"]), ("/apps", ["birds"]),
             ]
-            for (path, expected) in table {
-                let found = try await ids(path)
-                #expect(found == expected, "\(path)")
-            }
+            for (path, expected) in table { #expect(try await ids(path) == expected, "\(path)") }
         }
     }
 }

@@ -77,7 +77,8 @@ import Testing
             "There is no environment variable NONE."
         ),
         (
-            "{address: s3://backups, region: x, access_key_id_env: MINE, access_key_id_file: key.txt}",
+            "{address: s3://backups, region: x, access_key_id_env: MINE, "
+                + "access_key_id_file: key.txt}",
             "bucket has both access_key_id_file and access_key_id_env."
         ),
         ("{address: s3://backups, region: x, bucket: y}", "“bucket” is unknown in bucket."),

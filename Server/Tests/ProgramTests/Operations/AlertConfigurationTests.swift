@@ -95,7 +95,7 @@ import Testing
         (changed("smtp.example:587", "smtp.example:mail"), "no valid server", 6),
         (changed("smtp.example:587", "'smtp:example:25'"), "no valid server", 6),
         (changed("smtp.example:587", "'a b:25'"), "no valid server", 6),
-        (changed("    user: perennial\n", ""), "both user and password", 6),
+        (changed("    user: perennial\n", ""), "both user and password", 7),
         (changed("    password_env: SMTP_PASSWORD\n", ""), "both user and password", 7),
         (changed("password_env: SMTP_PASSWORD", "password_file: nothing"), "no password", 8),
         (changed("from: perennial@birds.example", "from: perennial"), "no valid from", 9),

@@ -128,7 +128,7 @@ struct AlertProgramTests {
             try server.run()
             defer {
                 server.terminate()
-                server.waitUntilExit()
+                _ = try? server.waitForEnd() as Int32
             }
             try await eventually("both channels report the row") {
                 let hasArrived = try !mails.mails().isEmpty && !posts.posts().isEmpty

@@ -249,7 +249,7 @@ import Testing
     @Test func `a start reads the erasures in the bucket, or is refused`() async throws {
         let bucket = BucketDouble()
         let line = Mirror.line("one", at: Instant(milliseconds: 1_795_248_000_000))
-        try await bucket.client().put(Array(line.utf8), as: ErasureFile.copyName)
+        try await bucket.client().write(Array(line.utf8), as: ErasureFile.copyName)
         try await TemporaryFolder.with { folder in
             let log = LineCollector()
             let file = ErasureFile(path: folder + "/x.erasures")

@@ -37,7 +37,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for (index, name) in names.enumerated() {
                     if index >= 16 { try await tasks.next() }
-                    tasks.addTask { try await client.put(Array(name.utf8), as: name) }
+                    tasks.addTask { try await client.write(Array(name.utf8), as: name) }
                 }
                 try await tasks.waitForAll()
             }

@@ -80,7 +80,7 @@ struct MailServerProgram {
         try process.run()
         defer {
             process.terminate()
-            process.waitUntilExit()
+            _ = try? process.waitForEnd() as Int32
         }
         try await eventually("\(script) listens") {
             FileManager.default.fileExists(atPath: place + "/port") || !process.isRunning
