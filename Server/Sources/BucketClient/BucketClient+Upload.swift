@@ -24,7 +24,7 @@ extension BucketClient {
     /// before, ``abortUploads(named:)`` deletes them.
     package func upload(_ file: File, as name: String) async throws {
         guard file.bytes > Self.partBytesMin else {
-            return try await upload(file.read(0, Int(file.bytes)), as: name)
+            return try await write(file.read(0, Int(file.bytes)), as: name)
         }
         let partBytes = Self.partBytes(of: file.bytes)
         let digest = try Self.digest(of: file)
@@ -33,7 +33,7 @@ extension BucketClient {
             var tags: [String] = []
             for offset in stride(from: 0, to: file.bytes, by: partBytes) {
                 let part = try file.read(offset, min(partBytes, Int(file.bytes - offset)))
-                tags.append(try await upload(part, number: tags.count + 1, of: upload, name))
+                tags.append(try await uploadPart(part, number: tags.count + 1, of: upload, name))
             }
             try await complete(upload, with: tags, name)
             guard try await size(of: name) == file.bytes else {
@@ -75,7 +75,7 @@ extension BucketClient {
     }
 
     /// Returns the tag of the part.
-    private func upload(
+    private func uploadPart(
         _ part: [UInt8], number: Int, of upload: String, _ name: String
     ) async throws -> String {
         let response = try await response(
