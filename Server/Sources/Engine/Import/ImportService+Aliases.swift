@@ -9,6 +9,11 @@ package struct ImportedCustomer: Hashable, Sendable {
     package var balancesBooked = 0
     /// Why something was left out, and what to do.
     package var problems: [String] = []
+
+    package init(balancesBooked: Int = 0, problems: [String] = []) {
+        self.balancesBooked = balancesBooked
+        self.problems = problems
+    }
 }
 
 extension ImportService {
