@@ -46,12 +46,12 @@ import Testing
         try await TestServer.run { server in
             let metrics = Metrics(
                 engine: server.engine.counts, checks: [], forwarding: [], webhooks: [],
-                backup: BackupState(), requests: [],
-                bodies: .init(), eventStreams: 0,
-                logLinesDropped: 0, uptimeSeconds: 0,
+                backup: BackupState(),
                 alerts: AlertChannel.allCases.map {
                     AlertBacklog(channel: $0, waiting: 0, oldest: nil, failures: 0, trouble: nil)
-                })
+                }, requests: [],
+                bodies: .init(), eventStreams: 0,
+                logLinesDropped: 0, uptimeSeconds: 0)
             var documented: Set<String> = []
             let head = "| metric | labels | when to alert |"
             for cells in try Page.table(head, of: "monitoring.md") {

@@ -182,8 +182,6 @@ import Testing
         }
     }
 
-    // MARK: - Attributes
-
     private static func attributes(
         _ server: TestServer, _ path: String = id
     ) async throws -> [String: String] {
@@ -393,7 +391,10 @@ import Testing
                 ("/products", ["gems.100", "pro.monthly"]), ("/products?limit=1", ["gems.100"]),
                 ("/products?starting_after=gems.100", ["pro.monthly"]), ("/apps", ["birds"]),
             ]
-            for (path, expected) in table { #expect(try await ids(path) == expected, "\(path)") }
+            for (path, expected) in table {
+                let found = try await ids(path)
+                #expect(found == expected, "\(path)")
+            }
         }
     }
 }
