@@ -167,7 +167,8 @@ import Testing
         try await Mirror.withDesk { desk, bucket in
             let former = try desk.shipper.backup
             desk.wait(.hours(25))
-            let (gate, making) = (KeyedLock(), Mutex<Task<Bool, any Error>?>(nil))
+            let gate = KeyedLock()
+            let making = Mutex<Task<Bool, any Error>?>(nil)
             Self.before(".sqlite", in: bucket) { making.withLock { $0 }?.cancel() }
             await gate.lock()
             let task = Task {
