@@ -65,16 +65,18 @@ package struct MailClient: Sendable {
     /// Connects. This is the only function that uses the network.
     private func connected() async throws -> SMTPSession {
         let encryption = try Self.encryption(of: server)
+        let ending = SMTPEnding()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(Self.connectTimeout)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if server.beginsWithTLS { try pipeline.addHandler(try encryption()) }
-                    try pipeline.addHandler(SMTPConversation())
+                    try pipeline.addHandler(SMTPConversation(ending: ending))
                 }
             }.connect(host: server.host, port: server.port).get()
-        return SMTPSession(channel: channel, server: server, encryption: encryption)
+        return SMTPSession(
+            channel: channel, server: server, ending: ending, encryption: encryption)
     }
 
     /// Returns a function that makes the handler of TLS, which verifies the server's certificate
@@ -100,6 +102,7 @@ package struct MailClient: Sendable {
 struct SMTPSession: Sendable {
     let channel: any Channel
     let server: MailServer
+    let ending: SMTPEnding
     let encryption: @Sendable () throws -> NIOSSLClientHandler
 
     /// Waits for the greeting, encrypts the connection, and signs in.
@@ -201,7 +204,9 @@ struct SMTPSession: Sendable {
     ) async throws(MailFailure) -> SMTPReply {
         let promise = channel.eventLoop.makePromise(of: SMTPReply.self)
         let written = channel.eventLoop.makePromise(of: Void.self)
-        written.futureResult.whenFailure { promise.fail(SMTPConversation.failure($0)) }
+        written.futureResult.whenFailure { [ending] error in
+            promise.fail(ending.failure ?? SMTPConversation.failure(error))
+        }
         channel.writeAndFlush(
             SMTPExchange(
                 bytes: line.map { ByteBuffer(string: $0 + "\r\n") }, encryption: encryption,

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Synchronization
 
 /// A command and the reply that it gets.
 struct SMTPExchange: Sendable {
@@ -11,6 +12,18 @@ struct SMTPExchange: Sendable {
     /// STARTTLS.
     var encryption: (@Sendable () throws -> NIOSSLClientHandler)?
     var reply: EventLoopPromise<SMTPReply>
+}
+
+/// Why a conversation has ended, which can still be read after its channel was closed.
+final class SMTPEnding: Sendable {
+    private let first = Mutex<MailFailure?>(nil)
+
+    var failure: MailFailure? { first.withLock { $0 } }
+
+    /// Only the first failure counts: others follow from it.
+    func record(_ failure: MailFailure) {
+        first.withLock { if $0 == nil { $0 = failure } }
+    }
 }
 
 /// Sends one command at a time on a channel, and completes its promise with the reply.
@@ -29,6 +42,9 @@ final class SMTPConversation: ChannelDuplexHandler {
     private var greeting: SMTPReply?
     private var isGreeted = false
     private var failure: MailFailure?
+    private let ending: SMTPEnding
+
+    init(ending: SMTPEnding) { self.ending = ending }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let exchange = unwrapOutboundIn(data)
@@ -93,6 +109,7 @@ final class SMTPConversation: ChannelDuplexHandler {
 
     private func fail(_ failure: MailFailure, in context: ChannelHandlerContext) {
         if self.failure == nil { self.failure = failure }
+        ending.record(failure)
         pending?.reply.fail(self.failure ?? failure)
         pending = nil
         context.close(promise: nil)

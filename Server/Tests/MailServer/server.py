@@ -64,7 +64,7 @@ async def main():
 
     def authenticate(server, session, envelope, mechanism, data):
         expected = LoginPassword(b"perennial", (given.password or "").encode())
-        return AuthResult(success=data == expected)
+        return AuthResult(success=data == expected, handled=False)
 
     post = Post(given.folder)
 

@@ -31,9 +31,9 @@ import Testing
             let account = try await shop.server.engine.operators.named("anna")
             #expect(account.roles == OperatorRoles(byApp: ["birds": .support]))
             #expect(account.signedInAt == TestServer.now)
-            let acts = try await shop.acts().reversed().map {
-                "\($0.act) \($0.author) \($0.after ?? "")"
-            }
+            // Both were recorded at one moment, so their order says nothing.
+            let acts = try await shop.acts().map { "\($0.act) \($0.author) \($0.after ?? "")" }
+                .sorted()
             #expect(
                 acts == [
                     "operators.join anna {\"provider\":\"https://login.example.com\","
@@ -146,7 +146,7 @@ import Testing
             #expect(try await shop.server.engine.operators.named("anna").roles.isEmpty)
             let changes = try await shop.acts().filter { $0.act == "operators.roles" }
             #expect(changes.map(\.author) == ["OpenID Connect", "OpenID Connect"])
-            #expect(changes.first?.stateAfter == ["roles": ""])
+            #expect(changes.contains { $0.stateAfter == ["roles": ""] })
         }
     }
 

@@ -78,10 +78,8 @@ struct MailServerProgram {
         process.arguments = [path, place] + options
         process.standardError = FileHandle.nullDevice
         try process.run()
-        defer {
-            process.terminate()
-            _ = try? process.waitForEnd() as Int32
-        }
+        // A started program can inherit that SIGTERM is blocked.
+        defer { kill(process.processIdentifier, SIGKILL) }
         try await eventually("\(script) listens") {
             FileManager.default.fileExists(atPath: place + "/port") || !process.isRunning
         }
