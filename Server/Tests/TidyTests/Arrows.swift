@@ -62,7 +62,7 @@ enum Arrows {
         // Host lookups run on their own threads, and the callers for a host share one lookup.
         "Courier": foundation.union(locks).union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
         // SMTP over sockets, with TLS.
-        "MailClient": foundation.union(["NIOCore", "NIOPosix", "NIOSSL"]),
+        "MailClient": foundation.union(locks).union(["NIOCore", "NIOPosix", "NIOSSL"]),
         // Signs operators in by a provider of OpenID Connect. ID tokens are signed with RSA, too.
         "OpenIDConnect": [
             "AppStoreFormats", "Ledger", "Crypto", "_CryptoExtras", "AsyncHTTPClient", "NIOCore",

@@ -138,7 +138,7 @@ struct RestoreCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             try await Interruption.cancelling {
                 if drill { return try await runDrill() }
-                if takeOver { return try await takeOverBucket() }
+                if takeOver { return try await replaceBucketOwner() }
                 if isFromBucket { return try await restoreFromBucket() }
                 let address = try options.address()
                 if let at {

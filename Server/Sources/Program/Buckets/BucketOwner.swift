@@ -74,7 +74,7 @@ struct BucketOwner: Sendable {
     /// before stops doing it within an hour.
     ///
     /// - Throws: ``StartFailure`` if the bucket has the backups of another database.
-    func takeOver() async throws {
+    func replace() async throws {
         _ = try await client.contents()
         if let found = try await object() { try await requireDatabase(in: found) }
         try await write(makeID())

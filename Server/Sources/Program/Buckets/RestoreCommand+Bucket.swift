@@ -21,7 +21,7 @@ extension RestoreCommand {
     }
 
     /// Makes the server of the database the one that uploads to the bucket.
-    func takeOverBucket() async throws {
+    func replaceBucketOwner() async throws {
         let address = try options.address()
         try BackupCommand.requireFile(address, for: "FILE")
         let lock = try ServerLock.acquire(for: address)
@@ -31,7 +31,7 @@ extension RestoreCommand {
             try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
                 let client = BucketClient(
                     access, now: { .machine }, send: BucketClient.sender(http))
-                try await BucketOwner(client: client, database: address).takeOver()
+                try await BucketOwner(client: client, database: address).replace()
             }
         } catch let failure as BucketFailure { throw StartFailure(failure, in: access.address) }
         print("The server on \(address) uploads to \(access.address) from now on.")

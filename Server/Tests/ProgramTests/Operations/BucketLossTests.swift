@@ -136,7 +136,7 @@ import Testing
                 #expect(try await !copy.mirror.uploadChanges())
                 #expect(try copy.mirror.problem?.message.contains("another server") == true)
                 #expect(bucket.state.withLock { $0.objects } == before)
-                try await BucketOwner(client: bucket.client(), database: copy.database).takeOver()
+                try await BucketOwner(client: bucket.client(), database: copy.database).replace()
                 #expect(try await copy.mirror.compare(), "\(copy.log.text)")
                 let taken = bucket.names
                 #expect(try await !desk.mirror.compare())
@@ -204,7 +204,7 @@ import Testing
 
     @Test func `a full disk ends the wait for an upload before shipping ends`() async throws {
         try await ChangeDesk.with { desk in
-            try await desk.change(1, bytes: 6_000_000)
+            try await desk.change(1, bytes: 12_000_000)
             #expect(try desk.shipper.hasRoomInLog)
             desk.disk.withLock { $0.freeBytes = 150_000_000 }
             #expect(try !desk.shipper.hasRoomInLog)

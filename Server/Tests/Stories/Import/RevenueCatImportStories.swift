@@ -59,7 +59,7 @@ import Testing
             // Nobody here knows ben, so nothing depends on his ids.
             for id in others.suffix(20) { double.alias("ben", id) }
             var faults = RevenueCatDouble.TransportFaults()
-            (faults.tooManyRequests, faults.unavailable, faults.cutBodies) = (0.1, 0.1, 0.05)
+            (faults.tooManyRequests, faults.unavailable) = (0.1, 0.1)
             (faults.omittedCustomers, faults.repeatedCustomers) = (0.3, 0.5)
             double.set(faults: faults)
 
