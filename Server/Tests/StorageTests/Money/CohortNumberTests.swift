@@ -87,7 +87,10 @@ import Testing
             _ = try await store.driver.write { connection in
                 for statement in [
                     "DROP VIEW attributes", "DROP TABLE customer_attributes",
-                    "DROP TABLE money_cohorts", "UPDATE schema_versions SET version = 100",
+                    "DROP TABLE money_cohorts", "DROP TABLE rehearsals",
+                    "DROP TABLE rehearsal_differences", "DROP TABLE operator_identities",
+                    "DROP TABLE used_sign_ins", "DROP TABLE alerts", "DROP TABLE alert_channels",
+                    "DROP TABLE alert_messages", "UPDATE schema_versions SET version = 100",
                 ] { try connection.run(statement, []) }
                 try connection.run("UPDATE money_sum_fills SET layout = 3", [])
             }
