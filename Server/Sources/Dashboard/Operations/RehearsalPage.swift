@@ -237,7 +237,9 @@ package struct RehearsalPage: Sendable {
             .init(frame.customer(one.customer)),
             [
                 .init(.bdi(one.entitlement)), .init(.bdi(one.aspect)), .init(effect),
-                .init(.bdi(one.ours)), .init(.bdi(one.theirs)), .init(cause),
+                .init("<span class=\"fold-only muted\">Perennial: </span>\(.bdi(one.ours))"),
+                .init("<span class=\"fold-only muted\">RevenueCat: </span>\(.bdi(one.theirs))"),
+                .init(cause),
             ])
     }
 

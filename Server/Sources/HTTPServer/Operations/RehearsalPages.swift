@@ -24,7 +24,10 @@ struct RehearsalPages: PageGroup {
         return RehearsalPage(
             last: .init(last),
             causes: last.causes.map {
-                .init(name: $0.name, count: $0.count, sentence: $0.sentence, remedy: $0.remedy)
+                // The command marks code by backticks; a page shows them as they are.
+                .init(
+                    name: $0.name, count: $0.count, sentence: $0.sentence,
+                    remedy: $0.remedy.replacing("`", with: ""))
             },
             differences: differences.map(RehearsalPage.Difference.init), cause: cause,
             earlier: recorded.dropFirst().compactMap { $0.statement.map { .init($0) } }

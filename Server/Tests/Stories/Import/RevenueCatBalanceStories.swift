@@ -32,7 +32,7 @@ import Testing
         Balance(id: "spent-here", spent: 40, there: 100, expected: 60),
         Balance(id: "both", packs: 2, spent: 50, there: 120, expected: 70),
         Balance(id: "twice", spent: 90, there: 20, expected: 0, line: "only 10 could be deducted"),
-        Balance(id: "unknown", packs: 0, there: 50, expected: 50),
+        Balance(id: "newcomer", packs: 0, there: 50, expected: 50),
     ]
 
     private static let original = "original_transaction_id"
@@ -95,7 +95,9 @@ import Testing
             }
             #expect(first.lines.contains { $0.hasPrefix("same: 7 GOLD were left out") })
             #expect(
-                try await Town.ids(of: "unknown", in: shop) == ["unknown", "unknown@example.com"])
+                try await Town.ids(of: "newcomer", in: shop) == [
+                    "newcomer", "newcomer@example.com",
+                ])
 
             // Every balance was decided, so it does not matter what is there later.
             for row in Self.balances { double.setBalance(999, of: "SEED", for: row.id) }
