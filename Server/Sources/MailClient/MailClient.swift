@@ -85,6 +85,7 @@ package struct MailClient: Sendable {
         of server: MailServer
     ) throws -> @Sendable () throws -> NIOSSLClientHandler {
         var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
         if !server.extraRoots.isEmpty {
             configuration.additionalTrustRoots = [
                 .certificates(try NIOSSLCertificate.fromPEMBytes(server.extraRoots))

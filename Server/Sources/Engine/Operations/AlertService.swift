@@ -6,8 +6,20 @@ import Synchronization
 /// The result of an attempt to send an alert.
 package enum AlertOutcome: Hashable, Sendable {
     case sent
+    /// Some recipients were refused; the others have it.
+    case sentInPart(refused: String)
     /// - Parameter reason: what went wrong, and what to do; without secrets.
     case failed(reason: String)
+}
+
+extension AlertOutcome {
+    /// Whether at least one recipient has the message.
+    package var hasArrived: Bool {
+        switch self {
+        case .sent, .sentInPart: true
+        case .failed: false
+        }
+    }
 }
 
 /// Alerts about rows of the page Health: which are open, and which messages wait to be sent.
@@ -47,17 +59,16 @@ package struct AlertService: Sendable {
     /// - Parameters:
     ///   - findings: the rows that need attention now.
     ///   - confirmed: those of them that are to be reported, with the time since when.
-    ///   - mayClose: whether this server may say that a row is well again.
+    ///   - quiet: the open alerts that nobody has seen for long enough to call their rows well.
     ///   - channels: the channels of the configuration.
     package func update(
         _ findings: [HealthFinding],
-        confirmed: [(finding: HealthFinding, since: Instant)], mayClose: Bool,
+        confirmed: [(finding: HealthFinding, since: Instant)], quiet: [OpenAlert],
         on channels: [AlertChannel], at now: Instant
     ) async throws(EngineFailure) {
         let open = try await context.read { tx in try tx.alerts.open() }
         let bad = Set(findings.map(\.subject))
-        let limit = now - AlertWatch.wellAfter
-        let over = open.filter { mayClose && !bad.contains($0.subject) && $0.seenAt <= limit }
+        let over = quiet.filter { !bad.contains($0.subject) }
         let seen = open.map(\.subject).filter(bad.contains)
         let known = Set(open.map(\.subject))
         let new = confirmed.filter { !known.contains($0.finding.subject) }
@@ -65,9 +76,7 @@ package struct AlertService: Sendable {
         let id = Self.newID()
         let dropped = try await context.transaction { tx in
             for subject in seen { try tx.alerts.update(subject, seenAt: now) }
-            let closed = try over.filter {
-                try tx.alerts.delete($0.subject, notSeenSince: limit)
-            }
+            let closed = try over.filter { try tx.alerts.delete($0) }
             let opened = try new.filter { each in
                 try tx.alerts.insert(
                     OpenAlert(subject: each.finding.subject, since: each.since, seenAt: now))
@@ -83,6 +92,11 @@ package struct AlertService: Sendable {
             return try Self.enqueue(message, on: channels, in: tx)
         }
         report(dropped: dropped)
+    }
+
+    /// The open alerts.
+    package func open() async throws(EngineFailure) -> [OpenAlert] {
+        try await context.read { tx in try tx.alerts.open() }
     }
 
     /// Lets a message wait for channels.
@@ -137,7 +151,7 @@ package struct AlertService: Sendable {
         record(outcome, of: channel)
         let end = now()
         switch outcome {
-        case .sent:
+        case .sent, .sentInPart:
             try await context.transaction { tx in
                 try tx.alerts.complete(message, by: holder, at: end)
             }
@@ -181,6 +195,13 @@ package struct AlertService: Sendable {
     package func record(_ outcome: AlertOutcome, of channel: AlertChannel) {
         switch outcome {
         case .sent: context.counters.alertsSent.add()
+        case .sentInPart(let refused):
+            context.counters.alertsSent.add()
+            context.logger.error(
+                "recipients of an alert were refused",
+                metadata: [
+                    "channel": .string(channel.rawValue), "refused": .string(refused),
+                ])
         case .failed(let reason):
             context.counters.alertsFailed.add()
             context.logger.error(
@@ -193,9 +214,11 @@ package struct AlertService: Sendable {
 
     // MARK: - State
 
-    /// Reads the state of the channels, for ``backlogs``.
-    package func refresh() async throws(EngineFailure) {
-        latest.store(try await context.read { tx in try tx.alerts.backlogs() })
+    /// Reads the state of the configured channels, for ``backlogs``. Nothing is sent any more by a
+    /// channel that was removed.
+    package func refresh(of channels: [AlertChannel]) async throws(EngineFailure) {
+        let found = try await context.read { tx in try tx.alerts.backlogs() }
+        latest.store(found.filter { channels.contains($0.channel) })
     }
 
     /// The state of the channels, as of the last ``refresh()``.

@@ -9,12 +9,19 @@ package struct AlertWatch: Hashable, Sendable {
     /// A row counts as well again after no server has seen for so long that it needs attention.
     package static let wellAfter = Duration.seconds(300)
 
+    private struct Sighting: Hashable {
+        var seenAt: Instant
+        var since: Instant
+    }
+
     private struct Suspicion: Hashable {
         var since: Instant
         var observations: Int
     }
 
-    private var beganAt: Instant?
+    /// What open alerts said about when they were last seen, and since when they say so by this
+    /// server's clock.
+    private var sightings: [AlertSubject: Sighting] = [:]
     private var suspicions: [AlertSubject: Suspicion] = [:]
 
     package init() {}
@@ -26,7 +33,6 @@ package struct AlertWatch: Hashable, Sendable {
     package mutating func add(
         _ findings: [HealthFinding], at now: Instant
     ) -> [(finding: HealthFinding, since: Instant)] {
-        beganAt = beganAt ?? now
         var next: [AlertSubject: Suspicion] = [:]
         for finding in findings {
             var suspicion =
@@ -43,10 +49,21 @@ package struct AlertWatch: Hashable, Sendable {
         }
     }
 
-    /// Whether this process has observed for long enough to say that a row is well again. Before
-    /// that, an old alert could only be old because no server was running.
-    package func hasObservedEnough(at now: Instant) -> Bool {
-        beganAt.map { now - $0 >= Self.wellAfter } ?? false
+    /// The open alerts that no server has seen to need attention for ``wellAfter``. Only this
+    /// server's clock counts: the clocks of two servers may differ by more than that. An alert that
+    /// was open before this process began also waits for so long.
+    package mutating func quiet(_ open: [OpenAlert], at now: Instant) -> [OpenAlert] {
+        var next: [AlertSubject: Sighting] = [:]
+        for alert in open {
+            let known = sightings[alert.subject].flatMap {
+                $0.seenAt == alert.seenAt ? $0 : nil
+            }
+            next[alert.subject] = known ?? Sighting(seenAt: alert.seenAt, since: now)
+        }
+        sightings = next
+        return open.filter { alert in
+            next[alert.subject].map { now - $0.since >= Self.wellAfter } ?? false
+        }
     }
 }
 

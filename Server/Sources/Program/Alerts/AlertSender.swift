@@ -61,10 +61,13 @@ struct AlertSender: Sendable {
         guard let mails = settings.mail else { return Self.absent }
         let message = text.message
         do throws(MailFailure) {
-            _ = try await MailClient(mails.server).send(
+            let refused = try await MailClient(mails.server).send(
                 Mail(
                     id: message.id, from: mails.from, to: mails.to, subject: text.subject,
                     body: text.body, seconds: message.at.milliseconds / 1000))
+            guard refused.isEmpty else {
+                return .sentInPart(refused: refused.joined(separator: "; "))
+            }
             return .sent
         } catch { return .failed(reason: error.description) }
     }

@@ -35,6 +35,9 @@ struct AlertsTestCommand: AsyncParsableCommand {
                 let label = "\(channel.rawValue) to \(sender.label(of: channel))"
                 switch await sender.send(message, on: channel) {
                 case .sent: print("ok    \(label): sent")
+                case .sentInPart(let refused):
+                    isOK = false
+                    print("DO    \(label): some recipients were refused: \(refused)")
                 case .failed(let reason):
                     isOK = false
                     print("DO    \(label): \(reason)")

@@ -237,7 +237,7 @@ struct ServeCommand: AsyncParsableCommand {
             of: { live.current }, on: settings.channels,
             holder: CheckWorker.ofThisProcess().holder
         ) { await sender.send($0, on: $1) }
-        return [worker.worker(logger: logger, states: live.current.workers)]
+        return worker.workers(logger: logger, states: live.current.workers)
     }
 
     private func backupFolder(of file: ConfigurationFile) -> BackupFolder? {

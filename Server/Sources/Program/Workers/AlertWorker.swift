@@ -38,21 +38,25 @@ final class AlertWorker: Sendable {
         (self.now, self.post) = (now, post)
     }
 
-    /// The loop that observes and sends.
-    func worker(logger: Logger, states: WorkerStates) -> Worker {
-        let steps =
-            [
-                Worker.Step(work: .alerts, failure: "looking for what to report in alerts failed") {
-                    try await self.observe()
-                    return 0
-                }
-            ]
+    /// The loops: one observes, and each channel has one of its own, so that a mail server that
+    /// does not answer delays neither the observations nor the other channel.
+    func workers(logger: Logger, states: WorkerStates) -> [Worker] {
+        let observing = Worker(
+            .alerts, "looking for what to report in alerts failed", every: Self.pause,
+            logger: logger, states: states
+        ) {
+            try await self.observe()
+            return 0
+        }
+        return [observing]
             + channels.map { channel in
-                Worker.Step(work: .alertMessages, failure: "sending alerts failed") {
+                Worker(
+                    .alertMessages, "sending alerts failed", every: Self.pause, logger: logger,
+                    states: states
+                ) {
                     try await self.send(on: channel)
                 }
             }
-        return Worker(every: Self.pause, logger: logger, states: states) { steps }
     }
 
     private var alerts: AlertService { server().engine.alerts }
@@ -66,15 +70,13 @@ final class AlertWorker: Sendable {
             watches.withLock { $0.rows = AlertWatch() }
             return
         }
-        let (confirmed, mayClose) = watches.withLock { watches in
-            (
-                watches.rows.add(findings.rows, at: now),
-                watches.rows.hasObservedEnough(at: now)
-            )
+        let open = try await alerts.open()
+        let (confirmed, quiet) = watches.withLock { watches in
+            (watches.rows.add(findings.rows, at: now), watches.rows.quiet(open, at: now))
         }
         try await alerts.update(
-            findings.rows, confirmed: confirmed, mayClose: mayClose, on: channels, at: now)
-        try await alerts.refresh()
+            findings.rows, confirmed: confirmed, quiet: quiet, on: channels, at: now)
+        try await alerts.refresh(of: channels)
     }
 
     /// Reports that the database fails at once and by this server alone, because messages wait in
@@ -91,7 +93,7 @@ final class AlertWorker: Sendable {
             for channel in channels where !reported.contains(channel) {
                 let outcome = await post(message, channel)
                 alerts.record(outcome, of: channel)
-                if outcome == .sent {
+                if outcome.hasArrived {
                     watches.withLock { $0.database.recordReport(by: channel) }
                 }
             }

@@ -108,19 +108,16 @@ package struct AlertRows: RowGroup {
     /// Records that a row still needs attention. Does nothing if its alert is not open.
     package func update(_ subject: AlertSubject, seenAt: Instant) throws(StorageFailure) {
         try connection.run(
-            "UPDATE alerts SET seen_at_ms = $1 WHERE app = $2 AND subject = $3 "
-                + "AND seen_at_ms < $1",
+            "UPDATE alerts SET seen_at_ms = $1 WHERE app = $2 AND subject = $3",
             [.integer(seenAt.milliseconds)] + Self.key(subject))
     }
 
-    /// Closes an alert, unless a server has seen since a moment that the row needs attention.
-    /// Returns whether this call has closed it.
-    package func delete(
-        _ subject: AlertSubject, notSeenSince moment: Instant
-    ) throws(StorageFailure) -> Bool {
+    /// Closes an alert, unless a server has seen since that its row needs attention. Returns
+    /// whether this call has closed it.
+    package func delete(_ alert: OpenAlert) throws(StorageFailure) -> Bool {
         try connection.run(
-            "DELETE FROM alerts WHERE app = $1 AND subject = $2 AND seen_at_ms <= $3",
-            Self.key(subject) + [.integer(moment.milliseconds)]) > 0
+            "DELETE FROM alerts WHERE app = $1 AND subject = $2 AND seen_at_ms = $3",
+            Self.key(alert.subject) + [.integer(alert.seenAt.milliseconds)]) > 0
     }
 
     private static func key(_ subject: AlertSubject) -> [Value] {
@@ -211,7 +208,8 @@ package struct AlertRows: RowGroup {
         _ channel: AlertChannel, by holder: String
     ) throws(StorageFailure) {
         try tx.queues.release(
-            Self.key(channel), of: .alertChannels, by: holder, [("due_at_ms", .null)])
+            Self.key(channel), of: .alertChannels, by: holder,
+            [("due_at_ms", .null), ("attempts", .integer(0)), ("trouble", .null)])
     }
 
     /// Records an attempt that failed.

@@ -2,6 +2,7 @@ import Dashboard
 import Engine
 import Ledger
 import PerennialContract
+import Storage
 import Testing
 
 @testable import HTTPServer
@@ -34,7 +35,7 @@ import Testing
                 let sent = try await alerts.send(on: .mail, by: "one", at: { moment }) { _ in
                     outcome
                 }
-                try await alerts.refresh()
+                try await alerts.refresh(of: AlertChannel.allCases)
                 #expect(sent == (outcome == .sent ? 1 : 0))
                 #expect(checks.alertChecks.map(\.sentence) == [sentence])
                 #expect(checks.alertChecks.map(\.state) == [state])

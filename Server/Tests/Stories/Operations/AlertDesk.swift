@@ -77,13 +77,14 @@ final class AlertDesk: Sendable {
 
         fileprivate init(
             _ desk: AlertDesk, _ http: PerennialServer, _ lines: DroppedLines,
-            _ database: any DatabaseDriver
+            _ database: any DatabaseDriver, behindBy delay: Duration
         ) {
             (self.desk, self.http, droppedLines) = (desk, http, lines)
             self.database = database
             let name = AlertService.newID()
             worker = AlertWorker(
-                of: { http }, on: AlertChannel.allCases, holder: name, now: { desk.now }
+                of: { http }, on: AlertChannel.allCases, holder: name,
+                now: { desk.now - delay }
             ) { desk.post($0, $1) }
         }
 
@@ -109,8 +110,10 @@ final class AlertDesk: Sendable {
     ///
     /// - Parameter products: the products that the app lists; without one, the row Products needs
     ///   attention.
+    /// - Parameter delay: how far the server's clock is behind.
     func server(
-        on database: any DatabaseDriver, products: [ProductID] = ["pro.monthly"]
+        on database: any DatabaseDriver, products: [ProductID] = ["pro.monthly"],
+        behindBy delay: Duration = .zero
     ) async throws -> Server {
         let logger = Logger(label: "alerts") { _ in SwiftLogNoOpLogHandler() }
         let birds = AppSettings(
@@ -123,6 +126,6 @@ final class AlertDesk: Sendable {
         var http = PerennialServer(
             engine: engine, logger: logger, logLinesDropped: { lines.value })
         http.sendsAlerts = true
-        return Server(self, http, lines, database)
+        return Server(self, http, lines, database, behindBy: delay)
     }
 }

@@ -143,6 +143,25 @@ import Testing
         }
     }
 
+    @Test func `a row that only a server with a late clock sees is reported once`() async throws {
+        try await Self.onEachDatabase(.sqlite) { desk, open in
+            let late = try await desk.server(on: try open(), behindBy: .seconds(3_600))
+            let other = try await desk.server(on: try open())
+            late.setDropped(1)
+            for _ in 0..<40 {
+                try await late.run()
+                try await other.run()
+            }
+            for channel in AlertChannel.allCases { #expect(desk.texts(on: channel) == ["+Log"]) }
+            late.setDropped(0)
+            for _ in 0..<20 {
+                try await late.run()
+                try await other.run()
+            }
+            #expect(desk.texts(on: .mail) == ["+Log", "-Log"])
+        }
+    }
+
     // MARK: - Channels that fail
 
     @Test(arguments: StoryDatabase.allCases)
@@ -202,7 +221,7 @@ import Testing
                     .test(id: AlertService.newID(), at: desk.now), on: [.mail])
                 desk.wait(.seconds(1))
             }
-            try await alerts.refresh()
+            try await alerts.refresh(of: AlertChannel.allCases)
             #expect(alerts.backlogs.first?.waiting == AlertRows.messagesMax)
             #expect(server.http.engine.counts.alertsGivenUp == 3)
         }
