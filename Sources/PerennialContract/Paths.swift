@@ -59,6 +59,8 @@ public struct Paths: Sendable {
 
     public static func aliases(of id: String) -> String { "\(customer(id))/aliases" }
 
+    public static func attributes(of id: String) -> String { "\(customer(id))/attributes" }
+
     /// The path to remove an alias from a customer.
     public static func alias(_ alias: String, of id: String) -> String {
         "\(aliases(of: id))/\(percentEncoded(alias))"

@@ -1,4 +1,5 @@
 import Ledger
+import PerennialContract
 import Storage
 
 /// A requested change of one attribute.
@@ -64,8 +65,8 @@ package struct AttributeService: Sendable {
     ) async throws(EngineFailure) -> AttributeResult {
         let (app, _) = try context.app(appID)
         try id.requireValid()
-        guard changes.count <= CustomerAttribute.changesMax else {
-            throw .limitExceeded(what: "attributes", limit: CustomerAttribute.changesMax)
+        guard changes.count <= AttributeRules.changesMax else {
+            throw .limitExceeded(what: "attributes", limit: AttributeRules.changesMax)
         }
         let now = context.now()
         // Most requests of devices repeat what is known, and need no write.
@@ -147,7 +148,7 @@ struct AttributeDecisions {
         of change: AttributeChange, in all: [String: CustomerAttribute]
     ) -> String? {
         let value = change.value.flatMap { $0.isEmpty ? nil : $0 }
-        if let why = CustomerAttribute.defect(of: change.name, value) { return why }
+        if let why = AttributeRules.defect(of: change.name, value) { return why }
         guard value != nil, all[change.name]?.value == nil else { return nil }
         let isReserved = CustomerAttribute.isReserved(change.name)
         let count = all.values.count { $0.value != nil && $0.isReserved == isReserved }

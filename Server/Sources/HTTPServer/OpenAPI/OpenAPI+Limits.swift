@@ -1,6 +1,7 @@
 import Engine
 import HTTPBasics
 import Ledger
+import PerennialContract
 
 // The rules for texts. With these rules, a client can check texts before it sends them. JSON Schema
 // counts characters, and the server counts bytes: a text with too many characters also has too many
@@ -41,8 +42,8 @@ extension OpenAPI {
         "SeatInvitationRequest.customer_id": customerIDLimits,
         "OfferSignatureRequest.customer_id": customerIDLimits,
         "WebhookReplayRequest.customer_id": customerIDLimits,
-        "AttributeSetting.name": text(CustomerAttribute.nameCharactersMax, from: 1),
-        "AttributeSetting.value": text(CustomerAttribute.valueCharactersMax),
+        "AttributeSetting.name": text(AttributeRules.nameCharactersMax, from: 1),
+        "AttributeSetting.value": text(AttributeRules.valueCharactersMax),
         "DebitRequest.reason": text(NewBooking.reasonBytesMax),
         "CreditRequest.reason": text(NewBooking.reasonBytesMax, from: 1),
         "GrantRequest.reason": text(NewGrant.reasonBytesMax),

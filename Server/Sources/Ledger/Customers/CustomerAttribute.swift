@@ -58,10 +58,6 @@ extension CustomerAttribute {
     private static let writeOnce: Set<String> = [
         "$idfa", "$idfv", "$mediaSource", "$campaign", "$adGroup", "$ad", "$keyword", "$creative",
     ]
-    private static let consentName = "$attConsentStatus"
-    private static let consents: Set<String> = [
-        "restricted", "denied", "authorized", "notDetermined",
-    ]
 
     /// Whether the name begins with `$`. Its meaning is then the same in every app.
     package var isReserved: Bool { Self.isReserved(name) }
@@ -73,54 +69,12 @@ extension CustomerAttribute {
 // MARK: - Limits
 
 extension CustomerAttribute {
-    /// The maximum length of a name, in characters, all of which are ASCII.
-    package static let nameCharactersMax = 40
-    /// The maximum length of a value, in Unicode scalars.
-    package static let valueCharactersMax = 500
     /// The maximum number of a customer's attributes with names that the app chose.
     package static let ownMax = 50
     /// The maximum number of a customer's attributes with reserved names.
     package static let reservedMax = 50
     /// The maximum number of deleted attributes that stay stored for a customer.
     package static let deletionsMax = 50
-    /// The maximum number of attributes in one request.
-    package static let changesMax = 100
-
-    /// Why an attribute cannot be stored, as a sentence. Returns nil if it can be stored.
-    package static func defect(of name: String, _ value: String?) -> String? {
-        guard isWellFormed(name) else {
-            return "A name has 1 to \(nameCharactersMax) characters: first a letter, or `$` and a "
-                + "letter, then letters, digits, `_` and `-`."
-        }
-        guard let value else { return nil }
-        guard value.unicodeScalars.count <= valueCharactersMax else {
-            return "A value has at most \(valueCharactersMax) characters."
-        }
-        switch name {
-        case mailAddress: return isMailAddress(value) ? nil : "The value is not a mail address."
-        case consentName:
-            return consents.contains(value)
-                ? nil : "The value must be one of \(consents.sorted().joined(separator: ", "))."
-        default: return nil
-        }
-    }
-
-    private static func isWellFormed(_ name: String) -> Bool {
-        guard name.utf8.count <= nameCharactersMax, name.utf8.allSatisfy({ $0 < 128 }) else {
-            return false
-        }
-        let letters = isReserved(name) ? name.dropFirst() : name[...]
-        guard let first = letters.first, first.isLetter else { return false }
-        return letters.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
-    }
-
-    /// Whether the text has something before and after a single `@`, and no white space. A stricter
-    /// rule would refuse addresses that exist.
-    private static func isMailAddress(_ text: String) -> Bool {
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
-            && !text.contains(where: \.isWhitespace)
-    }
 }
 
 // MARK: - Several attributes

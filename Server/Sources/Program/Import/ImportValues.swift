@@ -1,13 +1,14 @@
 import AppStoreFormats
 import Engine
 import Ledger
+import PerennialContract
 
 /// The texts of one row of an import, by their columns.
 struct ImportValues {
     /// RevenueCat's, Adapty's and Apphud's names for Apple's stores.
     private static let stores: Set = ["app_store", "mac_app_store"]
     /// The maximum number of attributes that are read from one cell.
-    static let attributesMax = CustomerAttribute.changesMax
+    static let attributesMax = AttributeRules.changesMax
     /// The maximum number of characters of a cell that a reason quotes.
     static let quotedMax = 40
 
