@@ -47,6 +47,7 @@ struct Preview: Script {
     func identify(_ customer: String) -> Perennial.Snapshot { snapshot }
     func signOut() -> Perennial.Snapshot { snapshot }
     func erase() {}
+    func setAttributes(_ attributes: [Perennial.AttributeName: String?]) {}
 
     func spend(
         _ amount: Int, from wallet: Perennial.WalletID, key: UUID

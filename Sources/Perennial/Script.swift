@@ -27,6 +27,8 @@ package protocol Script: Sendable {
     func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot
     func signOut() -> Perennial.Snapshot
     func erase() async throws(Perennial.Failure)
+    /// Sets attributes whose names and values are valid. Nil deletes an attribute.
+    func setAttributes(_ attributes: [Perennial.AttributeName: String?])
 
     func spend(
         _ amount: Int, from wallet: Perennial.WalletID, key: UUID

@@ -13,6 +13,7 @@ extension Engine {
         let known = Set(findings.map(\.text))
         findings += boughtFindings().filter { !known.contains($0.text) }
         findings += await outboxFindings()
+        findings += await attributes.findings
         findings.append(clockFinding())
         if state.isXcode {
             findings.append(

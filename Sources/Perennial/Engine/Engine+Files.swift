@@ -66,6 +66,8 @@ extension Engine {
                     + "\(named.utf8.count) bytes.")
         }
         await publish()
+        // After the publication, because from then on each change names its customer.
+        attributes.assignUnnamed(to: secrets?.anonymousID)
         if attempt == .again {
             session.require(.customer)
             recordAnnounced()
@@ -84,6 +86,8 @@ extension Engine {
         let hasSignedOut = identity.isChangedUnread && state.device.isAnonymous
         prove(by: values)
         if hasSignedOut {
+            // They were set for the previous customer, whose id was never known.
+            attributes.assignUnnamed(to: nil)
             state.device.forgetCustomer()
             renewAnonymousID()
         }

@@ -84,6 +84,7 @@ extension Engine {
         // The transactions that wait under that id are unfinished. So the store lists them again
         // for the next customer.
         await complete(await waiting(for: id))
+        attributes.forget(id)
         if !wasAnonymous { renewAnonymousID() }
         await becomeAnonymous()
     }
@@ -131,20 +132,26 @@ extension Engine {
         await open()
         guard let id = state.device.customerID else { return }
         await post(isAwaited: true)
+        await attributes.block(id)
         do {
             _ = try await send(
                 ServerRequest(
                     method: "DELETE", path: Paths.customer(id), customer: id,
                     timeout: configuration.patience))
         } catch {
+            await attributes.unblock(id)
             throw error.failure
         }
         // Waiting entries would create the customer again.
+        attributes.forget(id)
         posting.removeLogins(of: id)
         do { try await outbox?.complete(await waiting(for: id)) } catch {
             log.error("identity", "The erased customer's entries could not be removed: \(error).")
         }
         _ = await signOut()
+        // The app may have set attributes until the log-out.
+        attributes.forget(id)
+        await attributes.unblock(id)
     }
 
     /// The ids of the entries that wait for the server on behalf of a customer.
@@ -152,12 +159,13 @@ extension Engine {
         await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
     }
 
-    /// Whether the anonymous customer has purchases, wallets or grants that the person who signs in
-    /// should get.
+    /// Whether the anonymous customer has purchases, wallets, grants or attributes that the person
+    /// who signs in should get.
     private var hasAnything: Bool {
         !state.device.storeEvidence.transactions.isEmpty || !(state.answer?.wallets.isEmpty ?? true)
             || !(state.answer?.purchases.isEmpty ?? true)
             || state.serverEvidence?.rights.values.contains(where: \.isActive) == true
+            || attributes.areSet(for: state.device.customerID)
     }
 
     private func change(to customer: String?, isAnonymous: Bool) async {
@@ -197,6 +205,7 @@ extension Engine {
             .post(
                 Paths.aliases(of: person), AliasRequest(customerID: anonymous), for: person,
                 within: timeout), isAwaited: isAwaited)
+        attributes.move(from: anonymous, to: person)
         let joined = try await send(get, isAwaited: isAwaited)
         await accept(
             try joined.decode(PerennialContract.Customer.self), for: person, by: joined.number)

@@ -16,6 +16,11 @@ extension Engine {
     ///   budget.
     func post(isAwaited: Bool = false) async {
         await open()
+        // Before the log-ins: attributes of an anonymous customer may be written without a proof
+        // only until this customer is merged with a person.
+        if session.failuresInARow == 0 {
+            await attributes.post(through: self, isAwaited: isAwaited)
+        }
         guard mayPost, outbox?.isWriter == true else { return }
         // The run in progress also serves this caller.
         guard posting.begin(isAwaited: isAwaited) else { return }

@@ -59,6 +59,7 @@ extension Engine {
         await open()
         becomeWriter()
         await outbox?.hurry()
+        await attributes.hurry()
         session.require(.customer)
         try? await fetchCustomer(within: configuration.patience, isAwaited: false)
         if !state.areOfferingsCurrent {

@@ -19,10 +19,13 @@ extension Engine {
 
     /// Sends a request, records the server's time from the answer, and obeys `Retry-After`.
     ///
-    /// - Parameter isAwaited: whether a caller waits for the request. Otherwise the request obeys
-    ///   the budget.
+    /// - Parameters:
+    ///   - isAwaited: whether a caller waits for the request. Otherwise the request obeys the
+    ///     budget.
+    ///   - silencesOthers: whether a failure that the server has answered delays the other requests
+    ///     in the background.
     func send(
-        _ request: ServerRequest, isAwaited: Bool = true
+        _ request: ServerRequest, isAwaited: Bool = true, silencesOthers: Bool = true
     ) async throws(ServerError) -> ServerAnswer {
         let interval = SignpostInterval("server")
         defer { interval.close() }
@@ -37,9 +40,11 @@ extension Engine {
             var error = error
             error.number = number
             recordTime(error.serverTime)
-            session.recordFailure(
-                isTemporary: error.failure.isTemporary, retryAfter: error.retryAfter,
-                at: clock.monotonic())
+            if silencesOthers || error.status == nil {
+                session.recordFailure(
+                    isTemporary: error.failure.isTemporary, retryAfter: error.retryAfter,
+                    at: clock.monotonic())
+            }
             log.info(
                 "server",
                 "\(request.method) failed: \(error.failure.code.rawValue). \(error.failure.remedy)")

@@ -12,6 +12,7 @@ actor Engine {
     let publisher: SnapshotPublisher
     let files: DeviceFiles
     let log: Log
+    let attributes: AttributeSender
 
     /// All known values. Snapshots are computed from this state.
     var state: EngineState
@@ -34,9 +35,7 @@ actor Engine {
     var followTask: Task<Void, Never>?
     /// The task of each purchase that runs or waits.
     var purchases: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
-    var timer: Task<Void, Never>?
-    /// The number of the latest call that set the timer.
-    private var schedulings = 0
+    private var timer = EngineTimer()
     /// Whether the engine was stopped. No timer is set after the stop.
     private(set) var isOver = false
 
@@ -58,7 +57,7 @@ actor Engine {
     init(
         _ configuration: Perennial.Configuration, store: any DeviceStore,
         clock: any DeviceClock, files: DeviceFiles, state: EngineState,
-        publisher: SnapshotPublisher,
+        publisher: SnapshotPublisher, attributes: AttributeSender,
         stored: StoredState?, answering: SignpostInterval, transport: ServerClient.Transport?,
         after predecessor: Task<Void, Never>?
     ) {
@@ -68,6 +67,7 @@ actor Engine {
         self.files = files
         self.state = state
         self.publisher = publisher
+        self.attributes = attributes
         server = ServerClient(
             base: configuration.server, key: configuration.key, proof: configuration.proof,
             transport: transport)
@@ -97,13 +97,21 @@ actor Engine {
         let watching = Task {
             for await _ in ForegroundWatch.returns() { await enterForeground() }
         }
+        let additions = attributes.additions()
         await refresh(within: configuration.patience)
         await post()
+        let sending = Task {
+            for await _ in additions {
+                await attributes.post(through: self)
+                await schedule()
+            }
+        }
         await withTaskCancellationHandler {
             await listening.value
         } onCancel: {
             listening.cancel()
             watching.cancel()
+            sending.cancel()
         }
         await stop()
     }
@@ -112,7 +120,7 @@ actor Engine {
     /// finishes nothing.
     func stop() async {
         isOver = true
-        timer?.cancel()
+        timer.task?.cancel()
         followTask?.cancel()
         resumeRequestReader()
         let last = outbox
@@ -124,6 +132,13 @@ actor Engine {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
+}
+
+/// The timer of the engine.
+private struct EngineTimer {
+    var task: Task<Void, Never>?
+    /// The number of calls that have set the timer.
+    var settings = 0
 }
 
 // MARK: - Publishing and saving
@@ -185,13 +200,13 @@ extension Engine {
     /// Sets the timer to the next task that is due. If several calls run concurrently, only the
     /// latest call sets the timer, because the results of the earlier calls may be outdated.
     func schedule() async {
-        schedulings &+= 1
-        let number = schedulings
-        timer?.cancel()
+        timer.settings &+= 1
+        let number = timer.settings
+        timer.task?.cancel()
         let wait = await nextWait()
-        guard number == schedulings, let wait, !isOver else { return }
+        guard number == timer.settings, let wait, !isOver else { return }
         let clock = clock
-        timer = Task { [weak self] in
+        timer.task = Task { [weak self] in
             do { try await clock.sleep(milliseconds: wait) } catch { return }
             // The tick is a separate task, so that setting the next timer does not cancel its
             // requests.
@@ -211,6 +226,9 @@ extension Engine {
         let silence = max(session.silence(at: monotonic), budgetWait)
         if session.requires(.offerings) {
             waits.append(max(silence, retryWait, RetryPauses.min))
+        }
+        if outbox?.isWriter == true, let wait = await attributes.wait(at: monotonic) {
+            waits.append(max(silence, wait))
         }
         if mayPost {
             if session.mustAskCustomer { waits.append(max(silence, retryWait)) }
@@ -240,6 +258,7 @@ extension Engine {
             if session.requires(.offerings) {
                 await fetchOfferings(within: configuration.patience, isAwaited: false)
             }
+            await attributes.post(through: self)
             if mayPost {
                 if session.mustAskCustomer {
                     try? await fetchCustomer(within: configuration.patience, isAwaited: false)

@@ -15,12 +15,21 @@ final class RunningEngine: Sendable {
         let starting = SignpostInterval("init")
         let answering = SignpostInterval("first-answer")
         defer { starting.close() }
-        let stored = try? files.storedState(configuration)
+        let stored: StoredState?
+        var isStateUnreadable = false
+        do { stored = try files.storedState(configuration) } catch {
+            stored = nil
+            isStateUnreadable = true
+        }
         let state = EngineState(launching: configuration, stored, clock: clock)
         let publisher = SnapshotPublisher(state, clock: clock)
         let engine = Engine(
             configuration, store: store, clock: clock, files: files, state: state,
-            publisher: publisher, stored: stored, answering: answering, transport: transport,
+            publisher: publisher,
+            attributes: AttributeSender(
+                configuration, folder: files.folder, publisher: publisher, clock: clock,
+                isStateUnreadable: isStateUnreadable),
+            stored: stored, answering: answering, transport: transport,
             after: predecessor)
         self.engine = engine
         self.publisher = publisher

@@ -79,6 +79,12 @@ final class SnapshotPublisher: Sendable {
         )
     }
 
+    /// The id of the customer, and whether the customer is anonymous. The id is nil before there is
+    /// a customer.
+    var customer: (id: String?, isAnonymous: Bool) {
+        shown.withLock { ($0.engine.device.customerID, $0.engine.device.isAnonymous) }
+    }
+
     var snapshot: Perennial.Snapshot { current().snapshot }
 
     /// The decision about an entitlement.

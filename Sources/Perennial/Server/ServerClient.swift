@@ -190,6 +190,14 @@ struct ServerRequest: Sendable {
         Self(method: "GET", path: path, query: query, customer: customer, timeout: timeout)
     }
 
+    static func patch(
+        _ path: String, _ body: some Encodable, for customer: String?, within timeout: TimeInterval
+    ) -> Self {
+        Self(
+            method: "PATCH", path: path, body: try? JSONEncoder().encode(body), customer: customer,
+            timeout: timeout)
+    }
+
     static func post(
         _ path: String, _ body: some Encodable, query: [String: String] = [:],
         for customer: String?, within timeout: TimeInterval

@@ -65,6 +65,12 @@ extension Perennial {
             public static let previewOutdated = Self(rawValue: "preview_outdated")
             public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
             public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
+            /// The name or the value of an attribute breaks a rule. The remedy names the rule.
+            public static let attributeNotValid = Self(rawValue: "attribute_not_valid")
+            /// Too many changes of attributes wait for the server.
+            public static let attributesFull = Self(rawValue: "attributes_full")
+            /// This device cannot save attributes now.
+            public static let attributesNotSaved = Self(rawValue: "attributes_not_saved")
             /// This process, for example an extension, only reads what the app has written. So the
             /// process cannot spend.
             public static let readOnly = Self(rawValue: "read_only")

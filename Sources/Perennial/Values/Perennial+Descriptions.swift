@@ -8,6 +8,10 @@ extension Perennial.Advice.Reason: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
+extension Perennial.AttributeName: CustomStringConvertible {
+    public var description: String { rawValue }
+}
+
 extension Perennial.Basis: CustomStringConvertible {
     public var description: String { rawValue }
 }

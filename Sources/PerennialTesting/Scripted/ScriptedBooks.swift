@@ -26,6 +26,8 @@ struct ScriptedBooks: Sendable {
     /// The options of purchases that wait for approval.
     private var orders: [Perennial.ProductID: Perennial.PurchaseOptions] = [:]
     var spendings: Set<UUID> = []
+    /// The attributes that the app has set, by customer.
+    var attributes: [String: [Perennial.AttributeName: String]] = [:]
     private var customersMade = 1
     /// The number of ids made so far for invitations and claims.
     var idsMade = 0
@@ -318,6 +320,8 @@ struct ScriptedBooks: Sendable {
             wallets[id, default: [:]].merge(had) { $0 + $1 }
             let given = grants.removeValue(forKey: customer.id) ?? [:]
             grants[id, default: [:]].merge(given) { $1 }
+            let described = attributes.removeValue(forKey: customer.id) ?? [:]
+            attributes[id, default: [:]].merge(described) { own, _ in own }
         } else if customer.id != id {
             waiting = []
         }
@@ -333,6 +337,7 @@ struct ScriptedBooks: Sendable {
     mutating func erase() {
         wallets[customer.id] = nil
         grants[customer.id] = nil
+        attributes[customer.id] = nil
         signOut()
     }
 }

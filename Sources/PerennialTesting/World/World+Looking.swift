@@ -88,6 +88,24 @@ extension World {
             ServerTruth.self, from: try await bytes(of: "v1/customers/\(customer)"))
     }
 
+    /// The attributes of a customer on the server. ``serverIs(_:)`` does not affect this request.
+    /// Throws for a world to which this process has only connected.
+    public nonisolated func attributes(
+        of customer: String
+    ) async throws -> [Perennial.AttributeName: String] {
+        guard let program else { throw WorldFailure("This process did not start the world.") }
+        let routes = Routes(base: server, key: program.secretKey)
+        let list = try await routes.get(
+            "v1/customers/\(customer)/attributes", as: StoredAttributes.self)
+        return Dictionary(
+            list.items.map { (.init(rawValue: $0.name), $0.value) }, uniquingKeysWith: { $1 })
+    }
+
+    private struct StoredAttributes: Decodable {
+        let items: [Item]
+        struct Item: Decodable { let name, value: String }
+    }
+
     private nonisolated func bytes(of path: String) async throws -> Data {
         try await Routes(base: server, key: key).data(path)
     }

@@ -23,7 +23,7 @@ public actor World {
     nonisolated let gate: ServerGate
     nonisolated let time = MovingTime()
     nonisolated let routes: Routes
-    private let program: WorldProgram?
+    let program: WorldProgram?
     private(set) var devices: [Device] = []
 
     /// Whether a world can be used: there is a program to start, or a running world.

@@ -9,6 +9,8 @@ struct WorldProgram: Sendable {
     let server: URL
     let simulator: URL
     let key: String
+    /// The secret key of the same app.
+    let secretKey: String
     /// The options that name the database of the program.
     private let options: [String]
     private let input: FileHandle
@@ -73,10 +75,11 @@ struct WorldProgram: Sendable {
         server = try Self.address("server", in: lines)
         simulator = try Self.address("simulator", in: lines)
         let words = lines.first { $0.hasPrefix("keys ") }?.split(separator: " ") ?? []
-        guard let key = words.first(where: { $0.hasPrefix("pk_") }) else {
-            throw WorldFailure("The program said: \(lines)")
-        }
+        guard let key = words.first(where: { $0.hasPrefix("pk_") }),
+            let secretKey = words.first(where: { $0.hasPrefix("sk_") })
+        else { throw WorldFailure("The program said: \(lines)") }
         self.key = String(key)
+        self.secretKey = String(secretKey)
     }
 
     func stop() { try? input.close() }

@@ -25,6 +25,7 @@ final class LateServer: Sendable {
         var market: [Sale] = []
         /// The purchases in every receipt that is posted.
         var receipts: [Sale] = []
+        var attributes = AttributeBooks()
     }
 
     private struct State: Sendable {
@@ -56,6 +57,9 @@ final class LateServer: Sendable {
     var times: [Int64] { state.withLock { $0.times } }
     /// The requests that have no response yet.
     var underWay: Int { state.withLock { $0.underWay } }
+    var attributes: AttributeBooks { state.withLock { $0.books.attributes } }
+    /// The customer to whom an id belongs.
+    func customerID(of id: String) -> String { state.withLock { $0.books.customers[id] ?? id } }
     var answers: Int { state.withLock { $0.answers } }
 
     func isDown(_ down: Bool) { state.withLock { $0.isDown = down } }
@@ -101,6 +105,11 @@ final class LateServer: Sendable {
                 AliasRequest.self, from: request.httpBody ?? Data())
             state.withLock { $0.books.join(alias.customerID, to: parts[2]) }
             return try respond(customer(parts[2]))
+        case ("PATCH", "customers", 4) where parts[3] == "attributes":
+            return try state.withLock { try $0.books.change(of: parts[2], by: request) }
+        case ("DELETE", "customers", 3):
+            state.withLock { $0.books.erase(parts[2]) }
+            return (Data(), try Self.response(204))
         case ("POST", "purchases", 2):
             let body = try JSONDecoder().decode(
                 PurchasesRequest.self, from: request.httpBody ?? Data())
@@ -219,6 +228,14 @@ extension LateServer.Books {
         customers[alias] = customer
         sales[customer, default: []] += sales.removeValue(forKey: alias) ?? []
         grants[customer, default: []] += grants.removeValue(forKey: alias) ?? []
+        attributes.join(alias, to: customer)
+    }
+
+    mutating func erase(_ customer: String) {
+        let id = customers[customer] ?? customer
+        sales[id] = nil
+        grants[id] = nil
+        attributes.values[id] = nil
     }
 
     /// The entitlements of a customer, now and before.

@@ -4,8 +4,8 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// Random interleavings of the events of an app: purchases, restores, log-ins and log-outs,
-/// launches, late answers, and lost requests.
+/// Random interleavings of the events of an app: purchases, restores, log-ins and log-outs, changes
+/// of attributes, launches, late answers, and lost requests.
 ///
 /// At any time, the state of each part agrees with the running tasks and with the other parts. Once
 /// everything has answered, all parts are at rest, and nothing waits.
@@ -14,6 +14,7 @@ import Testing
 
     enum Act: CaseIterable, Sendable {
         case buyMonth, buyGuide, restore, identifyAnna, identifyBen, signOut, refresh
+        case setTeam, deleteTeam, setOwner
         case enterForeground, launch, lose, loseCustomer, answerAgain, answerLate, passTime
     }
 
@@ -30,10 +31,19 @@ import Testing
         var app = try AnsweredApp(store, server)
         var calls = Calls()
         var log: [Act] = []
+        // The customers who changed while a value was set for them.
+        var unsure: Set<String> = []
         for _ in 0..<Self.acts {
             let act = dice.pick(Act.allCases)
             log.append(act)
             switch act {
+            case .setTeam: try app.perennial.setAttributes(["team": "red"])
+            case .deleteTeam: try app.perennial.setAttributes(["team": nil])
+            case .setOwner:
+                // The value says for whom it was set.
+                guard let owner = app.perennial.publisher.customer.id else { break }
+                try app.perennial.setAttributes(["owner": owner])
+                if app.perennial.publisher.customer.id != owner { unsure.insert(owner) }
             case .launch:
                 try await app.stop()
                 app = try AnsweredApp(store, server, in: app.folder)
@@ -72,6 +82,10 @@ import Testing
             Issue.record("\(unrest), planned: \(wait as Any), sleeping: \(wake as Any); \(log)")
         }
         #expect(await engine.contradictions == [], "\(log)")
+        for (customer, values) in server.attributes.values {
+            guard let owner = values["owner"]?.value, !unsure.contains(owner) else { continue }
+            #expect(server.customerID(of: owner) == customer, "\(log)")
+        }
         try await app.stop()
     }
 
@@ -119,6 +133,7 @@ extension Engine {
             if reader.state != .idle { found.append("\(reader.state)") }
             if purchasing.state != .idle { found.append("\(purchasing.state)") }
             if !session.needs.isEmpty { found.append("\(session.needs)") }
+            if attributes.pending.changes != [] { found.append("attributes wait") }
             if !posting.unwritten.isEmpty { found.append("a log-in is not written down") }
             if state.answer == nil { found.append("no answer about the customer") }
             if !state.areOfferingsCurrent { found.append("no present offerings") }

@@ -1,0 +1,174 @@
+internal import PerennialContract
+
+/// Decides which changes of attributes are sent next, and what happens to changes that failed. A
+/// value without IO: ``AttributeSender`` reads and writes the file, sends the requests, and follows
+/// these decisions.
+struct AttributePosting: Sendable {
+    enum State: Hashable, Sendable {
+        case idle
+        /// Batches are being sent, one after the other.
+        ///
+        /// - isAwaited: whether a caller waits for the run. Otherwise the run obeys the budget.
+        case posting(isAwaited: Bool)
+        /// The last request failed.
+        ///
+        /// - until: when the next request may be sent, in monotonic milliseconds.
+        /// - isOrdered: whether the server has named this time. Then no request is sent earlier.
+        case paused(until: Int64, isOrdered: Bool)
+    }
+
+    /// What happens to a batch that failed.
+    enum Consequence: Hashable, Sendable {
+        /// The budget delayed the batch.
+        case heldBack
+        /// The server refuses one of several changes. Each change is then sent alone.
+        case postedAlone
+        /// The server will never accept the batch. The batch is dropped and reported.
+        case dropped(code: String)
+        /// The server is older than attributes. The batch is dropped.
+        case routeMissing
+        /// The batch is sent again later. Until then no other batch is sent.
+        case postponed
+    }
+
+    /// A change that the server refused.
+    struct Refusal: Hashable, Sendable {
+        var name: String
+        var code: String
+        /// What the developer can do.
+        var remedy: String
+    }
+
+    /// The maximum number of refusals that are remembered for a diagnosis. A further refusal
+    /// replaces the oldest.
+    static let refusalsMax = 20
+
+    private(set) var state = State.idle
+    /// The number of consecutive failures, which lengthens the next pause.
+    private(set) var failuresInARow = 0
+    /// The attributes that are sent alone, because a request with several of them was refused.
+    private(set) var alone: Set<PendingAttribute.Key> = []
+    /// The customers who are being erased. Nothing is sent for them.
+    private(set) var blocked: Set<String> = []
+    private(set) var refusals: [Refusal] = []
+    /// Whether the server has no route for attributes.
+    private(set) var isRouteMissing = false
+}
+
+// MARK: - One run
+
+extension AttributePosting {
+    /// Returns whether a run begins. A run in progress also serves the new caller. During a pause,
+    /// a run begins only if a caller waits for it, and if the server has not ordered the pause.
+    ///
+    /// - Parameter now: monotonic milliseconds.
+    mutating func begin(isAwaited: Bool, at now: Int64) -> Bool {
+        switch state {
+        case .posting(let wasAwaited):
+            state = .posting(isAwaited: wasAwaited || isAwaited)
+            return false
+        case .paused(let until, let isOrdered) where until > now && (isOrdered || !isAwaited):
+            return false
+        case .idle, .paused:
+            state = .posting(isAwaited: isAwaited)
+            return true
+        }
+    }
+
+    /// Ends the run, unless it has ended with a pause.
+    mutating func finish() { if isPosting { state = .idle } }
+
+    var isPosting: Bool {
+        switch state {
+        case .posting: true
+        case .idle, .paused: false
+        }
+    }
+
+    var isAwaited: Bool { state == .posting(isAwaited: true) }
+
+    /// Ends the run with a pause.
+    mutating func pause(until: Int64, isOrdered: Bool) {
+        failuresInARow += 1
+        state = .paused(until: until, isOrdered: isOrdered)
+    }
+
+    /// Ends a pause that the server has not ordered, for example when the app comes to the
+    /// foreground.
+    mutating func hurry() {
+        if case .paused(_, isOrdered: false) = state { state = .idle }
+    }
+
+    /// The next batch: changes of one customer. Nil if nothing can be sent.
+    func batch(of changes: [PendingAttribute]) -> [PendingAttribute]? {
+        let known = changes.lazy.filter { change in
+            change.customerID.map { !blocked.contains($0) } ?? false
+        }
+        guard let first = known.first else { return nil }
+        if alone.contains(first.key) { return [first] }
+        let alike = known.filter { $0.customerID == first.customerID && !alone.contains($0.key) }
+        return Array(alike.prefix(AttributeRules.changesMax))
+    }
+
+    /// The milliseconds until the next run may begin. Nil if nothing can be sent.
+    ///
+    /// - Parameter now: monotonic milliseconds.
+    func wait(of changes: [PendingAttribute], at now: Int64) -> Int64? {
+        guard batch(of: changes) != nil else { return nil }
+        switch state {
+        case .idle: return 0
+        case .posting: return RetryPauses.min
+        case .paused(let until, _): return max(0, until - now)
+        }
+    }
+}
+
+// MARK: - The results of requests
+
+extension AttributePosting {
+    mutating func recordSuccess(of batch: [PendingAttribute]) {
+        failuresInARow = 0
+        alone.subtract(batch.map(\.key))
+        isRouteMissing = false
+    }
+
+    /// Decides what happens to a batch that failed.
+    mutating func recordFailure(_ error: ServerError, of batch: [PendingAttribute]) -> Consequence {
+        if error.isHeldBack { return .heldBack }
+        guard !error.failure.isTemporary, let status = error.status,
+            error.problem != nil || status == 413
+        else { return .postponed }
+        switch status {
+        case 404, 405: return .routeMissing
+        // The key or the proof is wrong, which has nothing to do with the changes.
+        case 401: return .postponed
+        case 400, 413, 422:
+            guard batch.count > 1 else { break }
+            alone.formUnion(batch.map(\.key))
+            return .postedAlone
+        case 402..<500: break
+        default: return .postponed
+        }
+        alone.subtract(batch.map(\.key))
+        return .dropped(code: error.failure.code.rawValue)
+    }
+
+    mutating func recordRefusal(of batch: [PendingAttribute], code: String, remedy: String) {
+        let new = batch.map { Refusal(name: $0.name, code: code, remedy: remedy) }
+        refusals = (refusals + new).suffix(Self.refusalsMax)
+    }
+
+    /// Records that the server has no route for attributes. Returns whether this is new.
+    mutating func recordMissingRoute() -> Bool {
+        defer { isRouteMissing = true }
+        return !isRouteMissing
+    }
+}
+
+// MARK: - Erasures
+
+extension AttributePosting {
+    mutating func block(_ customer: String) { blocked.insert(customer) }
+
+    mutating func unblock(_ customer: String) { blocked.remove(customer) }
+}

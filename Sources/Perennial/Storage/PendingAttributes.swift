@@ -1,0 +1,154 @@
+internal import PerennialContract
+
+/// A change of one attribute that the server has not acknowledged yet.
+struct PendingAttribute: Hashable, Sendable {
+    /// The customer for whom the app made the change. The change is sent for this customer, even
+    /// after a log-out. Nil until the device knows the id of its anonymous customer.
+    var customerID: String?
+    var name: String
+    /// The new value. Nil if the attribute is deleted.
+    var value: String?
+    var setAt: Moment
+
+    /// A moment by both clocks of the device.
+    struct Moment: Hashable, Sendable {
+        /// The reckoned time.
+        var time: Timestamp
+        /// Milliseconds since the device started.
+        var monotonic: Int64
+        var bootID: String
+
+        init(_ time: Timestamp, by clock: any DeviceClock) {
+            self.init(time, monotonic: clock.monotonic(), bootID: clock.bootID())
+        }
+
+        init(_ time: Timestamp, monotonic: Int64, bootID: String) {
+            self.time = time
+            self.monotonic = monotonic
+            self.bootID = bootID
+        }
+    }
+
+    /// Identifies the attribute of a customer.
+    struct Key: Hashable, Sendable {
+        var customerID: String?
+        var name: String
+    }
+
+    var key: Key { Key(customerID: customerID, name: name) }
+
+    /// When the change was made, as far as it is known now. If the device was not restarted since,
+    /// the time is counted back from now, because the device may have learned the right time after
+    /// the change.
+    func time(asOf now: Moment) -> Timestamp {
+        guard now.bootID == setAt.bootID, !now.bootID.isEmpty else { return setAt.time }
+        let passed = max(0, now.monotonic - setAt.monotonic)
+        return Timestamp(milliseconds: now.time.milliseconds - passed)
+    }
+}
+
+/// All changes of attributes that the server has not acknowledged yet, in the order in which the
+/// app made them. There is at most one change for each customer and name: a later change replaces
+/// an earlier one.
+struct PendingAttributes: Hashable, Sendable {
+    private(set) var changes: [PendingAttribute] = []
+    /// The last anonymous customer for whom the app set attributes, whether they wait or were sent.
+    /// If this customer signs in, the server must merge the two.
+    private(set) var anonymousID: String?
+
+    init(changes: [PendingAttribute] = [], anonymousID: String? = nil) {
+        self.changes = changes
+        self.anonymousID = anonymousID
+    }
+
+    var isEmpty: Bool { changes.isEmpty && anonymousID == nil }
+
+    /// - Parameter isAnonymous: whether the customer has not signed in.
+    mutating func set(
+        _ values: [(name: String, value: String?)], for customer: String?, isAnonymous: Bool,
+        at moment: PendingAttribute.Moment
+    ) {
+        for (name, value) in values {
+            add(
+                PendingAttribute(customerID: customer, name: name, value: value, setAt: moment))
+        }
+        if isAnonymous, let customer, !values.isEmpty { anonymousID = customer }
+    }
+
+    private mutating func add(_ change: PendingAttribute) {
+        changes.removeAll { $0.key == change.key }
+        changes.append(change)
+    }
+
+    /// Gives the changes that were made before the device knew the id of its anonymous customer to
+    /// this customer. A later change of the same name stays. If the id is nil, drops the changes.
+    mutating func assignUnnamed(to customer: String?) {
+        guard changes.contains(where: { $0.customerID == nil }) else { return }
+        move(from: nil, to: customer)
+        if let customer { anonymousID = customer }
+    }
+
+    /// Gives the waiting changes of an anonymous customer to the person with whom the server has
+    /// merged this customer. The person's own changes stay.
+    mutating func move(from anonymous: String?, to customer: String?) {
+        let own = Set(changes.filter { $0.customerID == customer }.map(\.name))
+        changes = changes.compactMap { change in
+            guard change.customerID == anonymous else { return change }
+            guard let customer, !own.contains(change.name) else { return nil }
+            var moved = change
+            moved.customerID = customer
+            return moved
+        }
+    }
+
+    /// Removes changes that the server has acknowledged or refused. A change that the app has
+    /// replaced meanwhile stays.
+    mutating func remove(_ sent: [PendingAttribute]) {
+        let sent = Set(sent)
+        changes.removeAll { sent.contains($0) }
+    }
+
+    /// Removes everything about a customer.
+    mutating func forget(_ customer: String) {
+        changes.removeAll { $0.customerID == customer }
+        if anonymousID == customer { anonymousID = nil }
+    }
+
+    /// Whether the app has set attributes for this customer. Only the last anonymous customer is
+    /// known after its changes were sent.
+    func contains(_ customer: String) -> Bool {
+        anonymousID == customer || changes.contains { $0.customerID == customer }
+    }
+}
+
+// MARK: - Bytes
+
+extension PendingAttributes {
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(anonymousID)
+        writer.write(changes) { writer, change in
+            writer.write(change.customerID)
+            writer.write(change.name)
+            writer.write(change.value)
+            writer.write(change.setAt.time.milliseconds)
+            writer.write(change.setAt.monotonic)
+            writer.write(change.setAt.bootID)
+        }
+        return writer.bytes
+    }
+
+    init(_ bytes: [UInt8]) throws(ByteReader.Damaged) {
+        var reader = ByteReader(bytes)
+        anonymousID = try reader.optionalText()
+        changes = try reader.list { reader throws(ByteReader.Damaged) in
+            PendingAttribute(
+                customerID: try reader.optionalText(), name: try reader.text(),
+                value: try reader.optionalText(),
+                setAt: PendingAttribute.Moment(
+                    Timestamp(milliseconds: try reader.number()),
+                    monotonic: try reader.number(), bootID: try reader.text()))
+        }
+        guard reader.isAtEnd else { throw ByteReader.Damaged() }
+    }
+}
