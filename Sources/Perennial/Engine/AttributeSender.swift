@@ -102,7 +102,7 @@ extension AttributeSender {
     /// - Parameter isAwaited: whether a caller waits for the run. Otherwise the run obeys the
     ///   budget and the silence that the server has ordered.
     func post(through engine: Engine, isAwaited: Bool = false) async {
-        guard posting.isPosting || posting.batch(of: pending.changes) != nil else { return }
+        guard !pending.changes.isEmpty else { return }
         if posting.begin(isAwaited: isAwaited, at: clock.monotonic()) {
             running = Task { await run(through: engine) }
         }
@@ -115,7 +115,8 @@ extension AttributeSender {
             let now = PendingAttribute.Moment(await engine.now, by: clock)
             // Nothing is awaited between the last look at the file and the end of the run, so that
             // no change is overlooked.
-            guard isAllowed, let batch = posting.batch(of: pending.changes),
+            guard isAllowed,
+                let batch = posting.batch(of: pending.changes, at: now.monotonic),
                 await send(batch, asOf: now, through: engine)
             else { break }
         }
@@ -173,6 +174,11 @@ extension AttributeSender {
                         + "dropped. Update the server.")
             }
             return remove(batch, log: log)
+        case .customerDelayed(let customer):
+            let failures = posting.delays[customer]?.failuresInARow ?? 0
+            posting.delay(
+                customer, until: clock.monotonic() + RetryPauses.wait(after: failures + 1))
+            return true
         case .postponed:
             let ordered = error.retryAfter.map { Int64($0) * 1000 }
             let wait = max(

@@ -40,7 +40,8 @@ extension Engine {
             var error = error
             error.number = number
             recordTime(error.serverTime)
-            if silencesOthers || error.status == nil {
+            let isUnreachable = error.status == nil && error.failure.code == .serverUnreachable
+            if silencesOthers || isUnreachable {
                 session.recordFailure(
                     isTemporary: error.failure.isTemporary, retryAfter: error.retryAfter,
                     at: clock.monotonic())

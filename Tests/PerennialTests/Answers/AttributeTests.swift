@@ -20,7 +20,7 @@ import Testing
         _ change: (inout Perennial.Configuration) -> Void = { _ in }
     ) async throws -> AnsweredApp {
         let app = try AnsweredApp(store, server, in: folder, change)
-        await (try app.engine).open()
+        try await app.engine.open()
         return app
     }
 
@@ -145,6 +145,34 @@ import Testing
             if let wake = clock.nextWake { clock.advance(milliseconds: max(1, wake)) }
             return server.attributes.present(of: "ann") == ["team": "red"]
         }
+        try await app.stop()
+    }
+
+    @Test func `the attributes of a person without a proof delay no other person`() async throws {
+        let proven = Locked("")
+        server.isDown(true)
+        let app = try await launch {
+            $0.customer = "ann"
+            $0.proof = { customer in
+                guard proven.withLock({ $0 }) == customer else { throw CancellationError() }
+                return "proof of \(customer)"
+            }
+        }
+        try app.perennial.setAttributes(["team": "red"])
+        await app.perennial.signOut()
+        proven.withLock { $0 = "ben" }
+        server.isDown(false)
+        _ = try await app.perennial.identify("ben")
+        try app.perennial.setAttributes(["team": "blue"])
+        try await eventually("the present person's attributes were sent") {
+            if let wake = clock.nextWake { clock.advance(milliseconds: max(1, wake)) }
+            return server.attributes.present(of: "ben") == ["team": "blue"]
+        }
+        #expect(server.attributes.present(of: "ann") == [:])
+        proven.withLock { $0 = "ann" }
+        _ = try await app.perennial.identify("ann")
+        try await untilSent(app)
+        #expect(server.attributes.present(of: "ann") == ["team": "red"])
         try await app.stop()
     }
 

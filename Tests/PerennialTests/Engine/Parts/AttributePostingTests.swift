@@ -93,36 +93,38 @@ import Testing
             Self.change("a", for: nil), Self.change("b"), Self.change("c", for: "ben"),
             Self.change("d"),
         ]
-        #expect(AttributePosting().batch(of: changes) == [changes[1], changes[3]])
-        #expect(AttributePosting().batch(of: [changes[0]]) == nil)
+        #expect(AttributePosting().batch(of: changes, at: 0) == [changes[1], changes[3]])
+        #expect(AttributePosting().batch(of: [changes[0]], at: 0) == nil)
     }
 
     @Test func `a batch has at most as many changes as the server accepts in one request`() {
         let changes = (0...AttributeRules.changesMax).map { Self.change("a\($0)") }
-        #expect(AttributePosting().batch(of: changes)?.count == AttributeRules.changesMax)
+        #expect(AttributePosting().batch(of: changes, at: 0)?.count == AttributeRules.changesMax)
     }
 
     @Test func `nothing is sent for a customer who is being erased`() {
         var posting = AttributePosting()
         let changes = [Self.change("a"), Self.change("b", for: "ben")]
         posting.block("anna")
-        #expect(posting.batch(of: changes) == [changes[1]])
+        #expect(posting.batch(of: changes, at: 0) == [changes[1]])
         #expect(posting.wait(of: [changes[0]], at: 0) == nil)
         posting.unblock("anna")
-        #expect(posting.batch(of: changes) == [changes[0]])
+        #expect(posting.batch(of: changes, at: 0) == [changes[0]])
     }
 
     // MARK: - Failures
 
     private static func error(
-        _ status: Int?, isTemporary: Bool = false, hasProblem: Bool = true
+        _ status: Int?, isTemporary: Bool = false, hasProblem: Bool = true,
+        code: String = "refused"
     ) -> ServerError {
         var error = ServerError(
-            failure: Perennial.Failure("refused", remedy: "", isTemporary: isTemporary))
+            failure: Perennial.Failure(
+                .init(rawValue: code), remedy: "", isTemporary: isTemporary))
         error.status = status
         if hasProblem, let status {
             error.problem = Problem(
-                code: .init(rawValue: "refused"), status: status, title: "", remedy: "")
+                code: .init(rawValue: code), status: status, title: "", remedy: "")
         }
         return error
     }
@@ -151,6 +153,12 @@ import Testing
         (error(nil, isTemporary: true), true, .postponed),
         (error(nil), true, .postponed),
         (error(301), true, .postponed),
+        (error(401, code: "customer_proof_missing"), true, .customerDelayed("anna")),
+        (error(401, code: "customer_proof_not_valid"), false, .customerDelayed("anna")),
+        (
+            error(nil, isTemporary: true, code: "customer_proof_missing"), true,
+            .customerDelayed("anna")
+        ),
     ]
 
     @Test(arguments: failures)
@@ -163,12 +171,30 @@ import Testing
         #expect(posting.alone == (consequence == .postedAlone ? Set(batch.map(\.key)) : []))
     }
 
+    @Test func `a customer without a proof delays no other customer`() {
+        var posting = AttributePosting()
+        let changes = [Self.change("a"), Self.change("b", for: "ben")]
+        posting.delay("anna", until: 50)
+        #expect(posting.batch(of: changes, at: 49) == [changes[1]])
+        #expect(posting.batch(of: changes, at: 50) == [changes[0]])
+        #expect(posting.wait(of: [changes[0]], at: 10) == 40)
+        posting.delay("anna", until: 90)
+        #expect(posting.delays["anna"] == .init(until: 90, failuresInARow: 2))
+        posting.hurry()
+        #expect(posting.batch(of: changes, at: 0) == [changes[0]])
+        posting.delay("anna", until: 200)
+        #expect(posting.begin(isAwaited: true, at: 100))
+        #expect(posting.batch(of: changes, at: 100) == [changes[0]])
+        posting.recordSuccess(of: [changes[0]])
+        #expect(posting.delays.isEmpty)
+    }
+
     @Test func `changes that were refused together are sent one by one`() {
         var posting = AttributePosting()
         _ = posting.recordFailure(Self.error(422), of: Self.two)
         let third = Self.change("c")
-        #expect(posting.batch(of: Self.two + [third]) == [Self.two[0]])
-        #expect(posting.batch(of: [third] + Self.two) == [third])
+        #expect(posting.batch(of: Self.two + [third], at: 0) == [Self.two[0]])
+        #expect(posting.batch(of: [third] + Self.two, at: 0) == [third])
         posting.recordSuccess(of: [Self.two[0]])
         _ = posting.recordFailure(Self.error(422), of: [Self.two[1]])
         #expect(posting.alone == [])

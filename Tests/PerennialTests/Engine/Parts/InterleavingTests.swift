@@ -31,19 +31,14 @@ import Testing
         var app = try AnsweredApp(store, server)
         var calls = Calls()
         var log: [Act] = []
-        // The customers who changed while a value was set for them.
-        var unsure: Set<String> = []
+        var owners = Owners()
         for _ in 0..<Self.acts {
             let act = dice.pick(Act.allCases)
             log.append(act)
             switch act {
             case .setTeam: try app.perennial.setAttributes(["team": "red"])
             case .deleteTeam: try app.perennial.setAttributes(["team": nil])
-            case .setOwner:
-                // The value says for whom it was set.
-                guard let owner = app.perennial.publisher.customer.id else { break }
-                try app.perennial.setAttributes(["owner": owner])
-                if app.perennial.publisher.customer.id != owner { unsure.insert(owner) }
+            case .setOwner: try owners.set(in: app.perennial)
             case .launch:
                 try await app.stop()
                 app = try AnsweredApp(store, server, in: app.folder)
@@ -82,11 +77,30 @@ import Testing
             Issue.record("\(unrest), planned: \(wait as Any), sleeping: \(wake as Any); \(log)")
         }
         #expect(await engine.contradictions == [], "\(log)")
-        for (customer, values) in server.attributes.values {
-            guard let owner = values["owner"]?.value, !unsure.contains(owner) else { continue }
-            #expect(server.customerID(of: owner) == customer, "\(log)")
-        }
+        #expect(owners.strangers(on: server) == [], "\(log)")
         try await app.stop()
+    }
+
+    /// Sets an attribute whose value names the customer for whom it is set.
+    private struct Owners {
+        /// The customers who changed while a value was set for them.
+        private var unsure: Set<String> = []
+
+        mutating func set(in perennial: Perennial) throws {
+            guard let owner = perennial.publisher.customer.id else { return }
+            try perennial.setAttributes(["owner": .some(owner)])
+            if perennial.publisher.customer.id != owner { unsure.insert(owner) }
+        }
+
+        /// The customers on the server who have the value of another customer.
+        func strangers(on server: LateServer) -> [String] {
+            server.attributes.values.compactMap { customer, values in
+                guard let owner = values["owner"]?.value, !unsure.contains(owner),
+                    server.customerID(of: owner) != customer
+                else { return nil }
+                return customer
+            }
+        }
     }
 
     /// The calls that an app has made, and how many of them have returned.
