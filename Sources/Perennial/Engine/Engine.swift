@@ -12,7 +12,7 @@ actor Engine {
     let publisher: SnapshotPublisher
     let files: DeviceFiles
     let log: Log
-    let attributes: AttributeSender
+    nonisolated let attributes: AttributeSender
 
     /// All known values. Snapshots are computed from this state.
     var state: EngineState
