@@ -276,6 +276,11 @@ need_collector_python() { make_python collector "$root/bin/lib/requirements/coll
 # need_mail_server: makes a Python with the mail server that tests start and stop.
 need_mail_server() { make_python mail "$root/bin/lib/requirements/mail.txt"; }
 
+# need_openid_providers: makes a Python with the providers of OpenID Connect that tests start and stop.
+need_openid_providers() {
+    make_python openid-providers "$root/bin/lib/requirements/openid-providers.txt"
+}
+
 # browser_tests ARGUMENTS…: runs Server/Tests/Browser against the program that was built. The last
 # line is "N passed, N failed".
 browser_tests() {

@@ -12,7 +12,6 @@ import Testing
 
 /// A server with a dashboard whose operators sign in by a provider of OpenID Connect.
 struct ProviderServer: Sendable {
-    static let ticketCookie = "__Host-perennial-sign-in"
     static let anna: [String: JSON] = [
         "sub": "a1", "preferred_username": "anna", "name": "Anna <b>Bird</b>",
         "groups": ["staff", "helpers"],
@@ -44,38 +43,20 @@ struct ProviderServer: Sendable {
         }
     }
 
-    /// A browser that has begun a sign-in.
-    struct Began: Sendable {
-        /// The value of the cookie with the ticket.
-        var ticket: String
-        /// The address at the provider.
-        var address: String
+    func begin(next: String? = nil) async throws -> BegunSignIn {
+        try await server.beginSignIn(next: next)
     }
 
-    func begin(next: String? = nil) async throws -> Began {
-        let query = next.map { "?next=\(Paths.percentEncoded($0))" } ?? ""
-        let answer = try await server.browser.get("/login/openid\(query)")
-        try #require(answer.status == 303, "\(answer.text)")
-        let cookie = try #require(Self.cookie(of: answer))
-        return Began(ticket: cookie, address: answer.headers[.location] ?? "")
-    }
-
-    static func cookie(of answer: TestServer.Answer) -> String? {
-        answer.headers[values: .setCookie].first { $0.hasPrefix("\(ticketCookie)=") }
-            .map { String($0.dropFirst(ticketCookie.count + 1).prefix { $0 != ";" }) }
-    }
+    static func cookie(of answer: TestServer.Answer) -> String? { answer.ticket }
 
     /// The path and query with which the provider sends a browser back.
-    func answerPath(to began: Began, as person: [String: JSON] = anna) throws -> String {
+    func answerPath(to began: BegunSignIn, as person: [String: JSON] = anna) throws -> String {
         let back = try #require(provider.signIn(at: began.address, as: person))
         return String(back.dropFirst("https://localhost".count))
     }
 
-    /// Opens the address to which the provider sends a browser back.
     func complete(_ path: String, ticket: String?) async throws -> TestServer.Answer {
-        var fields = HTTPFields()
-        if let ticket { fields[.cookie] = "\(Self.ticketCookie)=\(ticket)" }
-        return try await server.send(.get, path, fields)
+        try await server.completeSignIn(path, ticket: ticket)
     }
 
     /// A whole sign-in.
@@ -102,4 +83,44 @@ struct ProviderServer: Sendable {
 extension [String: JSON] {
     /// The same person with other claims.
     func with(_ changes: [String: JSON]) -> Self { merging(changes) { $1 } }
+}
+
+/// A browser that has begun a sign-in at a provider.
+struct BegunSignIn: Sendable {
+    /// The value of the cookie with the ticket.
+    var ticket: String
+    /// The address at the provider.
+    var address: String
+}
+
+extension OperatorServer {
+    static let ticketCookie = "__Host-perennial-sign-in"
+
+    /// Begins a sign-in at the provider.
+    ///
+    /// - Parameter next: the page to which the sign-in leads.
+    func beginSignIn(next: String? = nil) async throws -> BegunSignIn {
+        let query = next.map { "?next=\(Paths.percentEncoded($0))" } ?? ""
+        let answer = try await browser.get("/login/openid\(query)")
+        try #require(answer.status == 303, "\(answer.text)")
+        return BegunSignIn(
+            ticket: try #require(answer.ticket), address: answer.headers[.location] ?? "")
+    }
+
+    /// Opens the path to which the provider sends a browser back.
+    func completeSignIn(_ path: String, ticket: String?) async throws -> TestServer.Answer {
+        var fields = HTTPFields()
+        if let ticket { fields[.cookie] = "\(Self.ticketCookie)=\(ticket)" }
+        return try await send(.get, path, fields)
+    }
+}
+
+extension TestServer.Answer {
+    /// The value of the cookie with the ticket of a sign-in. Nil if the answer sets no such cookie.
+    var ticket: String? {
+        headers[values: .setCookie].first { $0.hasPrefix("\(OperatorServer.ticketCookie)=") }
+            .map {
+                String($0.dropFirst(OperatorServer.ticketCookie.count + 1).prefix { $0 != ";" })
+            }
+    }
 }
