@@ -67,12 +67,7 @@ extension ConfigurationReader {
         let hours = found["session_hours"].flatMap {
             number($0, in: Self.sessionHoursRange, of: "session_hours")
         }
-        let name = found["name"].flatMap { nonEmptyText($0) } ?? issuer?.host ?? ""
-        if name.count > Self.nameCharactersMax {
-            complain(
-                found["name"], "The name of the provider is too long.",
-                "Use at most \(Self.nameCharactersMax) characters.")
-        }
+        let name = providerName(found["name"]) ?? issuer?.host ?? ""
         guard let issuer, let clientID, let secret, let roles, let claim else { return nil }
         let path = "/login/openid/answer"
         let settings = OpenIDSettings(
@@ -91,6 +86,17 @@ extension ConfigurationReader {
             "Write the https address that the provider shows as its issuer, such as "
                 + "`issuer: https://login.example.com`. Only a provider on this machine may use "
                 + "http.")
+        return nil
+    }
+
+    /// The name of the provider on pages. Nil if the configuration has no valid one.
+    private mutating func providerName(_ node: Node?) -> String? {
+        guard let node else { return nil }
+        if let name = nonEmptyText(node), name.count <= Self.nameCharactersMax { return name }
+        complain(
+            node, "This is not a name of a provider.",
+            "Write text of at most \(Self.nameCharactersMax) characters, such as `name: Birds`, or "
+                + "leave name out.")
         return nil
     }
 
@@ -154,6 +160,12 @@ extension ConfigurationReader {
     private mutating func operatorRoles(_ node: Node) -> OperatorRoles? {
         guard let mapping = node.mapping else {
             return word(node, "not a role").map { OperatorRoles(everywhere: $0) }
+        }
+        if mapping.isEmpty {
+            complain(
+                node, "This group has no role.",
+                "Write a role for every app, such as `admin`, or for some apps, such as `{birds: "
+                    + "support}`; or leave the group out.")
         }
         var roles = OperatorRoles()
         for (key, value) in mapping {

@@ -54,7 +54,8 @@ struct ProviderProgramTests {
         _ body: @escaping @Sendable (Desk) async throws -> Void
     ) async throws {
         try await program.run(groups: groups) { provider in
-            let configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            configuration.connectionPool.retryConnectionEstablishment = false
             try await HTTPClient.withHTTPClient(configuration: configuration) { http in
                 let settings = OpenIDSettings(
                     issuer: try #require(ProviderURL(provider.issuer)),

@@ -46,10 +46,13 @@ import Testing
         }
     }
 
-    private func withDesk(_ body: @Sendable (Desk) async throws -> Void) async throws {
+    private func withDesk(
+        _ text: String = first, _ body: @Sendable (Desk) async throws -> Void
+    ) async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/perennial.yaml"
-            try Data(Self.first.utf8).write(to: URL(filePath: path))
+            try Data(text.utf8).write(to: URL(filePath: path))
+            try Data("a secret".utf8).write(to: URL(filePath: folder + "/secret"))
             try FileManager.default.createDirectory(
                 atPath: folder + "/issues", withIntermediateDirectories: true)
             let read: @Sendable () throws -> (ConfigurationFile, ProcessSettings) = {
@@ -73,6 +76,7 @@ import Testing
                         folder: folder, live: live,
                         reload: ConfigurationReload(
                             of: live, apps: file.apps, settings: settings,
+                            dashboard: file.dashboard,
                             stores: AppStores(file.apps, http: http, now: { .machine }),
                             logger: logger, read: read), log: log))
             }
@@ -136,6 +140,39 @@ import Testing
             #expect(await desk.reload.reload())
             #expect(try desk.items == ["one", "two"])
             #expect(desk.log.text.contains("settings=port, listen_metrics"), "\(desk.log.text)")
+        }
+    }
+
+    @Test func `a change of the sign-in takes effect after a restart, and the log says so`()
+        async throws
+    {
+        let signIn = """
+            dashboard:
+              url: https://store.example.com
+              sign_in:
+                openid:
+                  issuer: https://login.example.com
+                  client_id: perennial
+                  client_secret_file: secret
+                  roles: {admins: admin}
+
+            """
+        try await withDesk(Self.first + signIn) { desk in
+            func warnings() -> Int { desk.log.text.matches(of: #/settings=dashboard/#).count }
+            #expect(await desk.reload.reload())
+            #expect(warnings() == 0, "nothing changed")
+            try desk.write(Self.first + signIn.replacing("admins: admin", with: "admins: viewer"))
+            #expect(await desk.reload.reload())
+            #expect(warnings() == 1, "another role")
+            try desk.write(Self.first + signIn)
+            try Data("another".utf8).write(to: URL(filePath: desk.folder + "/secret"))
+            #expect(await desk.reload.reload())
+            #expect(warnings() == 2, "another secret")
+            #expect(desk.log.text.contains("only when the server is restarted"))
+            #expect(!desk.log.text.contains("another"), "no secret in the log")
+            try desk.write(Self.first + signIn.replacing("admins: admin", with: "admins: owner"))
+            #expect(await !desk.reload.reload())
+            #expect(desk.log.text.contains("“owner” is not a role"), "\(desk.log.text)")
         }
     }
 
