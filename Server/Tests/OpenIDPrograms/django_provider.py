@@ -1,5 +1,7 @@
-"""A provider of OpenID Connect for tests, by Django and django-oauth-toolkit. It signs ID tokens with
-RS256, and reads the client's secret in the header `Authorization`. See people.py for its arguments."""
+"""A provider of OpenID Connect for tests, by Django and django-oauth-toolkit.
+
+It signs ID tokens with RS256, and reads the client's secret in the header `Authorization`. See
+people.py for its arguments."""
 
 import os
 
@@ -36,7 +38,7 @@ settings.configure(
         }
     },
     # Tables are made at once, without the history of the packages.
-    MIGRATION_MODULES={"auth": None, "contenttypes": None, "sessions": None, "oauth2_provider": None},
+    MIGRATION_MODULES=dict.fromkeys(["auth", "contenttypes", "sessions", "oauth2_provider"]),
     INSTALLED_APPS=[
         "django.contrib.auth",
         "django.contrib.contenttypes",

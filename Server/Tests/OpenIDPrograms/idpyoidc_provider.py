@@ -22,7 +22,8 @@ warnings.simplefilter("ignore")
 
 FORM = """<html><body><form action="{{ action }}" method="post">
 <input type="hidden" name="token" value="{{ token }}"> <input name="username">
-<input type="password" name="password"> <input type="submit" value="Sign in"></form></body></html>"""
+<input type="password" name="password"> <input type="submit" value="Sign in">
+</form></body></html>"""
 OIDC = "idpyoidc.server.oidc"
 
 
@@ -181,7 +182,8 @@ def application(environment, start):
         "token": "token",
     }
     if path == "jwks":
-        answer = "200 OK", [("Content-Type", "application/json")], server.keyjar.export_jwks_as_json()
+        keys = server.keyjar.export_jwks_as_json()
+        answer = "200 OK", [("Content-Type", "application/json")], keys
     elif path == "verify":
         try:
             answer = verify(environment)
