@@ -200,8 +200,9 @@ package struct CustomersPage: Sendable {
             name: query.isEmpty ? "Customers, latest event first" : "Customers that were found",
             columns: [
                 .init("Customer"), .init("State"), .init("Until"), .init("Access"),
-                .init("Product"), .number("Total paid"), .init("Since"),
-            ] + (hasNews ? [.init("Latest event")] : []),
+                .init("Product"),
+            ] + (frame.viewer.seesMoney ? [.number("Total paid")] : []) + [.init("Since")]
+                + (hasNews ? [.init("Latest event")] : []),
             rows: rows.map { row($0, hasNews: hasNews, in: frame) },
             classes: "fold dense"
         ).markup
@@ -221,9 +222,9 @@ package struct CustomersPage: Sendable {
                 .init(chip, "r"), .init("\(Self.until(row, in: frame))", "full nowrap"),
                 .init(rights.isEmpty ? "–" : rights),
                 .init(row.productID.map(Markup.bdi) ?? "–", "alt"),
-                .init(Self.sum(row.paid), "num"),
-                .init("\(row.since.map { CivilTime($0).date } ?? "–")", "alt nowrap"),
-            ] + (hasNews ? [news] : []))
+            ] + (frame.viewer.seesMoney ? [.init(Self.sum(row.paid), "num")] : [])
+                + [.init("\(row.since.map { CivilTime($0).date } ?? "–")", "alt nowrap")]
+                + (hasNews ? [news] : []))
     }
 
     private static func until(_ row: Row, in frame: Frame) -> String {

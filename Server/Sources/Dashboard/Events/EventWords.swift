@@ -118,4 +118,7 @@ struct EventWords {
     }
 
     var money: Markup { event.money.map { "\(Figures.signedMoney($0))" } ?? "" }
+
+    /// The amount in a list of several customers. Empty if the viewer does not see money.
+    func listedMoney(in frame: Frame) -> Markup { frame.viewer.seesMoney ? money : "" }
 }

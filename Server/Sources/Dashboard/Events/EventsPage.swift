@@ -113,7 +113,7 @@ package struct EventsPage: Sendable {
         <label for="to">To</label>\
         <input id="to" name="to" type="date" value="\(.value(filter.to))"></div><div>\
         <button class="btn go" type="submit">Show</button></div></div></form>
-        \(day.map { stats($0) })
+        \(day.map { stats($0, in: frame) })
         <div aria-live="off"><section class="panel flush">\(content(in: frame))</section></div>
         <div class="row end"><span class="muted small">\(remark)</span>\(older(in: frame))</div>
         </div>
@@ -133,7 +133,7 @@ package struct EventsPage: Sendable {
 
     private var isLive: Bool { filter.isEmpty && isFirstPage }
 
-    private func stats(_ day: Day) -> Markup {
+    private func stats(_ day: Day, in frame: Frame) -> Markup {
         func tile(_ name: Markup, _ value: Markup, _ remark: Markup) -> Markup {
             """
             <div class="stat"><div class="k">\(name)</div><div class="v">\(value)</div>\
@@ -141,11 +141,14 @@ package struct EventsPage: Sendable {
             """
         }
         let refunds: Markup = "\(Figures.count(day.refunds, "refund"))"
+        let money: Markup = """
+            \(tile("Payments", Self.sum(day.came), Self.currencies(day.came)))\
+            \(tile("Refunds", Self.sum(day.wentBack), refunds))
+            """
         return """
             <div class="stats" id="day">\
             \(tile("Today", "\(Figures.count(day.events))", "events so far"))\
-            \(tile("Payments", Self.sum(day.came), Self.currencies(day.came)))\
-            \(tile("Refunds", Self.sum(day.wentBack), refunds))\
+            \(frame.viewer.seesMoney ? money : "")\
             \(tile("Reported late", "\(Figures.count(day.late))", "more than an hour"))</div>
             """
     }
@@ -165,14 +168,15 @@ package struct EventsPage: Sendable {
 
     private func content(in frame: Frame) -> Markup {
         if events.isEmpty, !isWaiting { return empty(in: frame) }
-        return Table(
-            name: "Events, the newest first",
-            columns: [
+        let columns: [Table.Column] =
+            [
                 .init("Number"), .init("At, UTC"), .init("Customer"), .init("What"),
-                .init("Before → after"), .number("Money"), .init("Because of"),
-            ],
+                .init("Before → after"),
+            ] + (frame.viewer.seesMoney ? [.number("Money")] : []) + [.init("Because of")]
+        return Table(
+            name: "Events, the newest first", columns: columns,
             rows: isWaiting
-                ? [Bones.rows(6, columns: 7)] : events.map { Self.row($0, in: frame) },
+                ? [Bones.rows(6, columns: columns.count)] : events.map { Self.row($0, in: frame) },
             bodyID: "events"
         ).markup
     }
@@ -212,7 +216,8 @@ package struct EventsPage: Sendable {
     /// The row of an event, with an id by which the page's stream replaces the row.
     package static func row(_ event: Event, in frame: Frame) -> Markup {
         let words = EventWords(event: event)
-        let money = words.money
+        let money = words.listedMoney(in: frame)
+        let amount = Table.Cell(money, money.isEmpty ? "num" : "num r")
         return Table.row(
             id: "event-\(event.sequence)",
             .init("<span class=\"muted\">\(Figures.count(event.sequence))</span>", "alt"),
@@ -223,9 +228,9 @@ package struct EventsPage: Sendable {
                     <code>\(.bdi(event.type.rawValue))</code><br>\
                     <span class="muted small">\(words.detail(in: frame))</span>
                     """, "full"),
-                .init(words.change), .init(money, money.isEmpty ? "num" : "num r"),
-                .init(words.cause(in: frame), "alt"),
-            ])
+                .init(words.change),
+            ] + (frame.viewer.seesMoney ? [amount] : [])
+                + [.init(words.cause(in: frame), "alt")])
     }
 
     private static func time(of event: Event, in frame: Frame) -> Markup {

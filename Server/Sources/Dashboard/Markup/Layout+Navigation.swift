@@ -4,9 +4,7 @@ extension Layout {
         let open = frame.checksOpen
         return """
             <ul>\(entry(.overview, .overview, .home, "Overview", in: frame))</ul>\
-            <h2>Money</h2><ul>\(entry(.charts, .chart("mrr"), .chart, "Charts", in: frame))\
-            \(entry(.reports, .reports, .page, "Apple’s reports", in: frame))</ul>\
-            <h2>People</h2>\
+            \(money(in: frame))<h2>People</h2>\
             <ul>\(entry(.customers, .customers, .person, "Customers", in: frame))</ul>\
             <h2>Traffic</h2><ul>\(entry(.events, .events, .lines, "Events", in: frame))\
             \(entry(.notifications, .notifications, .bell, "Notifications", in: frame))\
@@ -33,6 +31,14 @@ extension Layout {
         return """
             <li><a href="\(frame.link(path))"\(current(section))>\(icon.markup)\(name)\
             \(count > 0 ? badge : "")</a></li>
+            """
+    }
+
+    private func money(in frame: Frame) -> Markup {
+        guard frame.viewer.seesMoney else { return "" }
+        return """
+            <h2>Money</h2><ul>\(entry(.charts, .chart("mrr"), .chart, "Charts", in: frame))\
+            \(entry(.reports, .reports, .page, "Apple’s reports", in: frame))</ul>
             """
     }
 

@@ -87,7 +87,8 @@ package struct OverviewPage: Sendable {
             lede: """
                 \(today.weekdayName), \(today.longDate), \(today.clock) UTC. \(.bdi(conversion))
                 """,
-            actions: "<a class=\"btn\" href=\"\(frame.link(.chart("mrr")))\">All charts</a>",
+            actions: frame.viewer.seesMoney
+                ? "<a class=\"btn\" href=\"\(frame.link(.chart("mrr")))\">All charts</a>" : "",
             isLive: true, isWide: false, content: body(in: frame)
         ).html(in: frame)
     }
@@ -203,7 +204,7 @@ package struct OverviewPage: Sendable {
         return """
             <li>\(frame.element(event.knownAt))<div>\(frame.customer(event.customerID)) \
             <span class="soft">\(.bdi(words.headline))</span></div>\
-            <div class="num">\(words.money)</div>\
+            <div class="num">\(words.listedMoney(in: frame))</div>\
             <div class="sub">\(chip) \(words.detail(in: frame))</div></li>
             """
     }

@@ -10,6 +10,8 @@ import Logging
 enum Permission: Hashable, Sendable {
     /// Operators with at least this role for the app.
     case viewer, support, admin
+    /// Operators who see money: those with the role `viewer` or `admin`.
+    case money
     /// Admins of every app: only they manage operators.
     case manager
     /// Every operator. For acts on the operator's own session or password.
@@ -18,7 +20,7 @@ enum Permission: Hashable, Sendable {
     /// Whether an act is about the app, so that its audit entry belongs to the app.
     var isOfApp: Bool {
         switch self {
-        case .viewer, .support, .admin: true
+        case .viewer, .support, .admin, .money: true
         case .manager, .session: false
         }
     }
@@ -29,6 +31,10 @@ enum Permission: Hashable, Sendable {
         case .viewer, .session: return
         case .support: try require(.support, of: viewer)
         case .admin: try require(.admin, of: viewer)
+        case .money:
+            guard viewer.seesMoney else {
+                throw ProblemError(.roleNotEnough("viewer in addition to support, or admin"))
+            }
         case .manager:
             guard viewer.managesOperators else {
                 throw ProblemError(.roleNotEnough("admin of every app"))

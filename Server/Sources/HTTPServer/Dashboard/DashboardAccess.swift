@@ -96,7 +96,8 @@ package struct DashboardAccess: Sendable {
         }
         let viewer = Viewer(
             name: account.name, role: Viewer.Role(role), csrf: form,
-            managesOperators: account.roles.manageOperators, hasSession: session != nil)
+            managesOperators: account.roles.manageOperators, hasSession: session != nil,
+            isAlsoViewer: role == .support && account.roles.seeMoney(in: app))
         return .visit(Visit(viewer: viewer, session: session, apps: visible))
     }
 }

@@ -74,6 +74,7 @@ extension DashboardRoutes {
                 of: page.request, page.context, app: app, engine)
             guard case .visit(let visit) = visitor else { return false }
             return visit.viewer.role == page.frame.viewer.role
+                && visit.viewer.seesMoney == page.frame.viewer.seesMoney
         }
         return LiveStream(
             source, limits.live(for: limits.pageLifeMax), tick: (),

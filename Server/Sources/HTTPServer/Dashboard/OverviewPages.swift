@@ -15,13 +15,22 @@ struct OverviewPages: PageGroup {
     private static let leftMax = 5
 
     @Sendable func show(_ page: PageRequest) async throws -> String {
-        let display = try await engine.reporting.displayCurrency(of: app, in: page.environment)
-        let mrr = try await picture("mrr", display, page)
-        let movement = try await picture("mrr_movement", display, page)
         let log = try await routes.eventPages.newest(
             before: nil, limit: Self.feedMax, in: page.environment
         ) { _ in true }
         let left = try await leaving(page)
+        _ = try await engine.recording.unlistedSales(of: app)
+        var content = OverviewPage(
+            warnings: Self.warnings(routes.operationPages.checks.cached), tiles: [],
+            events: log.events, left: Array(left.prefix(Self.leftMax)), leftTotal: left.count)
+        if page.frame.viewer.seesMoney { try await addMoney(to: &content, page) }
+        return content.html(in: page.frame)
+    }
+
+    private func addMoney(to content: inout OverviewPage, _ page: PageRequest) async throws {
+        let display = try await engine.reporting.displayCurrency(of: app, in: page.environment)
+        let mrr = try await picture("mrr", display, page)
+        let movement = try await picture("mrr_movement", display, page)
         let hasMoney = !mrr.isEmpty
         var tiles: [OverviewPage.Tile] = []
         var conversions = [mrr.conversion]
@@ -34,18 +43,13 @@ struct OverviewPages: PageGroup {
             conversions.append(picture.conversion)
             if !picture.isEmpty { tiles.append(Self.tile(title, picture, column)) }
         }
-        _ = try await engine.recording.unlistedSales(of: app)
-        return OverviewPage(
-            conversion: Self.longest(conversions + [movement.conversion]),
-            warnings: Self.warnings(routes.operationPages.checks.cached)
-                + [Self.filling(mrr)].compactMap(\.self),
-            tiles: tiles,
-            chart: hasMoney ? mrr.line(0) : nil,
-            chartFinding: hasMoney ? MoneyPages.finding(mrr) : "",
-            movement: movement.isEmpty
-                ? nil : movement.view.drawnStack.flatMap { movement.sum($0) },
-            events: log.events, left: Array(left.prefix(Self.leftMax)), leftTotal: left.count
-        ).html(in: page.frame)
+        content.conversion = Self.longest(conversions + [movement.conversion])
+        content.warnings += [Self.filling(mrr)].compactMap(\.self)
+        content.tiles = tiles
+        content.chart = hasMoney ? mrr.line(0) : nil
+        content.chartFinding = hasMoney ? MoneyPages.finding(mrr) : ""
+        content.movement =
+            movement.isEmpty ? nil : movement.view.drawnStack.flatMap { movement.sum($0) }
     }
 
     /// The notice that numbers are too small while earlier purchases are still being counted.

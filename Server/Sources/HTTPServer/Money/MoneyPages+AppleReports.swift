@@ -25,10 +25,10 @@ extension MoneyPages {
     ]
 
     func addAppleReports(to router: Router<ServerContext>) {
-        routes.page("/reports", of: router) { page in
+        routes.page("/reports", for: .money, of: router) { page in
             try await appleReport(page.query["report"], month: page.query["month"], page)
         }
-        routes.page("/reports/{month}/{report}", of: router) { page in
+        routes.page("/reports/{month}/{report}", for: .money, of: router) { page in
             try await appleReport(
                 try page.parameter("report"), month: try page.parameter("month"), page)
         }

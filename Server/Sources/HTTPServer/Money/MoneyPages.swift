@@ -11,9 +11,11 @@ struct MoneyPages: PageGroup {
     let routes: DashboardRoutes
 
     func addCharts(to router: Router<ServerContext>) {
-        routes.get("/charts", of: router) { page in routes.redirect(to: .chart("mrr"), nil, page) }
-        routes.get("/charts/{name}", of: router, chart)
-        routes.get("/charts/{name}/purchases", of: router, chartPurchases)
+        routes.get("/charts", for: .money, of: router) { page in
+            routes.redirect(to: .chart("mrr"), nil, page)
+        }
+        routes.get("/charts/{name}", for: .money, of: router, chart)
+        routes.get("/charts/{name}/purchases", for: .money, of: router, chartPurchases)
     }
 
     private static let menu: ChartMenu = {

@@ -4,12 +4,15 @@ import Ledger
 package enum OperatorRole: String, Hashable, Sendable, CaseIterable {
     /// Sees everything except actions, secrets and signed content.
     case viewer
-    /// Like viewer, and may act for customers.
+    /// Sees no money except the payments of one customer, and may act for customers.
     case support
-    /// Like support, and may change where events are sent, and erase customers.
+    /// May do everything for the app.
     case admin
 
-    /// Whether this role may do everything that another role may.
+    /// Whether this role sees charts, Apple's reports, and amounts in lists.
+    package var seesMoney: Bool { self != .support }
+
+    /// Whether this role may carry out every act that another role may.
     package func includes(_ other: Self) -> Bool { rank >= other.rank }
 
     private var rank: Int {
@@ -37,6 +40,12 @@ package struct OperatorRoles: Hashable, Sendable {
 
     /// Whether the operator may manage operators: only an admin of every app may.
     package var manageOperators: Bool { everywhere == .admin }
+
+    /// Whether the operator sees money in an app: whether the app's separate role or the role for
+    /// every app sees it.
+    package func seeMoney(in app: AppID) -> Bool {
+        [everywhere, byApp[app]].contains { $0?.seesMoney == true }
+    }
 
     package var isEmpty: Bool { everywhere == nil && byApp.isEmpty }
 
