@@ -11,6 +11,7 @@ actor AttributeSender {
     private let file: AttributeFile
     private let publisher: SnapshotPublisher
     private let clock: any DeviceClock
+    private let log: Log
     /// Whether a customer whose id is not known yet is the anonymous customer of this device.
     private let mayBeUnnamed: Bool
     private(set) var posting = AttributePosting()
@@ -28,6 +29,7 @@ actor AttributeSender {
         file = AttributeFile(folder: folder)
         self.publisher = publisher
         self.clock = clock
+        log = Log(configuration.log)
         mayBeUnnamed = configuration.allowsAnonymous && !isStateUnreadable
     }
 }
@@ -66,14 +68,21 @@ extension AttributeSender {
     /// this customer. If the id is nil, drops these changes.
     nonisolated func assignUnnamed(to customer: String?) {
         guard pending.changes.contains(where: { $0.customerID == nil }) else { return }
-        try? file.change { $0.assignUnnamed(to: customer) }
+        save { $0.assignUnnamed(to: customer) }
     }
 
     /// Gives the waiting changes of an anonymous customer to the person with whom the server has
     /// merged this customer.
     nonisolated func move(from anonymous: String, to person: String) {
         guard pending.contains(anonymous) else { return }
-        try? file.change { $0.move(from: anonymous, to: person) }
+        save { $0.move(from: anonymous, to: person) }
+    }
+
+    /// Changes the file for the SDK itself. A change that cannot be written is logged.
+    private nonisolated func save(_ change: (inout PendingAttributes) -> Void) {
+        do { try file.change(change) } catch {
+            log.error("store", "The waiting attributes could not be changed: \(error).")
+        }
     }
 
     /// Whether the app has set attributes for an anonymous customer of this device.
@@ -148,13 +157,14 @@ extension AttributeSender {
             // A proxy may answer in the server's place.
             _ = try answer.decode(AttributeList.self)
             posting.recordSuccess(of: batch)
-            return remove(batch, log: engine.log)
+            return remove(batch)
         } catch {
-            return handle(error, of: batch, log: engine.log)
+            return proceed(after: error, of: batch)
         }
     }
 
-    private func handle(_ error: ServerError, of batch: [PendingAttribute], log: Log) -> Bool {
+    /// Does what the posting has decided about a failure. Returns whether the next batch may be sent.
+    private func proceed(after error: ServerError, of batch: [PendingAttribute]) -> Bool {
         switch posting.recordFailure(error, of: batch) {
         case .heldBack: return false
         case .postedAlone: return true
@@ -165,7 +175,7 @@ extension AttributeSender {
                 "The server refused attributes (\(code)), which are dropped: \(names). "
                     + error.failure.remedy)
             posting.recordRefusal(of: batch, code: code, remedy: error.failure.remedy)
-            return remove(batch, log: log)
+            return remove(batch)
         case .routeMissing:
             if posting.recordMissingRoute() {
                 log.error(
@@ -173,7 +183,7 @@ extension AttributeSender {
                     "The server does not store attributes, because it is too old. They are "
                         + "dropped. Update the server.")
             }
-            return remove(batch, log: log)
+            return remove(batch)
         case .customerDelayed(let customer):
             let failures = posting.delays[customer]?.failuresInARow ?? 0
             posting.delay(
@@ -190,7 +200,7 @@ extension AttributeSender {
 
     /// Removes settled changes from the file. If the removal cannot be written, for example on a
     /// full disk, the changes are sent again later. The server recognises them by their time.
-    private func remove(_ batch: [PendingAttribute], log: Log) -> Bool {
+    private func remove(_ batch: [PendingAttribute]) -> Bool {
         do {
             try file.change { $0.remove(batch) }
             return true
@@ -226,7 +236,7 @@ extension AttributeSender {
     /// Removes everything about a customer.
     nonisolated func forget(_ customer: String) {
         guard pending.contains(customer) else { return }
-        try? file.change { $0.forget(customer) }
+        save { $0.forget(customer) }
     }
 }
 

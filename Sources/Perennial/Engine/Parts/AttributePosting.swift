@@ -85,7 +85,7 @@ extension AttributePosting {
             return false
         case .idle, .paused:
             state = .posting(isAwaited: isAwaited)
-            if isAwaited { endDelays() }
+            if isAwaited { resetDelays() }
             return true
         }
     }
@@ -111,11 +111,11 @@ extension AttributePosting {
     /// Ends all delays, and a pause that the server has not ordered, for example when the app comes
     /// to the foreground.
     mutating func hurry() {
-        endDelays()
+        resetDelays()
         if case .paused(_, isOrdered: false) = state { state = .idle }
     }
 
-    private mutating func endDelays() {
+    private mutating func resetDelays() {
         for customer in delays.keys { delays[customer]?.until = .min }
     }
 
