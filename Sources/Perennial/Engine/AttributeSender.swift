@@ -163,7 +163,7 @@ extension AttributeSender {
         }
     }
 
-    /// Does what the posting has decided about a failure. Returns whether the next batch may be sent.
+    /// Follows the decision about a batch that failed. Returns whether the next batch may be sent.
     private func proceed(after error: ServerError, of batch: [PendingAttribute]) -> Bool {
         switch posting.recordFailure(error, of: batch) {
         case .heldBack: return false

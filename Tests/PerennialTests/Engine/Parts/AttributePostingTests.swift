@@ -183,7 +183,7 @@ import Testing
         posting.hurry()
         #expect(posting.batch(of: changes, at: 0) == [changes[0]])
         posting.delay("anna", until: 200)
-        #expect(posting.begin(isAwaited: true, at: 100))
+        #expect(posting.begin(isAwaited: true, at: 100) == true)
         #expect(posting.batch(of: changes, at: 100) == [changes[0]])
         posting.recordSuccess(of: [changes[0]])
         #expect(posting.delays.isEmpty)
@@ -212,7 +212,7 @@ import Testing
 
     @Test func `a server without attributes is reported once, until it stores one`() {
         var posting = AttributePosting()
-        #expect(posting.recordMissingRoute())
+        #expect(posting.recordMissingRoute() == true)
         #expect(!posting.recordMissingRoute() && posting.isRouteMissing)
         posting.recordSuccess(of: Self.one)
         #expect(!posting.isRouteMissing && posting.recordMissingRoute())
