@@ -72,8 +72,8 @@ struct AttributePosting: Sendable {
 
 extension AttributePosting {
     /// Returns whether a run begins. A run in progress also serves the new caller. During a pause,
-    /// a run begins only if a caller waits for it, and if the server has not ordered the pause. A run
-    /// for which a caller waits also tries the delayed customers again.
+    /// a run begins only if a caller waits for it, and if the server has not ordered the pause.
+    /// A run for which a caller waits also tries the delayed customers again.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func begin(isAwaited: Bool, at now: Int64) -> Bool {
