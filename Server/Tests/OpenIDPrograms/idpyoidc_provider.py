@@ -88,6 +88,15 @@ configuration = {
         }
     },
     "userinfo": {"class": People, "kwargs": {}},
+    # Without a fixed salt, each start of the provider would give everybody another `sub`.
+    "session_params": {
+        "sub_func": {
+            "public": {
+                "class": "idpyoidc.server.session.manager.PublicID",
+                "kwargs": {"salt": "birds"},
+            }
+        }
+    },
     "cookie_handler": {
         "class": "idpyoidc.server.cookie_handler.CookieHandler",
         "kwargs": {"sign_key": secrets.token_urlsafe(32)},
