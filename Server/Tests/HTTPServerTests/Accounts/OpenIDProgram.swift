@@ -70,7 +70,7 @@ enum OpenIDProgram: String, Sendable, CaseIterable {
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
         try process.run()
         // A started program can inherit that SIGTERM is blocked.
-        defer { kill(process.processIdentifier, SIGKILL) }
+        defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
         let file = folder + "/issuer"
         try await eventually("the provider \(rawValue) listens") {
             FileManager.default.fileExists(atPath: file) || !process.isRunning
