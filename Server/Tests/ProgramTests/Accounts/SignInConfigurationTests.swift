@@ -78,6 +78,11 @@ import Testing
         #expect(provider.roles.roles(of: ["readers"]) == OperatorRoles(everywhere: .viewer))
     }
 
+    private static let manyScopes = (1...21).map { "s\($0)" }.joined(separator: ", ")
+    private static let manyGroups = (1...201).map { "g\($0): admin" }.joined(separator: ", ")
+    private static let longName = String(repeating: "x", count: 61)
+    private static let longGroup = String(repeating: "x", count: 257)
+
     /// A key of `openid`, its value (nil: left out), and what the problem and its remedy say.
     private static let wrong: [(key: String, value: String?, says: String, remedy: String)] = [
         ("issuer", nil, "“…” is not the issuer", "https address"),
@@ -88,7 +93,7 @@ import Testing
         ("issuer", "[https://login.example.com]", "“…” is not the issuer", "https address"),
         ("name", "''", "not a name of a provider", "`name: Birds`"),
         ("name", "[Birds]", "not a name of a provider", "`name: Birds`"),
-        ("name", String(repeating: "x", count: 61), "not a name of", "at most 60 characters"),
+        ("name", longName, "not a name of", "at most 60 characters"),
         ("client_id", nil, "has no client_id", "Register this server"),
         ("client_id", "''", "has no client_id", "Register this server"),
         ("client_secret_env", nil, "no client secret", "Let client_secret_env name"),
@@ -97,10 +102,7 @@ import Testing
         ("scopes", "{a: b}", "scopes must be a list", "Write `[a, b]`"),
         ("scopes", "[[openid]]", "A name is expected", "Write `[a, b]`"),
         ("scopes", "['openid profile']", "not a list of scopes", "`[openid, profile]`"),
-        (
-            "scopes", "[\((1...21).map { "s\($0)" }.joined(separator: ", "))]",
-            "not a list of scopes", "at most 20 words"
-        ),
+        ("scopes", "[\(manyScopes)]", "not a list of scopes", "at most 20 words"),
         ("groups_claim", "''", "groups_claim must be text", "`groups_claim: groups`"),
         ("groups_claim", "[groups]", "groups_claim must be text", "`groups_claim: groups`"),
         ("session_hours", "0", "session_hours is out of range", "from 1 to 720"),
@@ -109,20 +111,14 @@ import Testing
         ("roles", nil, "needs roles for 1 to 200 groups", "`roles: {admins: admin}`"),
         ("roles", "admin", "needs roles for 1 to 200 groups", "`roles: {admins: admin}`"),
         ("roles", "{}", "needs roles for 1 to 200 groups", "`roles: {admins: admin}`"),
-        (
-            "roles", "{\((1...201).map { "g\($0): admin" }.joined(separator: ", "))}",
-            "needs roles for 1 to 200 groups", "`roles: {admins: admin}`"
-        ),
+        ("roles", "{\(manyGroups)}", "needs roles for 1 to 200 groups", "`roles: {admins:"),
         ("roles", "{admins: owner}", "“owner” is not a role", "viewer, support, admin"),
         ("roles", "{admins: [admin]}", "is not a role", "viewer, support, admin"),
         ("roles", "{admins: {}}", "This group has no role", "`{birds: support}`"),
         ("roles", "{admins: {toads: admin}}", "no app with the name “toads”", "Use one of a"),
         ("roles", "{admins: {a: owner}}", "“owner” is not a role", "viewer, support, admin"),
         ("roles", "{'': admin}", "not the name of a group", "at most 256 bytes"),
-        (
-            "roles", "{\(String(repeating: "x", count: 257)): admin}", "not the name of a group",
-            "at most 256 bytes"
-        ),
+        ("roles", "{\(longGroup): admin}", "not the name of a group", "at most 256 bytes"),
         ("issuers", "https://a.example", "“issuers” is unknown in openid", "issuer"),
     ]
 
