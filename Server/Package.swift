@@ -100,24 +100,30 @@ let package = Package(
         library("Ledger"),
         library("AppStoreFormats"),
         library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras]),
-        library("AppStoreClient", ["AppStoreFormats", crypto, httpClient, nioCore]),
-        library("BucketClient", ["Ledger", crypto, httpClient, nioCore]),
+        library("OutgoingHTTP", [httpClient, nioCore, nioHTTP1]),
+        library(
+            "AppStoreClient", ["AppStoreFormats", "OutgoingHTTP", crypto, httpClient, nioCore]),
+        library("BucketClient", ["Ledger", "OutgoingHTTP", crypto, httpClient, nioCore]),
         library("Courier", [crypto, httpClient, nioCore]),
         library("MailClient", [nioCore, nioPosix, nioSSL]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
         library("Reports", ["Ledger"]),
         library("RevenueCatWebhooks", ["Ledger", contract]),
-        library("RevenueCatWire", ["Ledger", "RevenueCatWebhooks"]),
+        library("RevenueCatWire", ["Ledger", "RevenueCatWebhooks", contract]),
         library("Rehearsal", ["Ledger"]),
         library("Traces", [tracing]),
         library(
-            "RevenueCatClient", ["AppStoreFormats", "Ledger", "Rehearsal", httpClient, nioCore]),
+            "RevenueCatClient",
+            ["AppStoreFormats", "Ledger", "OutgoingHTTP", "Rehearsal", httpClient]),
         .target(
             name: "Dashboard", dependencies: [contract],
             resources: [.embedInCode("Resources")], swiftSettings: strict),
         library(
             "OpenIDConnect",
-            ["AppStoreFormats", "Ledger", crypto, cryptoExtras, httpClient, nioCore]),
+            [
+                "AppStoreFormats", "Ledger", "OutgoingHTTP", crypto, cryptoExtras, httpClient,
+                nioCore,
+            ]),
         library("HTTPBasics", [crypto, hummingbird, nioCore, serviceLifecycle]),
         library("Storage", ["Ledger", "Reports"]),
         .systemLibrary(
@@ -163,9 +169,9 @@ let package = Package(
             dependencies: [
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "BucketClient", "CZlib",
                 "Convergence", "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
-                "Ledger", "MailClient", "OpenIDConnect", "Rehearsal", "Reports",
-                "RevenueCatClient", "Simulator",
-                "Storage", "StoragePostgres", "StorageSQLite", "Traces",
+                "Ledger", "MailClient", "OpenIDConnect", "OutgoingHTTP", "Rehearsal", "Reports",
+                "RevenueCatClient", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                "Traces",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
                 nioPosix, serviceLifecycle, unixSignals, yams,
@@ -201,7 +207,10 @@ let package = Package(
             ]),
         tests(
             "AppStoreClientTests",
-            ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging],
+            [
+                "AppStoreClient", "AppStoreFormats", "OutgoingHTTP", crypto, httpClient,
+                hummingbird, logging,
+            ],
             tables: true),
         .target(
             name: "BucketDouble", dependencies: ["BucketClient", "Ledger"],
@@ -283,8 +292,8 @@ let package = Package(
             [
                 "Program", "AppStoreClient", "AppStoreFormats", "BucketClient", "BucketDouble",
                 "Courier", "Dashboard", "Engine", "Dice", "Eventually", "HTTPServer", "Ledger",
-                "MailClient", "OpenIDConnect", "Rehearsal", "Storage", "StorageSQLite",
-                argumentParser, crypto, httpClient, logging,
+                "MailClient", "OpenIDConnect", "OutgoingHTTP", "Rehearsal", "Storage",
+                "StorageSQLite", argumentParser, crypto, httpClient, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(
@@ -292,7 +301,7 @@ let package = Package(
             [
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "BucketDouble",
                 "Convergence", "Courier", "Dice", "Engine", "HTTPServer", "Ledger", "Eventually",
-                "PostgresCluster",
+                "OutgoingHTTP", "PostgresCluster",
                 "Program", "Rehearsal", "Reports", "RevenueCatClient", "RevenueCatDouble",
                 "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite", "Traces",
                 crypto, httpClient, logging,

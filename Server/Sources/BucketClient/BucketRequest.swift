@@ -1,3 +1,5 @@
+import OutgoingHTTP
+
 /// A request to the server of a bucket, independent of the transport.
 package struct BucketRequest: Hashable, Sendable {
     package var method: String
@@ -26,25 +28,11 @@ package struct BucketRequest: Hashable, Sendable {
         self.body = body
     }
 
-    /// Sorted by the encoded names, with `=` also after a name without a value.
+    /// Sorted by the encoded names.
     private static func text(of query: [String: String]) -> String {
-        query.map { (encoded($0), encoded($1)) }.sorted { $0.0 < $1.0 }
-            .map { "\($0)=\($1)" }.joined(separator: "&")
-    }
-
-    /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3.
-    static func encoded(_ text: String, except kept: Set<UInt8> = []) -> String {
-        let unreserved = Set("-._~".utf8).union(kept)
-        return text.utf8.reduce(into: "") { result, byte in
-            let isAlphanumeric =
-                byte < 128 && (Character(Unicode.Scalar(byte)).isLetter || (48...57).contains(byte))
-            if isAlphanumeric || unreserved.contains(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let hex = String(byte, radix: 16, uppercase: true)
-                result += "%" + (hex.utf8.count < 2 ? "0" : "") + hex
-            }
-        }
+        PercentEncoding.query(
+            query.sorted { PercentEncoding.text($0.key) < PercentEncoding.text($1.key) }
+                .map { ($0.key, $0.value) })
     }
 }
 

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import OutgoingHTTP
 
 extension OpenIDClient {
     /// The time for one request, from connecting to the last byte.
@@ -16,48 +17,28 @@ extension OpenIDClient {
         _ client: HTTPClient, timeout: Duration = .seconds(timeoutSeconds)
     ) -> Sender {
         { request in
-            try await withTimeout(timeout) {
-                var sent = HTTPClientRequest(url: request.url.text)
-                sent.headers.add(name: "accept", value: "application/json")
-                sent.headers.add(name: "user-agent", value: "Perennial")
-                if let authorization = request.authorization {
-                    sent.headers.add(name: "authorization", value: authorization)
+            var sent = HTTPClientRequest(url: request.url.text)
+            sent.headers.add(name: "accept", value: "application/json")
+            sent.headers.add(name: "user-agent", value: "Perennial")
+            if let authorization = request.authorization {
+                sent.headers.add(name: "authorization", value: authorization)
+            }
+            if let form = request.form {
+                sent.method = .POST
+                sent.headers.add(name: "content-type", value: "application/x-www-form-urlencoded")
+                sent.body = .bytes(ByteBuffer(string: form))
+            }
+            do {
+                let answer = try await sent.wholeResponse(
+                    by: client, within: timeout, bodyBytesMax: request.answerBytesMax)
+                return OpenIDResponse(status: answer.status, body: answer.body)
+            } catch let failure as ResponseFailure {
+                switch failure {
+                case .late(let timeout):
+                    throw OpenIDFailure.unavailable("it did not respond within \(timeout)")
+                case .tooLarge: throw OpenIDFailure.unreadable("\(failure)")
                 }
-                if let form = request.form {
-                    sent.method = .POST
-                    sent.headers.add(
-                        name: "content-type", value: "application/x-www-form-urlencoded")
-                    sent.body = .bytes(ByteBuffer(string: form))
-                }
-                let answer = try await client.execute(sent, deadline: .distantFuture)
-                return OpenIDResponse(
-                    status: Int(answer.status.code),
-                    body: try await bytes(of: answer, max: request.answerBytesMax))
             }
         }
-    }
-}
-
-private func bytes(of answer: HTTPClientResponse, max most: Int) async throws -> [UInt8] {
-    do {
-        return Array((try await answer.body.collect(upTo: most)).readableBytesView)
-    } catch is NIOTooManyBytesError {
-        throw OpenIDFailure.unreadable("it has more than \(most) bytes")
-    }
-}
-
-/// Applies the timeout to the whole response. The library's own deadline covers only the head.
-private func withTimeout(
-    _ timeout: Duration, _ body: @escaping @Sendable () async throws -> OpenIDResponse
-) async throws -> OpenIDResponse {
-    try await withThrowingTaskGroup(of: OpenIDResponse.self) { tasks in
-        tasks.addTask { try await body() }
-        tasks.addTask {
-            try await Task.sleep(for: timeout)
-            throw OpenIDFailure.unavailable("it did not respond within \(timeout)")
-        }
-        defer { tasks.cancelAll() }
-        guard let first = try await tasks.next() else { throw CancellationError() }
-        return first
     }
 }

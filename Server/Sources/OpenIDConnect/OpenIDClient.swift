@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Ledger
+import OutgoingHTTP
 
 /// A request to a provider.
 package struct OpenIDRequest: Hashable, Sendable {
@@ -124,14 +125,14 @@ package actor OpenIDClient {
         } else {
             // The id and the secret are encoded before they are joined (RFC 6749, 2.3.1).
             let pair =
-                FormText.encoded(settings.clientID) + ":"
-                + FormText.encoded(settings.clientSecret.text)
+                PercentEncoding.text(settings.clientID) + ":"
+                + PercentEncoding.text(settings.clientSecret.text)
             let text = Base64.standard.encode(Array(pair.utf8))
             authorization = "Basic " + String(decoding: text, as: UTF8.self)
         }
         let answer = try await response(
             to: OpenIDRequest(
-                url: metadata.tokenEndpoint, form: FormText.encoded(form),
+                url: metadata.tokenEndpoint, form: PercentEncoding.query(form),
                 authorization: authorization, answerBytesMax: Self.tokensBytesMax))
         let json = try? JSON(parsing: answer.body)
         guard answer.status == 200 else {

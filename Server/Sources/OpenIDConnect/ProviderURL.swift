@@ -1,3 +1,5 @@
+import OutgoingHTTP
+
 /// An address of a provider of OpenID Connect, to which passwords, codes or tokens may be sent: by
 /// https, or by http within this machine.
 package struct ProviderURL: Hashable, Sendable, CustomStringConvertible {
@@ -44,15 +46,21 @@ package struct ProviderURL: Hashable, Sendable, CustomStringConvertible {
             host = authority.prefix { $0 != ":" }
         }
         let rest = authority.dropFirst(host.count)
-        let isPort = rest.isEmpty || rest.first == ":" && rest.dropFirst().allSatisfy(isDigit)
         let name = isBracketed ? host.dropFirst().dropLast() : host
-        guard isPort, rest.count <= 6, !name.isEmpty,
+        guard isPort(rest), !name.isEmpty,
             name.allSatisfy(isBracketed ? isAddressCharacter : isNameCharacter)
         else { return nil }
         return host.lowercased()
     }
 
-    private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) }
+    /// Whether a text is empty, or `:` and a port. Connecting to an invalid port would end the
+    /// program.
+    private static func isPort(_ text: Substring) -> Bool {
+        guard text.first == ":" else { return text.isEmpty }
+        let digits = text.dropFirst()
+        return digits.allSatisfy { ("0"..."9").contains($0) }
+            && Int(digits).map { (1...65_535).contains($0) } ?? false
+    }
 
     private static func isAddressCharacter(_ character: Character) -> Bool {
         character.isHexDigit && character.isASCII || ".:".contains(character)
@@ -70,29 +78,6 @@ package struct ProviderURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The address with parameters added to its query.
     func appending(query parameters: [(String, String)]) -> String {
-        text + (text.contains("?") ? "&" : "?") + FormText.encoded(parameters)
-    }
-}
-
-/// Text in the form `application/x-www-form-urlencoded`.
-enum FormText {
-    private static let plain = Set(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-
-    static func encoded(_ parameters: [(String, String)]) -> String {
-        parameters.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
-    }
-
-    static func encoded(_ text: String) -> String {
-        var out = ""
-        for byte in text.utf8 {
-            if plain.contains(byte) {
-                out.append(Character(UnicodeScalar(byte)))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                out += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return out
+        text + (text.contains("?") ? "&" : "?") + PercentEncoding.query(parameters)
     }
 }

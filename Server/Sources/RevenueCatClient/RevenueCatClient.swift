@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Ledger
+import OutgoingHTTP
 
 /// Reads a project at RevenueCat, by its REST API of version 2.
 ///
@@ -381,20 +382,9 @@ package struct RevenueCatClient: Sendable {
             ? "customers" : "the project's configuration"
     }
 
-    /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3. Also encodes the
-    /// dots of `.` and `..`, which would change a path.
+    /// Text as a part of a path. Also encodes the dots of `.` and `..`, which would change a path.
     static func encoded(_ text: String) -> String {
-        if text == "." || text == ".." { return String(repeating: "%2E", count: text.utf8.count) }
-        return text.utf8.reduce(into: "") { result, byte in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let hex = String(byte, radix: 16, uppercase: true)
-                result += "%" + (hex.utf8.count < 2 ? "0" : "") + hex
-            }
-        }
+        text == "." || text == ".."
+            ? String(repeating: "%2E", count: text.utf8.count) : PercentEncoding.text(text)
     }
 }

@@ -1,3 +1,4 @@
+import PerennialContract
 import RevenueCatWebhooks
 
 /// A page of a list, as version 2 of RevenueCat's REST API sends it.
@@ -37,23 +38,11 @@ package struct RevenueCatList: Sendable {
 
     package var value: RevenueCatValue {
         let begin = query.map { "\(path)?\($0)&" } ?? "\(path)?"
-        let page = next.map { "\(begin)starting_after=\(Self.percentEncoded($0))" }
+        let page = next.map { "\(begin)starting_after=\(Paths.percentEncoded($0))" }
         return .object([
             .init("object", .string("list")), .init("items", .list(items)),
             .init("next_page", .text(page)), .init("url", .string(path)),
         ])
-    }
-
-    static func percentEncoded(_ text: String) -> String {
-        text.utf8.map { byte in
-            let character = Character(UnicodeScalar(byte))
-            let isPlain =
-                byte < 128
-                && (character.isLetter || character.isNumber || "-._~".contains(character))
-            guard !isPlain else { return String(character) }
-            let digits = String(byte, radix: 16, uppercase: true)
-            return "%" + (digits.count == 1 ? "0" : "") + digits
-        }.joined()
     }
 }
 

@@ -1,4 +1,5 @@
 import Ledger
+import PerennialContract
 import RevenueCatWebhooks
 
 /// A customer in the form of version 2 of RevenueCat's REST API, as several objects. They contain
@@ -38,7 +39,7 @@ extension RevenueCatSubscriber {
 
     /// The path of a customer, without its query.
     package static func path(of id: String, _ project: RevenueCatProject) -> String {
-        "\(project.path)/customers/\(RevenueCatList.percentEncoded(id))"
+        "\(project.path)/customers/\(Paths.percentEncoded(id))"
     }
 
     /// The entitlements that are open now, ordered by name.
@@ -167,7 +168,7 @@ extension RevenueCatSubscriber {
         _ entitlements: [RevenueCatObject], of kind: String, _ id: String,
         _ project: RevenueCatProject
     ) -> RevenueCatValue {
-        let owner = "\(project.path)/\(kind)/\(RevenueCatList.percentEncoded(id))"
+        let owner = "\(project.path)/\(kind)/\(Paths.percentEncoded(id))"
         return RevenueCatList(
             path: "\(owner)/entitlements", items: entitlements.map(\.value)
         ).value

@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Foundation
 import Hummingbird
 import Logging
+import OutgoingHTTP
 import Testing
 
 @testable import AppStoreClient
@@ -13,7 +14,7 @@ import Testing
 
     private static func request(_ path: String) -> AppStoreRequest {
         AppStoreRequest(
-            method: "PUT", path: path, query: [("a", "1"), ("b", "ä/ +&=")],
+            method: "PUT", path: path, query: [("a", "1"), ("b", "ä/ +&="), ("c[d]", "")],
             authorization: "Bearer t", body: Array("{}".utf8), environment: .sandbox)
     }
 
@@ -55,7 +56,8 @@ import Testing
             router: Self.router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { sink.yield($0.localAddress?.port ?? 0) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
+        let client = HTTPClient(
+            eventLoopGroupProvider: .singleton, configuration: .withoutRedirects)
         let result = await withTaskGroup(returning: Result<Void, any Error>.self) { tasks in
             tasks.addTask { try? await app.run() }
             defer { tasks.cancelAll() }
@@ -77,7 +79,7 @@ import Testing
             #expect(answer.status == 429 && answer.retryAfter == "1767268830000")
             #expect(
                 String(decoding: answer.body, as: UTF8.self).split(separator: "\n") == [
-                    "/sandbox/echo", "a=1&b=%C3%A4%2F%20%2B%26%3D", "Bearer t",
+                    "/sandbox/echo", "a=1&b=%C3%A4%2F%20%2B%26%3D&c%5Bd%5D=", "Bearer t",
                     "application/json", "{}",
                 ])
         }
@@ -121,7 +123,8 @@ import Testing
     }
 
     @Test func `a refused connection throws an error`() async throws {
-        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
+        let client = HTTPClient(
+            eventLoopGroupProvider: .singleton, configuration: .withoutRedirects)
         // Nothing listens on port 1.
         let send = httpSender(client, hosts: .simulator("http://127.0.0.1:1"))
         await #expect(throws: (any Error).self) { try await send(Self.request("/echo")) }

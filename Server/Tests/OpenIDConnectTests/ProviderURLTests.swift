@@ -19,7 +19,8 @@ import Testing
         "http://localhost.example.com", "http://localhost:1@example.com",
         "https://login.example.com#part", "https://login.example.com\\@localhost",
         "https://login.example.com/a b", "https://login.example.com/\n", "https://lögin.example",
-        "HTTPS://login.example.com", "https://a:b", "https://[::1", "https://[x]/",
+        "HTTPS://login.example.com", "https://a:b", "https://a:", "https://a:0", "https://a:65536",
+        "https://[::1", "https://[x]/",
         "http://127.0.0.1.example.com", "javascript://localhost/%0aalert(1)",
     ])
     func `any other address is refused`(text: String) { #expect(ProviderURL(text) == nil) }

@@ -40,32 +40,36 @@ enum Arrows {
         // Pure. Converts our events to RevenueCat's webhooks.
         "RevenueCatWebhooks": ["Ledger", "PerennialContract"],
         // Our values as the answers to RevenueCat's SDK, in the JSON of the webhooks: pure.
-        "RevenueCatWire": ["Ledger", "RevenueCatWebhooks"],
+        "RevenueCatWire": ["Ledger", "RevenueCatWebhooks", "PerennialContract"],
         // Pure. Two systems' opinions about a customer → differences with their causes.
         "Rehearsal": ["Ledger"],
         // Pure, except for a lock. The spans of traces, and the form in which they are sent.
         "Traces": locks.union(["Tracing", "Instrumentation", "ServiceContextModule"]),
         // Reads a project at RevenueCat, for a rehearsal of the move away from it.
         "RevenueCatClient": [
-            "AppStoreFormats", "Ledger", "Rehearsal", "AsyncHTTPClient", "NIOCore",
+            "AppStoreFormats", "Ledger", "OutgoingHTTP", "Rehearsal", "AsyncHTTPClient",
         ],
+        // What the clients of other servers share: one function that sends, and the encoding of
+        // addresses.
+        "OutgoingHTTP": ["AsyncHTTPClient", "NIOCore", "NIOHTTP1"],
         "AppStoreFormats": foundation,
         // Receipts are signed with RSA, which is in the extras of Crypto.
         "AppStoreTrust": foundation.union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",
         ]),
         "AppStoreClient": locks.union([
-            "AppStoreFormats", "Crypto", "AsyncHTTPClient", "NIOCore",
+            "AppStoreFormats", "OutgoingHTTP", "Crypto", "AsyncHTTPClient", "NIOCore",
         ]),
         // Reads and writes the objects in a bucket, by the API of Amazon S3.
-        "BucketClient": ["Ledger", "Crypto", "AsyncHTTPClient", "NIOCore"],
+        "BucketClient": ["Ledger", "OutgoingHTTP", "Crypto", "AsyncHTTPClient", "NIOCore"],
         // Host lookups run on their own threads, and the callers for a host share one lookup.
         "Courier": foundation.union(locks).union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
         // SMTP over sockets, with TLS.
         "MailClient": foundation.union(locks).union(["NIOCore", "NIOPosix", "NIOSSL"]),
         // Signs operators in by a provider of OpenID Connect. ID tokens are signed with RSA, too.
         "OpenIDConnect": [
-            "AppStoreFormats", "Ledger", "Crypto", "_CryptoExtras", "AsyncHTTPClient", "NIOCore",
+            "AppStoreFormats", "Ledger", "OutgoingHTTP", "Crypto", "_CryptoExtras",
+            "AsyncHTTPClient", "NIOCore",
         ],
         // Several processors compute the timelines of many documents.
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
@@ -117,7 +121,7 @@ enum Arrows {
             "Traces", "Tracing",
             "AppStoreClient", "BucketClient", "Convergence", "Courier", "MailClient",
             "OpenIDConnect", "Storage", "StorageSQLite", "StoragePostgres", "Engine", "Dashboard",
-            "HTTPBasics", "HTTPServer", "Simulator",
+            "HTTPBasics", "HTTPServer", "OutgoingHTTP", "Simulator",
             "AsyncHTTPClient",
             "ArgumentParser",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Yams", "NIOPosix", "NIOHTTP1",
@@ -190,8 +194,10 @@ enum Arrows {
         "AppStoreTrustTests": testing([
             "AppStoreTrust", "AppStoreFormats", "Dice", "Signing", "_CryptoExtras",
         ]).union(certificates),
-        "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AsyncHTTPClient"])
-            .union(certificates).union(web),
+        "AppStoreClientTests": testing([
+            "AppStoreClient", "AppStoreFormats", "AsyncHTTPClient", "OutgoingHTTP",
+        ])
+        .union(certificates).union(web),
         "HTTPBasicsTests": testing(["HTTPBasics", "NIOEmbedded", "Eventually", "ServiceLifecycle"])
             .union(web).union(locks),
         "CourierTests": testing(["Courier", "Crypto", "Eventually"]).union(web),

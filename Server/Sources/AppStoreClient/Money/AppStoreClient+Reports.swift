@@ -54,7 +54,7 @@ extension AppStoreClient {
         let response: AppStoreResponse
         do throws(AppStoreFailure) {
             response = try await exchange(
-                endpoint, path, query: query.map { (Self.encodedName($0.name), $0.value) },
+                endpoint, path, query: query.map { ($0.name, $0.value) },
                 in: .production, accept: Self.accepted, returned: Self.explained)
         } catch .unauthorized(let reason, _) {
             throw .unauthorized(reason, remedy: Self.teamKeyRemedy)
@@ -74,18 +74,6 @@ extension AppStoreClient {
         // Apple has one error code for a report without sales and for a report that is not made
         // yet, so the text decides.
         return error.detail.contains("not available yet") ? .notYet : .noSales
-    }
-
-    /// Percent-encodes the name of a query parameter: the name has brackets, which RFC 3986 does
-    /// not allow in a query.
-    private static func encodedName(_ name: String) -> String {
-        name.reduce(into: "") { text, character in
-            switch character {
-            case "[": text += "%5B"
-            case "]": text += "%5D"
-            default: text.append(character)
-            }
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import BucketClient
 import Ledger
+import OutgoingHTTP
 
 extension CheckReport {
     /// Whether the bucket of the backups can be read, and how old its newest backup is. Nothing is
@@ -9,7 +10,8 @@ extension CheckReport {
         guard let access = file.backup?.bucket else { return }
         let address = access.address
         do {
-            let backups = try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+            let backups = try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) {
+                http in
                 let client = BucketClient(
                     access, now: { .machine }, send: BucketClient.sender(http))
                 return try await client.contents().objects

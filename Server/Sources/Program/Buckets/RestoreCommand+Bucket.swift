@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import BucketClient
 import Foundation
 import Ledger
+import OutgoingHTTP
 
 extension RestoreCommand {
     /// Whether the named backup is in a bucket.
@@ -28,7 +29,7 @@ extension RestoreCommand {
         defer { lock?.release() }
         let access = try bucket().0
         do {
-            try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+            try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
                 let client = BucketClient(
                     access, now: { .machine }, send: BucketClient.sender(http))
                 try await BucketOwner(client: client, database: address).replace()
@@ -54,7 +55,7 @@ extension RestoreCommand {
         into folder: String, and more: (BucketBackups) async throws -> Void = { _ in }
     ) async throws -> BucketBackups.Download {
         let (access, name) = try bucket()
-        return try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+        return try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
             let client = BucketClient(
                 access, now: { .machine }, send: BucketClient.sender(http))
             let backups = BucketBackups(client: client, now: .machine) {

@@ -5,6 +5,7 @@ import Engine
 import Ledger
 import Logging
 import MailClient
+import OutgoingHTTP
 import Storage
 
 /// Checks everything that `serve` needs. Each line of the output is ok or says what to do.
@@ -175,8 +176,9 @@ struct CheckReport {
     }
 
     private mutating func checkAppStores(of file: ConfigurationFile) async throws {
-        let (trials, reports, clock) = try await HTTPClient.withHTTPClient(configuration: .appStore)
-        {
+        let (trials, reports, clock) = try await HTTPClient.withHTTPClient(
+            configuration: .withoutRedirects
+        ) {
             http in
             let stores = AppStores(file.apps, http: http, now: { .machine })
             var trials: [KeyCheck] = []

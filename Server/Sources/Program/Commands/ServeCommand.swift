@@ -7,6 +7,7 @@ import HTTPServer
 import Ledger
 import Logging
 import OpenIDConnect
+import OutgoingHTTP
 import ServiceLifecycle
 import Storage
 import StorageSQLite
@@ -72,7 +73,7 @@ struct ServeCommand: AsyncParsableCommand {
     ) async throws {
         // If the signal were not trapped, it would end the process.
         let signals = await UnixSignalsSequence(trapping: .sighup)
-        try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+        try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
             let now: @Sendable () -> Instant = { clock?.now ?? .machine }
             let stores = AppStores(file.apps, http: http, now: now)
             let roots = SimulatorRoots(

@@ -1,6 +1,6 @@
 import AppStoreFormats
 import AsyncHTTPClient
-import NIOCore
+import OutgoingHTTP
 
 /// Sends requests to one of the two servers of a ``LocalStack`` over HTTP, as any program on this
 /// machine could.
@@ -8,9 +8,9 @@ struct LoopbackClient: Sendable {
     /// The maximum size of an answer, in bytes. A thousand notifications have about fifteen million
     /// bytes.
     static let answerBytesMax = 134_217_728
-    /// The time limit of an answer, in seconds. The simulator needs long to move its clock by
+    /// The time limit of the whole answer. The simulator needs long to move its clock by
     /// years.
-    static let timeoutSeconds: Int64 = 120
+    static let timeout = Duration.seconds(120)
 
     let client: HTTPClient
     /// The server's URL, for example `http://127.0.0.1:8090`.
@@ -60,11 +60,11 @@ struct LoopbackClient: Sendable {
             request.body = .bytes(body.bytes)
         }
         let start = ContinuousClock.now
-        let answer = try await client.execute(request, timeout: .seconds(Self.timeoutSeconds))
-        let bytes = try await answer.body.collect(upTo: Self.answerBytesMax)
+        let answer = try await request.wholeResponse(
+            by: client, within: Self.timeout, bodyBytesMax: Self.answerBytesMax)
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         return Answer(
-            status: Int(answer.status.code), body: Array(bytes.readableBytesView),
+            status: answer.status, body: answer.body,
             milliseconds: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 

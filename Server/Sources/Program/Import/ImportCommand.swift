@@ -4,6 +4,7 @@ import Engine
 import Foundation
 import Ledger
 import Logging
+import OutgoingHTTP
 import Storage
 import Synchronization
 
@@ -42,7 +43,7 @@ struct ImportCommand: AsyncParsableCommand {
             let settings = try process.settings(file)
             try ServeRules.check(file.apps, clockFrom: clockFrom)
             let logger = Log.start(settings.logLevel)
-            try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+            try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
                 try await runImport(file, settings, http, logger)
             }
         }

@@ -4,6 +4,7 @@ import AsyncHTTPClient
 import Engine
 import Foundation
 import Ledger
+import OutgoingHTTP
 import Rehearsal
 import RevenueCatClient
 import Synchronization
@@ -55,7 +56,7 @@ struct RehearseCommand: AsyncParsableCommand {
             let report = try RehearsalReport(at: report)
             let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
-            try await HTTPClient.withHTTPClient(configuration: .revenueCat) { http in
+            try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
                 try await rehearse(
                     assembly, access.client(over: http), access.project, ids, report)
             }

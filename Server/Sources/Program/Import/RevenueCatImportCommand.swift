@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Engine
 import Foundation
 import Ledger
+import OutgoingHTTP
 import RevenueCatClient
 import Synchronization
 
@@ -59,7 +60,7 @@ struct RevenueCatImportCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             let currencies = try currencies(of: app, in: assembly.engine)
-            try await HTTPClient.withHTTPClient(configuration: .revenueCat) { http in
+            try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
                 var written = try ImportReport(url: URL(fileURLWithPath: report), keeping: 0)
                 var pass = RevenueCatCustomerImport(
                     engine: assembly.engine, app: app, client: access.client(over: http),

@@ -4,6 +4,7 @@ import AsyncHTTPClient
 import Engine
 import Foundation
 import Ledger
+import OutgoingHTTP
 
 /// Works with the report files of App Store Connect.
 struct AppleReportsCommand: AsyncParsableCommand {
@@ -28,7 +29,7 @@ struct AppleReportsFetchCommand: AsyncParsableCommand {
             let settings = try process.settings(file)
             let logger = Log.start(settings.logLevel)
             let time = try await simulator.time(for: file.apps, logger)
-            try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+            try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
                 let stores = AppStores(file.apps, http: http, now: time.now)
                 let assembly = try await Assembly(
                     apps: file.apps, databaseAddress: settings.database, for: .modifying,

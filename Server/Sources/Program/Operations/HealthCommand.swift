@@ -1,7 +1,7 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Foundation
-import NIOCore
+import OutgoingHTTP
 
 /// Asks the server on this machine whether it is alive. This command exists because a container has
 /// no other program for such a request.
@@ -14,7 +14,7 @@ struct HealthCommand: AsyncParsableCommand {
             + "asks at that address: with `tls:`, only this address answers without TLS.")
 
     /// The time limit for the whole answer, in seconds.
-    private static let timeoutSeconds: Int64 = 5
+    private static let timeout = Duration.seconds(5)
     /// The maximum size of an answer, in bytes.
     private static let answerBytesMax = 65_536
 
@@ -42,13 +42,12 @@ struct HealthCommand: AsyncParsableCommand {
     /// - Returns: the body of an answer with the status 200.
     /// - Throws: ``StartFailure`` if there is no answer, or one with another status.
     static func healthyBody(at url: String) async throws -> String {
-        let (status, body): (UInt, String)
+        let (status, body): (Int, String)
         do {
             (status, body) = try await HTTPClient.withHTTPClient { client in
-                let answer = try await client.execute(
-                    HTTPClientRequest(url: url), timeout: .seconds(timeoutSeconds))
-                let bytes = try await answer.body.collect(upTo: answerBytesMax)
-                return (answer.status.code, String(buffer: bytes))
+                let answer = try await HTTPClientRequest(url: url).wholeResponse(
+                    by: client, within: timeout, bodyBytesMax: answerBytesMax)
+                return (answer.status, String(decoding: answer.body, as: UTF8.self))
             }
         } catch {
             throw StartFailure(

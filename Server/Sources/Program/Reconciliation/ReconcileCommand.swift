@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Engine
 import Ledger
 import Logging
+import OutgoingHTTP
 import PerennialContract
 
 /// Compares the recorded state with the App Store's.
@@ -32,7 +33,7 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
             let settings = try process.settings(file)
             let logger = Log.start(settings.logLevel)
             let time = try await simulator.time(for: file.apps, logger)
-            try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+            try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
                 let stores = AppStores(file.apps, http: http, now: time.now)
                 let assembly = try await Assembly(
                     apps: file.apps, databaseAddress: settings.database, for: .modifying,

@@ -2,8 +2,7 @@ import AsyncHTTPClient
 import HTTPServer
 import Ledger
 import Logging
-import NIOCore
-import NIOHTTP1
+import OutgoingHTTP
 import Traces
 
 /// Sends spans to an OpenTelemetry collector, as OTLP over HTTP.
@@ -18,54 +17,26 @@ struct TraceSender: Sendable {
     /// The maximum size of a response, in bytes.
     private static let responseBytesMax = 65_536
 
-    let settings: TraceSettings
-    let send: @Sendable (HTTPClientRequest) async throws -> HTTPResponseStatus
-    var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    private let settings: TraceSettings
+    private let http: HTTPClient
+    private let timeout: Duration
 
     init(_ settings: TraceSettings, _ http: HTTPClient, timeout: Duration = Self.timeout) {
         self.settings = settings
-        send = { request in
-            try await Self.withTimeout(timeout) {
-                let response = try await http.execute(request, deadline: .distantFuture)
-                _ = try await response.body.collect(upTo: Self.responseBytesMax)
-                return response.status
-            }
-        }
+        self.http = http
+        self.timeout = timeout
     }
 
-    init(
-        _ settings: TraceSettings,
-        send: @escaping @Sendable (HTTPClientRequest) async throws -> HTTPResponseStatus
-    ) {
-        self.settings = settings
-        self.send = send
-    }
-
-    /// Applies the timeout to the whole response. The library's own deadline covers only the head.
-    private static func withTimeout(
-        _ timeout: Duration, _ body: @escaping @Sendable () async throws -> HTTPResponseStatus
-    ) async throws -> HTTPResponseStatus {
-        try await withThrowingTaskGroup(of: HTTPResponseStatus.self) { tasks in
-            tasks.addTask { try await body() }
-            tasks.addTask {
-                try await Task.sleep(for: timeout)
-                throw Silence(timeout: timeout)
-            }
-            defer { tasks.cancelAll() }
-            guard let first = try await tasks.next() else { throw CancellationError() }
-            return first
-        }
-    }
-
-    /// The collector has not responded in time.
-    struct Silence: Error, CustomStringConvertible {
-        let timeout: Duration
-        var description: String { "no complete response within \(timeout)" }
+    /// Sends a request once, and returns the status of the response.
+    func send(_ request: HTTPClientRequest) async throws -> Int {
+        try await request.wholeResponse(
+            by: http, within: timeout, bodyBytesMax: Self.responseBytesMax
+        ).status
     }
 
     /// The collector has refused spans.
     struct Refusal: Error, CustomStringConvertible {
-        let status: UInt
+        let status: Int
         var description: String { "the collector answers \(status)" }
     }
 
@@ -80,11 +51,11 @@ struct TraceSender: Sendable {
             attempts += 1
             do {
                 let status = try await send(request)
-                guard (200..<300).contains(status.code) else { throw Refusal(status: status.code) }
+                guard (200..<300).contains(status) else { throw Refusal(status: status) }
                 return spans.count
             } catch {
                 guard attempts < Self.attemptsMax, Self.maySucceedLater(error),
-                    (try? await sleep(Self.pauses.delay(after: attempts))) != nil
+                    (try? await Task.sleep(for: Self.pauses.delay(after: attempts))) != nil
                 else {
                     traces.drop(spans.count)
                     throw error

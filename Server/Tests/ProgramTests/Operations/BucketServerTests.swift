@@ -3,6 +3,7 @@ import BucketClient
 import BucketDouble
 import Foundation
 import Ledger
+import OutgoingHTTP
 import StorageSQLite
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
     {
         let server = try BucketServer.start()
         defer { server.stop() }
-        try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+        try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
             let client = Self.client(server.access(), http)
             var large = [UInt8](repeating: 1, count: BucketClient.partBytesMin + 5)
             for place in stride(from: 0, to: large.count, by: 65_537) {
@@ -56,7 +57,7 @@ import Testing
     @Test func `wrong credentials, buckets and addresses have their own message`() async throws {
         let server = try BucketServer.start()
         defer { server.stop() }
-        try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+        try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
             func failure(_ access: BucketAccess) async -> BucketFailure? {
                 do {
                     _ = try await Self.client(access, http).contents()
@@ -79,7 +80,7 @@ import Testing
         var access = server.access()
         access.credentials.secretAccessKey = "another"
         let wrong = access
-        try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+        try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
             try await TemporaryFolder.with { folder in
                 let desk = try await ChangeDesk(in: folder, uploadingTo: Self.client(wrong, http))
                 defer { desk.close() }
@@ -108,7 +109,7 @@ import Testing
     @Test func `the commands read a bucket, and another machine restores from it`() async throws {
         let server = try BucketServer.start()
         defer { server.stop() }
-        try await HTTPClient.withHTTPClient(configuration: .bucket) { http in
+        try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
             try await TemporaryFolder.with { folder in
                 let desk = try await ChangeDesk(
                     in: folder, uploadingTo: Self.client(server.access(), http))

@@ -169,7 +169,7 @@ private final class StoreLine: Sendable {
         guard let store else { throw CancellationError() }
         let endpoint: ReportCall.Endpoint =
             request.path == "/v1/salesReports" ? .sales : .finance
-        let query = request.query.map { (name: $0.0.removingBrackets, value: $0.1) }
+        let query = request.query.map { (name: $0.0, value: $0.1) }
         let result = await store.report(
             ReportCall(
                 endpoint: endpoint, query: query, authorization: request.authorization,
@@ -179,12 +179,5 @@ private final class StoreLine: Sendable {
         case .failure(let error):
             return AppStoreResponse(status: error.status, body: error.json.bytes)
         }
-    }
-}
-
-extension String {
-    /// Decodes the brackets in the names of a query, as a server does.
-    fileprivate var removingBrackets: String {
-        replacing("%5B", with: "[").replacing("%5D", with: "]")
     }
 }

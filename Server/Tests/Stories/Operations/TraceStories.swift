@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Eventually
 import Foundation
+import OutgoingHTTP
 import Testing
 import Traces
 
@@ -158,7 +159,7 @@ import Traces
         try await HTTPClient.withHTTPClient { http in
             let sender = TraceSender(
                 TraceSettings(endpoint: collector.origin), http, timeout: .milliseconds(200))
-            await #expect(throws: TraceSender.Silence.self) {
+            await #expect(throws: ResponseFailure.self) {
                 _ = try await sender.send(HTTPClientRequest(url: collector.url))
             }
             #expect(collector.arrivals.count == 1)

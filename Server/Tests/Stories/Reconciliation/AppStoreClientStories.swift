@@ -3,6 +3,7 @@ import AppStoreFormats
 import AsyncHTTPClient
 import Foundation
 import Ledger
+import OutgoingHTTP
 import Synchronization
 import Testing
 
@@ -209,7 +210,8 @@ import Testing
                 told.withLock { $0 += 1 }
                 try await paces.rest(endpoint, environment, until)
             }
-            let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
+            let http = HTTPClient(
+                eventLoopGroupProvider: .singleton, configuration: .withoutRedirects)
             let client = AppStoreClient(
                 try AppStoreCredentials.simulated(bundleID: "com.example.birds"),
                 now: { AppStoreDate(milliseconds: Instant.machine.milliseconds) }, pacing: pacing,

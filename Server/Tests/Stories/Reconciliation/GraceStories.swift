@@ -6,6 +6,7 @@ import Engine
 import Foundation
 import Ledger
 import Logging
+import OutgoingHTTP
 import Simulator
 import Storage
 import Testing
@@ -97,7 +98,7 @@ import Testing
     /// grace period without its end.
     private static func ask(about chain: String, in shop: Shop) async throws {
         let now = try await Stage(simulator: shop.simulator, server: shop.server).now()
-        try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+        try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
             let reach = httpSender(http, hosts: .simulator(shop.simulator.base))
             let client = AppStoreClient(
                 try AppStoreCredentials.simulated(bundleID: birds.settings.bundleID),
