@@ -128,7 +128,9 @@ extension RevenueCatSubscriber {
                 + [.init("total_revenue_in_usd", .null), .init("pending_changes", .null)] + members)
     }
 
-    private func grantObject(_ grant: Grant, _ project: RevenueCatProject) -> RevenueCatObject {
+    private func grantObject(_ grant: Ledger.Grant, _ project: RevenueCatProject)
+        -> RevenueCatObject
+    {
         let isOpen = grant.isOpen(at: now)
         let end = RevenueCatValue.milliseconds(grant.end?.milliseconds)
         let own = project.allEntitlements.filter { $0.id == grant.entitlement.rawValue }
