@@ -8,9 +8,8 @@ struct IDTokenVerifier {
     static let tokenBytesMax = 65_536
     /// How far the provider's clock may differ from this server's.
     static let leeway = Duration.seconds(60)
-    /// The maximum number of groups that are read, and the maximum length of a group's name.
+    /// The maximum number of groups that are read.
     static let groupsMax = 1_000
-    static let groupBytesMax = 256
     /// OpenID Connect Core 1.0, 2: at most 255 ASCII characters.
     static let subjectBytesMax = 255
     /// Longer names are cut.
@@ -158,7 +157,7 @@ struct IDTokenVerifier {
         case .array(let several)?: words = several.prefix(Self.groupsMax).compactMap(\.string)
         default: words = []
         }
-        return Set(words.filter { $0.utf8.count <= Self.groupBytesMax })
+        return Set(words.filter { $0.utf8.count <= OpenIDSettings.groupBytesMax })
     }
 
     private static func value(at path: String, in claims: JSON) -> JSON? {

@@ -3,6 +3,8 @@ import AppStoreFormats
 /// A provider of OpenID Connect, and the registration of this server there as a client.
 package struct OpenIDSettings: Hashable, Sendable {
     package static let scopesMax = 20
+    /// The maximum length of a group's name, in bytes.
+    package static let groupBytesMax = 256
 
     /// The address by which the provider names itself. Its answers must contain exactly this text.
     package var issuer: ProviderURL

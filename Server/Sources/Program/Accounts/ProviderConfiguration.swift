@@ -29,7 +29,6 @@ extension ConfigurationReader {
         "groups_claim", "session_hours", "roles",
     ]
     private static let sessionHoursRange = 1...720
-    private static let groupCharactersMax = 256
     private static let nameCharactersMax = 60
 
     mutating func read(signIn node: Node, into dashboard: inout DashboardConfiguration) {
@@ -110,14 +109,10 @@ extension ConfigurationReader {
     }
 
     private mutating func clientSecret(_ members: [String: Node], at place: Node) -> String? {
-        let node = members["client_secret_env"] ?? members["client_secret_file"] ?? place
-        let found =
-            members["client_secret_env"].flatMap { textOfVariable($0) }
-            ?? members["client_secret_file"].flatMap { textOfFile($0) }
-        let secret = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
-        guard secret.isEmpty else { return secret }
+        let found = hidden("client_secret", in: members)
+        if let found, !found.text.isEmpty { return found.text }
         complain(
-            node, "There is no client secret for the provider.",
+            found?.node ?? place, "There is no client secret for the provider.",
             "Let client_secret_env name an environment variable, or client_secret_file a file, "
                 + "with the secret that the provider gave with the client_id.")
         return nil
@@ -146,10 +141,11 @@ extension ConfigurationReader {
         }
         var roles: [String: OperatorRoles] = [:]
         for (key, value) in mapping {
-            guard let group = nonEmptyText(key), group.utf8.count <= Self.groupCharactersMax else {
+            guard let group = nonEmptyText(key), group.utf8.count <= OpenIDSettings.groupBytesMax
+            else {
                 complain(
                     key, "This is not the name of a group.",
-                    "Use at most \(Self.groupCharactersMax) bytes.")
+                    "Use at most \(OpenIDSettings.groupBytesMax) bytes.")
                 continue
             }
             if let given = operatorRoles(value) { roles[group] = given }

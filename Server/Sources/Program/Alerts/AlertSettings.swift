@@ -68,7 +68,7 @@ extension ConfigurationReader {
             rules.privateHosts = Set(names.map { $0.lowercased() })
         }
         let isHidden = found["url_file"] != nil || found["url_env"] != nil
-        let url = isHidden ? hidden("url", in: found) : found["url"].flatMap { text($0) }
+        let url = isHidden ? nonEmptyHidden("url", in: found) : found["url"].flatMap { text($0) }
         if isHidden, url == nil { return nil }
         guard let url, rules.permits(url: url), !isHidden || found["url"] == nil else {
             complain(
@@ -79,7 +79,7 @@ extension ConfigurationReader {
                     + "allow_private, and without user, password, or fragment.")
             return nil
         }
-        let secrets = (hidden("secret", in: found) ?? "").split { $0.isWhitespace }
+        let secrets = (nonEmptyHidden("secret", in: found) ?? "").split { $0.isWhitespace }
             .map { WebhookSecret(String($0)) }
         guard secrets.count <= Courier.secretsMax, !secrets.contains(nil) else {
             complain(
@@ -92,27 +92,19 @@ extension ConfigurationReader {
         return AlertSettings.Webhook(url: url, secrets: secrets.compactMap(\.self), rules: rules)
     }
 
-    /// Returns the contents of a file or variable that the key `NAME_file` or `NAME_env` names.
-    /// Returns nil if there is no such key, or if it is invalid, which is a complaint.
-    private mutating func hidden(_ name: String, in found: [String: Node]) -> String? {
-        let (file, variable) = (found["\(name)_file"], found["\(name)_env"])
-        guard let node = file ?? variable else { return nil }
-        guard file == nil || variable == nil else {
-            complain(
-                node, "\(name)_file and \(name)_env are both set.", "Leave out one of them.")
-            return nil
+    /// Returns a hidden text. Returns nil if no key names one, or if it is empty or too long, which
+    /// is a complaint.
+    private mutating func nonEmptyHidden(_ name: String, in found: [String: Node]) -> String? {
+        guard let hidden = hidden(name, in: found) else { return nil }
+        if !hidden.text.isEmpty, hidden.text.utf8.count <= WebhookRules.urlBytesMax {
+            return hidden.text
         }
-        let text = file.flatMap { textOfFile($0) } ?? variable.flatMap { textOfVariable($0) }
-        let clean = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
-        guard !clean.isEmpty, clean.utf8.count <= WebhookRules.urlBytesMax else {
-            complain(
-                node, "“\(self.text(node) ?? "…")” contains no \(name).",
-                file == nil
-                    ? "Set the variable to it."
-                    : "Name a file that contains it, relative to this file's folder.")
-            return nil
-        }
-        return clean
+        complain(
+            hidden.node, "“\(text(hidden.node) ?? "…")” contains no \(name).",
+            hidden.isInFile
+                ? "Name a file that contains it, relative to this file's folder."
+                : "Set the variable to it.")
+        return nil
     }
 
     // MARK: - Mail
@@ -173,7 +165,7 @@ extension ConfigurationReader {
                     + "password_env. Without both, the server is used without signing in.")
             return nil
         }
-        guard let password = hidden("password", in: found) else { return nil }
+        guard let password = nonEmptyHidden("password", in: found) else { return nil }
         server.credentials = MailServer.Credentials(user: user, password: password)
         return server
     }

@@ -1,5 +1,4 @@
 import BucketClient
-import Foundation
 
 /// Amazon's usual environment variables, and the values that both they and the configuration have.
 enum BucketVariables {
@@ -8,7 +7,6 @@ enum BucketVariables {
     static let sessionToken = "AWS_SESSION_TOKEN"
     private static let regions = ["AWS_REGION", "AWS_DEFAULT_REGION"]
     private static let endpoints = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]
-    private static let loopback: Set = ["localhost", "127.0.0.1", "::1", "[::1]"]
     private static let regionCharactersMax = 40
 
     static func isRegion(_ text: String) -> Bool {
@@ -21,20 +19,17 @@ enum BucketVariables {
     /// - Throws: ``StartFailure`` if it is no address, or without encryption: the personal data of
     ///   a backup would be readable on the way.
     static func endpoint(_ text: String) throws(StartFailure) -> String {
-        let text = text.hasSuffix("/") ? String(text.dropLast()) : text
-        guard let url = URL(string: text), let host = url.host, url.path.isEmpty,
-            url.query == nil, url.user == nil, ["http", "https"].contains(url.scheme)
-        else {
+        guard let address = OutgoingAddress(text), let origin = address.origin else {
             throw StartFailure(
                 "“\(text)” is not the address of a server.",
                 remedy: "Write scheme and host, such as https://minio.example.com.")
         }
-        guard url.scheme == "https" || loopback.contains(host) else {
+        guard address.isProtected else {
             throw StartFailure(
                 "\(text) is not encrypted, so backups could be read on the way.",
                 remedy: "Use https://. Only a server on this machine may use http://.")
         }
-        return text
+        return origin
     }
 
     /// How a bucket is reached, by flags and variables alone.

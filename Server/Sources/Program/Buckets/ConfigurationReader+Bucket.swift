@@ -69,26 +69,18 @@ extension ConfigurationReader {
         _ key: String, _ usual: String, _ members: [String: Node], _ place: Node,
         isOptional: Bool = false
     ) -> String? {
-        let (fileKey, variableKey) = (key + "_file", key + "_env")
-        let node = members[fileKey] ?? members[variableKey]
-        guard members[fileKey] == nil || members[variableKey] == nil else {
-            complain(
-                node, "bucket has both \(fileKey) and \(variableKey).", "Leave out one of them.")
-            return nil
-        }
-        let found =
-            members[fileKey].map(textOfFile)
-            ?? members[variableKey].map(textOfVariable) ?? variable(usual)
-        let secret = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        let found = hidden(key, in: members)
+        let secret =
+            found?.text ?? variable(usual)?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         if !secret.isEmpty { return secret }
-        if isOptional, node == nil { return nil }
-        let name = node.flatMap(text) ?? usual
+        if isOptional, found == nil { return nil }
+        let name = found.flatMap { text($0.node) } ?? usual
         complain(
-            node ?? place,
-            members[fileKey] == nil
-                ? "There is no environment variable \(name)." : "\(name) cannot be read.",
-            "Set \(usual), or name another variable with \(variableKey), or a file with "
-                + "\(fileKey).")
+            found?.node ?? place,
+            found?.isInFile == true
+                ? "\(name) cannot be read." : "There is no environment variable \(name).",
+            "Set \(usual), or name another variable with \(key)_env, or a file with "
+                + "\(key)_file.")
         return nil
     }
 }

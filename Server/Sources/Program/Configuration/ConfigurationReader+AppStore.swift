@@ -95,11 +95,7 @@ extension ConfigurationReader {
     }
 
     mutating func url(_ node: Node) -> String? {
-        if let text = text(node), let url = URL(string: text), url.host != nil,
-            ["http", "https"].contains(url.scheme), url.query == nil, Self.hasUsablePort(text)
-        {
-            return text
-        }
+        if let text = text(node), OutgoingAddress(text)?.hasQuery == false { return text }
         complain(
             node, "“\(text(node) ?? "…")” is not a URL.", "Write one like http://localhost:8090.")
         return nil

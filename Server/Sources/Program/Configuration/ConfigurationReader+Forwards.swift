@@ -1,5 +1,4 @@
 import Engine
-import Foundation
 import Ledger
 import Yams
 
@@ -7,8 +6,6 @@ extension ConfigurationReader {
     /// The maximum number of forwarding addresses per app.
     static let forwardsMax = 20
     private static let urlCharactersMax = 2_000
-    /// Hosts on this machine. Traffic to them cannot be intercepted, so TLS is not required.
-    private static let ownHosts: Set = ["localhost", "127.0.0.1", "::1", "[::1]"]
 
     static let forwardKeys = ["url", "environments"]
 
@@ -73,24 +70,9 @@ extension ConfigurationReader {
     /// address. Notifications may contain a secret, so without TLS they may be sent only to this
     /// machine.
     static func name(of text: String) -> String? {
-        guard text.count <= urlCharactersMax, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-            let url = URLComponents(string: text), let host = url.host, !host.isEmpty,
-            url.percentEncodedHost?.contains("%") == false, hasUsablePort(text),
-            url.user == nil, url.password == nil, url.fragment == nil,
-            url.scheme == "https" || (url.scheme == "http" && ownHosts.contains(host))
+        guard text.count <= urlCharactersMax, OutgoingAddress(text)?.isProtected == true
         else { return nil }
         return String(text.prefix { $0 != "?" })
-    }
-
-    /// Returns true if an address has no port or a valid one. Connecting to an invalid port would
-    /// end the program.
-    static func hasUsablePort(_ text: String) -> Bool {
-        guard let start = text.firstRange(of: "://")?.upperBound else { return false }
-        let place = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let afterHost = place[(place.lastIndex(of: "]") ?? place.startIndex)...]
-        guard let colon = afterHost.firstIndex(of: ":") else { return true }
-        let port = Int(afterHost[afterHost.index(after: colon)...])
-        return port.map { (1...65_535).contains($0) } ?? false
     }
 }
 

@@ -134,14 +134,10 @@ extension ConfigurationReader {
     private static let proofSecretCharactersMin = 32
 
     private mutating func secret(_ members: [String: Node], at place: Node) -> AppSecret? {
-        let node = members["secret_env"] ?? members["secret_file"] ?? place
-        let found =
-            members["secret_env"].flatMap(textOfVariable)
-            ?? members["secret_file"].flatMap(textOfFile)
-        let secret = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
-        guard secret.count >= Self.proofSecretCharactersMin else {
+        let found = hidden("secret", in: members)
+        guard let secret = found?.text, secret.count >= Self.proofSecretCharactersMin else {
             complain(
-                node, "There is no valid secret for verifying proofs.",
+                found?.node ?? place, "There is no valid secret for verifying proofs.",
                 "Use secret_env or secret_file to name a secret of at least "
                     + "\(Self.proofSecretCharactersMin) characters, such as `openssl rand -hex 32`."
             )

@@ -31,32 +31,15 @@ extension ConfigurationReader {
     }
 
     private mutating func secret(_ members: [String: Node]) -> AppSecret? {
-        switch (members["shared_secret_file"], members["shared_secret_env"]) {
-        case (nil, nil): return nil
-        case (let node?, nil):
-            return secret(
-                textOfFile(node), named: node,
-                "Name a file that contains the secret, relative to this file's folder.")
-        case (nil, let node?):
-            return secret(
-                textOfVariable(node), named: node,
-                "Set the variable to the shared secret from App Store Connect.")
-        case (_, let node?):
-            complain(
-                node, "shared_secret_file and shared_secret_env are both set.",
-                "Leave out one of them.")
-            return nil
+        guard let found = hidden("shared_secret", in: members) else { return nil }
+        if !found.text.isEmpty, found.text.count <= Self.secretCharactersMax {
+            return AppSecret(found.text)
         }
-    }
-
-    private mutating func secret(
-        _ found: String?, named node: Node, _ remedy: String
-    ) -> AppSecret? {
-        let text = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
-        guard !text.isEmpty, text.count <= Self.secretCharactersMax else {
-            complain(node, "“\(self.text(node) ?? "…")” contains no shared secret.", remedy)
-            return nil
-        }
-        return AppSecret(text)
+        complain(
+            found.node, "“\(text(found.node) ?? "…")” contains no shared secret.",
+            found.isInFile
+                ? "Name a file that contains the secret, relative to this file's folder."
+                : "Set the variable to the shared secret from App Store Connect.")
+        return nil
     }
 }

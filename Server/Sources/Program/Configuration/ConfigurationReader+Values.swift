@@ -56,6 +56,45 @@ extension ConfigurationReader {
     /// Returns the value of the named environment variable. Nil if the variable is not set.
     func textOfVariable(_ node: Node) -> String? { text(node).flatMap(variable) }
 
+    /// A text that the configuration does not contain itself, such as a secret.
+    struct HiddenText {
+        /// The value of the key that names the file or the variable.
+        var node: Node
+        var isInFile: Bool
+        /// Without white space at its ends. Empty if there is no such file or variable.
+        var text: String
+    }
+
+    /// Reads the file that the key `NAME_file` names, or the environment variable that `NAME_env`
+    /// names. Reports as a complaint if both keys are set.
+    ///
+    /// - Returns: nil if neither key is set.
+    mutating func hidden(_ name: String, in members: [String: Node]) -> HiddenText? {
+        let (file, variable) = (members["\(name)_file"], members["\(name)_env"])
+        guard let node = file ?? variable else { return nil }
+        if file != nil, variable != nil {
+            complain(
+                variable, "\(name)_file and \(name)_env are both set.", "Leave out one of them.")
+        }
+        let found = file == nil ? textOfVariable(node) : textOfFile(node)
+        return HiddenText(
+            node: node, isInFile: file != nil,
+            text: found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "")
+    }
+
+    /// Reads a value of the header `Authorization`. Returns nil if no key names one, or if it is
+    /// not valid, which is a complaint.
+    mutating func authorization(in members: [String: Node], bytesMax: Int) -> String? {
+        guard let found = hidden("authorization", in: members) else { return nil }
+        let isPlain = found.text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        if isPlain, (1...bytesMax).contains(found.text.utf8.count) { return found.text }
+        complain(
+            found.node,
+            "“\(text(found.node) ?? "…")” contains no valid value of the header Authorization.",
+            "Name a file or a variable with the whole value in one line, such as `Bearer …`.")
+        return nil
+    }
+
     mutating func bool(_ node: Node) -> Bool? {
         switch text(node) {
         case "true": return true

@@ -60,7 +60,8 @@ extension ConfigurationReader {
         }
         guard let secrets = secrets(of: name, members, node) else { return nil }
         var settings = WebhookSettings(url: url, filter: filter(members))
-        settings.authorization = authorization(members)
+        settings.authorization = authorization(
+            in: members, bytesMax: WebhookService.authorizationBytesMax)
         if let format = members["format"] {
             settings.format = word(format, "not a format") ?? .perennial
         }
@@ -111,39 +112,19 @@ extension ConfigurationReader {
     private mutating func secrets(
         of name: String, _ members: [String: Node], _ node: Node
     ) -> [String]? {
-        let found =
-            members["secret_file"].flatMap { textOfFile($0) }
-            ?? members["secret_env"].flatMap { textOfVariable($0) } ?? ""
-        let secrets = found.split { $0.isWhitespace }.map(String.init)
+        let found = hidden("secret", in: members)
+        let secrets = (found?.text ?? "").split { $0.isWhitespace }.map(String.init)
         guard (1...Courier.secretsMax).contains(secrets.count),
             secrets.allSatisfy({ WebhookSecret($0) != nil })
         else {
             complain(
-                members["secret_file"] ?? members["secret_env"] ?? node,
+                found?.node ?? node,
                 "The webhook \(name) has no valid secret.",
                 "Let secret_file or secret_env name a secret: whsec_ and base64 of 24 to 64 "
                     + "bytes, such as echo whsec_$(openssl rand -base64 32) prints.")
             return nil
         }
         return secrets
-    }
-
-    private mutating func authorization(_ members: [String: Node]) -> String? {
-        guard let node = members["authorization_file"] ?? members["authorization_env"] else {
-            return nil
-        }
-        let found =
-            members["authorization_file"].flatMap { textOfFile($0) }
-            ?? members["authorization_env"].flatMap { textOfVariable($0) } ?? ""
-        let value = found.trimmingCharacters(in: .whitespacesAndNewlines)
-        let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
-        guard isPlain, (1...WebhookService.authorizationBytesMax).contains(value.utf8.count) else {
-            complain(
-                node, "“\(text(node) ?? "…")” contains no valid value of the header Authorization.",
-                "Name a file or variable that contains one line.")
-            return nil
-        }
-        return value
     }
 }
 

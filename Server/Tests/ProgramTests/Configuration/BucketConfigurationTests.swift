@@ -59,6 +59,10 @@ import Testing
             "{address: s3://backups, endpoint: http://minio.example.com}",
             "http://minio.example.com is not encrypted"
         ),
+        (
+            "{address: s3://backups, endpoint: \"https://minio.example.com:65536\"}",
+            "is not the address of a server."
+        ),
         ("{address: s3://backups, endpoint: minio}", "“minio” is not the address of a server."),
         (
             "{address: s3://backups, endpoint: \"https://me:x@minio.example.com\"}",
@@ -79,7 +83,7 @@ import Testing
         (
             "{address: s3://backups, region: x, access_key_id_env: MINE, "
                 + "access_key_id_file: key.txt}",
-            "bucket has both access_key_id_file and access_key_id_env."
+            "access_key_id_file and access_key_id_env are both set."
         ),
         ("{address: s3://backups, region: x, bucket: y}", "“bucket” is unknown in bucket."),
     ])

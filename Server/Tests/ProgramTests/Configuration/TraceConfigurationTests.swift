@@ -43,15 +43,16 @@ import Testing
         ("traces: {endpoint: http://collector.example:4318}", "no valid endpoint", "https"),
         ("traces: {endpoint: https://c.example/v1/traces}", "no valid endpoint", "without a path"),
         ("traces: {endpoint: https://a:b@c.example}", "no valid endpoint", "https"),
+        ("traces: {endpoint: \"http://localhost:65536\"}", "no valid endpoint", "https"),
         ("traces: {endpoint: https://c.example, percent: 0}", "out of range", "from 1 to 100"),
         ("traces: {endpoint: https://c.example, share: 1}", "“share” is unknown", "percent"),
         (
             "traces: {endpoint: https://c.example, authorization_env: NONE}",
-            "“NONE” contains no value", "variable"
+            "“NONE” contains no valid value", "variable"
         ),
         (
             "traces: {endpoint: https://c.example, authorization_file: none}",
-            "“none” contains no value", "file"
+            "“none” contains no valid value", "file"
         ),
     ])
     func `a wrong value in traces is reported with a remedy`(
