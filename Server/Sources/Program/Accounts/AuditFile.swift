@@ -91,11 +91,7 @@ struct AuditFile {
     ///
     /// - Throws: ``StartFailure`` that names the first line that is wrong.
     init(at path: String) throws(StartFailure) {
-        let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        defer { try? file?.close() }
-        guard let data = try? file?.read(upToCount: Self.bytesMax + 1), data.count <= Self.bytesMax,
-            let text = String(validating: data, as: UTF8.self)
-        else {
+        guard let text = Disk.text(of: path, bytesMax: Self.bytesMax) else {
             throw StartFailure(
                 "\(path) cannot be read.",
                 remedy: "Name a file of at most \(Self.bytesMax >> 20) MiB that `perennial export "

@@ -106,11 +106,8 @@ struct BackupFolder: Sendable {
     ///   database is on the same disk, a copy that fills this disk could stop the server.
     func requireRoom(for database: String) throws(StartFailure) {
         let copied = BackupCopy.size(database) + BackupCopy.size(database + "-wal")
-        let needed = copied + Self.freeBytesMin
-        guard let free = Disk.freeBytes(at: path), free < needed else { return }
-        throw StartFailure(
-            "The disk of \(path) has \(free >> 20) MiB free, and a backup needs "
-                + "\(needed >> 20) MiB.",
+        try Disk.requireRoom(
+            for: copied + Self.freeBytesMin, in: path, "a backup needs",
             remedy: "Make room there, keep fewer backups (`keep:`), or name a folder on another "
                 + "disk.")
     }

@@ -60,11 +60,8 @@ struct ChangeWriter: Sendable {
     private static func requireRoom(
         for bytes: Int64, in folder: String
     ) throws(StartFailure) {
-        let needed = bytes + BackupFolder.freeBytesMin
-        guard let free = Disk.freeBytes(at: folder), free < needed else { return }
-        throw StartFailure(
-            "The disk of \(folder) has \(free >> 20) MiB free, and the changes need "
-                + "\(needed >> 20) MiB.",
+        try Disk.requireRoom(
+            for: bytes + BackupFolder.freeBytesMin, in: folder, "the changes need",
             remedy: "Make room there, or keep fewer backups (`keep:`).")
     }
 

@@ -233,11 +233,8 @@ struct DataPackage {
     }
 
     private func requireRoom(in place: TemporaryPlace) throws(StartFailure) {
-        let needed = BackupCopy.size(database)
-        guard let free = Disk.freeBytes(at: place.folder), free < needed else { return }
-        throw StartFailure(
-            "The disk of \(place.folder) has \(free >> 20) MiB free, and a copy of the database "
-                + "needs \(needed >> 20) MiB.",
+        try Disk.requireRoom(
+            for: BackupCopy.size(database), in: place.folder, "a copy of the database needs",
             remedy: "Name a folder on a larger disk with the variable TMPDIR.")
     }
 
@@ -246,11 +243,7 @@ struct DataPackage {
     /// - Throws: ``StartFailure`` if the checksums are missing, or do not fit the files.
     func checkedDigests() throws -> [String: String] {
         let sums = path(of: Self.checksumsName)
-        let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: sums))
-        defer { try? file?.close() }
-        guard let data = try? file?.read(upToCount: Self.checksumsBytesMax),
-            let text = String(validating: data, as: UTF8.self)
-        else {
+        guard let text = Disk.text(of: sums, bytesMax: Self.checksumsBytesMax) else {
             throw StartFailure(
                 "\(folder) has no \(Self.checksumsName), so it is no complete package.",
                 remedy: "Name a folder that `perennial export package` has written to its end.")

@@ -85,11 +85,8 @@ struct RestoreDrill {
         // An encrypted backup needs room for two copies: the decrypted one, and the restored one.
         // Applying changes needs one more copy.
         let copies = 1 + (AgeProgram.hasEncrypted(backup.path) ? 1 : 0) + (changes == nil ? 0 : 1)
-        let needed = backup.bytes * Int64(copies)
-        guard let free = Disk.freeBytes(at: folder), free < needed else { return }
-        throw StartFailure(
-            "The disk of \(folder) has \(free >> 20) MiB free, and the drill needs "
-                + "\(needed >> 20) MiB.",
+        try Disk.requireRoom(
+            for: backup.bytes * Int64(copies), in: folder, "the drill needs",
             remedy: "Name a folder on a larger disk with the variable TMPDIR.")
     }
 }

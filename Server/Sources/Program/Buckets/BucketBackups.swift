@@ -102,11 +102,8 @@ struct BucketBackups: Sendable {
     }
 
     private func requireRoom(for bytes: Int64, in folder: String) throws(StartFailure) {
-        let needed = bytes + BackupFolder.freeBytesMin
-        guard let free = Disk.freeBytes(at: folder), free < needed else { return }
-        throw StartFailure(
-            "The disk of \(folder) has \(free >> 20) MiB free, and the download needs "
-                + "\(needed >> 20) MiB.",
+        try Disk.requireRoom(
+            for: bytes + BackupFolder.freeBytesMin, in: folder, "the download needs",
             remedy: "Make room there.")
     }
 

@@ -80,7 +80,7 @@ struct ConfigChange {
     init(to newPath: String, _ process: ProcessOptions) throws {
         self.process = process
         path = process.configPath
-        file = Self.resolvingLinks(path)
+        file = Disk.resolved(path) ?? path
         old = try Outcome.configuration(at: path)
         new = try ConfigurationFile(
             path: newPath, inPlaceOf: URL(fileURLWithPath: path))
@@ -152,15 +152,8 @@ struct ConfigChange {
         return true
     }
 
-    /// Returns the path to which all symbolic links lead.
-    static func resolvingLinks(_ path: String) -> String {
-        guard let resolved = realpath(path, nil) else { return path }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
-
-    /// Replaces a file atomically. The new file gets the owner, group and permissions of the old
-    /// file.
+    /// Replaces a file atomically: after a power failure, the file has either the old bytes or the
+    /// new ones. The new file gets the owner, group and permissions of the old file.
     static func replace(_ path: String, by text: Data, keeping kept: String) throws {
         let files = FileManager.default
         guard let old = FileStatus(path: path) else { throw CocoaError(.fileNoSuchFile) }
@@ -174,7 +167,9 @@ struct ConfigChange {
             if files.fileExists(atPath: kept) { try files.removeItem(atPath: kept) }
             try files.copyItem(atPath: path, toPath: kept)
             try old.apply(to: kept, of: path)
-            guard rename(next, path) == 0 else { throw CocoaError(.fileWriteNoPermission) }
+            try Disk.sync(next)
+            try Disk.rename(next, to: path)
+            try Disk.syncFolder(of: path)
         } catch {
             // Removes the partial file, so that a later attempt can create it.
             try? files.removeItem(atPath: next)

@@ -83,16 +83,13 @@ struct RehearsalReport {
     static func verify(
         _ path: String, verify: (String) async throws -> JSON?
     ) async throws -> (lines: [String], isClean: Bool) {
-        guard let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)),
-            let data = try? file.read(upToCount: summaryBytesMax)
-        else {
+        guard let text = Disk.text(of: path, bytesMax: summaryBytesMax) else {
             throw StartFailure(
                 "\(path) cannot be read.",
                 remedy: "Name the file that ends with \(summarySuffix).")
         }
-        let text = String(decoding: data, as: UTF8.self)
-            .trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let claims = try await verify(text) else {
+        let signed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let claims = try await verify(signed) else {
             throw StartFailure(
                 "\(path) is not a rehearsal that this server has signed.",
                 remedy: "Name the file that ends with \(summarySuffix), unchanged, and the "

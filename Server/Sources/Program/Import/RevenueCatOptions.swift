@@ -36,7 +36,7 @@ struct RevenueCatOptions: ParsableArguments {
     /// RevenueCat's key.
     private func secretKey() throws(StartFailure) -> String {
         let text =
-            if let keyFile { Self.text(of: keyFile, max: Self.keyBytesMax) } else {
+            if let keyFile { Disk.text(of: keyFile, bytesMax: Self.keyBytesMax) } else {
                 ProcessInfo.processInfo.environment[Self.keyVariable]
             }
         guard let text else {
@@ -56,11 +56,8 @@ struct RevenueCatOptions: ParsableArguments {
 
     /// - Returns: scheme, host and port.
     static func address(_ text: String) throws(StartFailure) -> String {
-        let url = URL(string: text)
-        let loopback: Set = ["127.0.0.1", "localhost", "::1"]
-        let isPlain = url?.scheme == "http" && loopback.contains(url?.host ?? "")
-        guard let url, let host = url.host, url.scheme == "https" || isPlain,
-            url.path.isEmpty || url.path == "/", url.user == nil, url.query == nil
+        guard let address = OutgoingAddress(text), address.isProtected,
+            let origin = address.origin
         else {
             throw StartFailure(
                 "“\(text)” is not an address of RevenueCat: see --from.",
@@ -68,24 +65,13 @@ struct RevenueCatOptions: ParsableArguments {
                     "Leave it out, or write https, a host, and perhaps a port. http is accepted "
                     + "only for this machine.")
         }
-        let shown = host.contains(":") ? "[\(host)]" : host
-        return "\(url.scheme ?? "https")://\(shown)" + (url.port.map { ":\($0)" } ?? "")
-    }
-
-    /// Returns nil if the file cannot be read, is larger than allowed, or is not UTF-8.
-    private static func text(of path: String, max bytesMax: Int) -> String? {
-        let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        defer { try? file?.close() }
-        guard let data = try? file?.read(upToCount: bytesMax + 1), data.count <= bytesMax else {
-            return nil
-        }
-        return String(validating: data, as: UTF8.self)
+        return origin
     }
 
     /// The ids in the file of `--customers`.
     func moreIDs() throws(StartFailure) -> [CustomerID] {
         guard let customers else { return [] }
-        guard let text = Self.text(of: customers, max: Self.idsBytesMax) else {
+        guard let text = Disk.text(of: customers, bytesMax: Self.idsBytesMax) else {
             throw StartFailure(
                 "\(customers) cannot be read.",
                 remedy: "Use a file of UTF-8 with at most \(Self.idsBytesMax) bytes, and one id "

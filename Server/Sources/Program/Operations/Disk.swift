@@ -70,6 +70,17 @@ enum Disk {
         return bytes
     }
 
+    /// The text of a file. Returns nil if the file cannot be read, is larger than allowed, or is
+    /// not UTF-8.
+    static func text(of path: String, bytesMax: Int) -> String? {
+        let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        defer { try? file?.close() }
+        guard let data = try? file?.read(upToCount: bytesMax + 1), data.count <= bytesMax else {
+            return nil
+        }
+        return String(validating: data, as: UTF8.self)
+    }
+
     /// Renames a file, replacing any file with the new name.
     static func rename(_ path: String, to other: String) throws {
         guard Foundation.rename(path, other) == 0 else { throw failure(path) }
@@ -104,6 +115,18 @@ enum Disk {
     static func freeBytes(at path: String) -> Int64? {
         let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
         return (attributes?[.systemFreeSize] as? NSNumber)?.int64Value
+    }
+
+    /// - Parameters:
+    ///   - purpose: what needs the bytes, with its verb, such as `a backup needs`.
+    /// - Throws: ``StartFailure`` if the disk of a folder has fewer bytes free.
+    static func requireRoom(
+        for bytes: Int64, in folder: String, _ purpose: String, remedy: String
+    ) throws(StartFailure) {
+        guard let free = freeBytes(at: folder), free < bytes else { return }
+        throw StartFailure(
+            "The disk of \(folder) has \(free >> 20) MiB free, and \(purpose) \(bytes >> 20) MiB.",
+            remedy: remedy)
     }
 
     static func exists(_ path: String) -> Bool {
