@@ -10,7 +10,7 @@ extension BucketClient {
     /// The maximum size of a response without a part of an object, in bytes.
     private static let listBytesMax = 1_048_576
     /// The slowest transfer that is waited for, in bytes per second.
-    package static let bytesPerSecondMin = 65_536
+    static let bytesPerSecondMin = 65_536
 
     /// Sends requests over HTTP: the only function of this module that uses the network.
     ///

@@ -9,8 +9,9 @@ import Ledger
 package struct BucketClient: Sendable {
     /// How often a request is sent until the server counts as unavailable.
     package static let attemptsMax = 4
-    /// The pause before the second attempt. Each further one is twice as long.
-    private static let firstPause = Duration.milliseconds(500)
+    /// The pauses between the attempts.
+    private static let pauses = ExponentialBackoff(
+        first: .milliseconds(500), longest: .seconds(2))
     /// The number of names in one page of a list, and in one request that deletes. S3 sets it.
     private static let namesAtOnceMax = 1_000
     /// The maximum number of pages in a list: ten million names.
@@ -248,7 +249,6 @@ package struct BucketClient: Sendable {
     func response(
         to request: BucketRequest, doing what: String, name: String
     ) async throws -> BucketResponse {
-        var pause = Self.firstPause
         for attempt in 1...Self.attemptsMax {
             let trouble: String
             do {
@@ -268,8 +268,7 @@ package struct BucketClient: Sendable {
                 trouble = "\(error)"
             }
             guard attempt < Self.attemptsMax else { throw BucketFailure.unavailable(trouble) }
-            try await sleep(pause)
-            pause = pause * 2
+            try await sleep(Self.pauses.delay(after: attempt))
         }
         throw BucketFailure.unavailable("no attempt was made")
     }

@@ -6,7 +6,7 @@ import Ledger
 /// A signature covers the method, the path, the query, all given headers, and the SHA-256 of the
 /// body. It is a chain of HMAC-SHA256: the secret key signs the day, the result signs the region,
 /// and so on to the request. The server accepts it for 15 minutes.
-package struct RequestSigner: Sendable {
+struct RequestSigner: Sendable {
     private let credentials: BucketCredentials
     private let region: String
     private let service: String
@@ -15,7 +15,7 @@ package struct RequestSigner: Sendable {
     private static let ending = "aws4_request"
 
     /// - Parameter service: `s3`; another one in tests.
-    package init(_ credentials: BucketCredentials, region: String, service: String = "s3") {
+    init(_ credentials: BucketCredentials, region: String, service: String = "s3") {
         self.credentials = credentials
         self.region = region
         self.service = service

@@ -25,8 +25,8 @@ package struct RevenueCatClient: Sendable {
     package static let pauseSecondsMax: Int64 = 600
     /// The pause in seconds after status 429, if RevenueCat names none.
     private static let pauseSeconds: Int64 = 10
-    /// The longest pause in seconds after an error status, or after no response.
-    private static let errorPauseSecondsMax: Int64 = 30
+    /// The pauses after an error status, or after no response.
+    private static let errorPauses = ExponentialBackoff(first: .seconds(1), longest: .seconds(30))
     /// The size of a page of a list. The size is halved if RevenueCat does not return such a page
     /// in time.
     package static let pageMax = 100
@@ -330,10 +330,11 @@ package struct RevenueCatClient: Sendable {
                 throw CancellationError()
             } catch { trouble = "\(error)" }
             guard attempts < attemptsMax else { throw RevenueCatClientFailure.unavailable(trouble) }
+            let pause = Self.errorPauses.delay(after: attempts)
             attempts += 1
             report(
                 "RevenueCat does not respond (\(trouble)), attempt \(attempts) of \(attemptsMax)")
-            try await sleep(.seconds(min(Self.errorPauseSecondsMax, 1 << (attempts - 2))))
+            try await sleep(pause)
         }
     }
 
