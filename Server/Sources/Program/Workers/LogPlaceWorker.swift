@@ -37,6 +37,10 @@ struct LogPlaceWorker: Service {
             }
         }
         // Records the events that were committed before the server stopped.
-        _ = try? await file.record(engine(), last: [:])
+        do { _ = try await file.record(engine(), last: [:]) } catch {
+            guard !Task.isCancelled else { return }
+            logger.warning(
+                "recording the last place of the log failed", metadata: ["error": "\(error)"])
+        }
     }
 }
