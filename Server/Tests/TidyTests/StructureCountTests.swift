@@ -29,7 +29,7 @@ import Testing
         "JSON writers": 4,
         "OpenAPI builders": 1,
         "live-stream loops": 2,
-        "enum CodingKeys": 111,
+        "enum CodingKeys": 110,
         "type names that stand in several modules": 63,
     ]
 

@@ -80,13 +80,6 @@ struct AlertText {
             var wellAgain: [Check]
             var stillNeedsAttention: [Check]
             var dashboardURL: String?
-
-            enum CodingKeys: String, CodingKey {
-                case needsAttention = "needs_attention"
-                case wellAgain = "well_again"
-                case stillNeedsAttention = "still_needs_attention"
-                case dashboardURL = "dashboard_url"
-            }
         }
 
         var type: String
@@ -109,6 +102,7 @@ struct AlertText {
                     stillNeedsAttention: message.stillBad.map(Body.Check.init),
                     dashboardURL: page))
             let encoder = JSONEncoder()
+            encoder.keyEncodingStrategy = .convertToSnakeCase
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             return Array(try encoder.encode(body))
         }

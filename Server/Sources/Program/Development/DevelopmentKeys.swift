@@ -16,7 +16,6 @@ enum DevelopmentKeys {
 
     /// The start of a key's hash, as shown by `perennial keys list`.
     static func hashBeginning(of key: String) -> String {
-        SHA256.hash(data: Array(key.utf8)).prefix(4)
-            .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        Hexadecimal.text(Array(SHA256.hash(data: Array(key.utf8)).prefix(4)))
     }
 }
