@@ -14,7 +14,8 @@ extension HTTPClientRequest {
     /// library's own deadline covers only the head.
     ///
     /// - Parameters:
-    ///   - client: the HTTP client. Its creator shuts it down.
+    ///   - client: the HTTP client. Its creator shuts it down. With the library's own
+    ///     configuration, a refused connection is tried again until the timeout.
     ///   - timeout: the time from connecting to the last byte.
     ///   - bodyBytesMax: the maximum size of the body, in bytes.
     /// - Throws: ``ResponseFailure``, or an error of the library if the request gets no response.

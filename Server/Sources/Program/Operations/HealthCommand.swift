@@ -44,7 +44,9 @@ struct HealthCommand: AsyncParsableCommand {
     static func healthyBody(at url: String) async throws -> String {
         let (status, body): (Int, String)
         do {
-            (status, body) = try await HTTPClient.withHTTPClient { client in
+            (status, body) = try await HTTPClient.withHTTPClient(
+                configuration: .withoutRedirects
+            ) { client in
                 let answer = try await HTTPClientRequest(url: url).wholeResponse(
                     by: client, within: timeout, bodyBytesMax: answerBytesMax)
                 return (answer.status, String(decoding: answer.body, as: UTF8.self))

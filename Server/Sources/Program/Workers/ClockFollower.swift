@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import Ledger
 import Logging
-import OutgoingHTTP
+import NIOCore
 import PerennialContract
 import ServiceLifecycle
 import Synchronization
@@ -10,7 +10,7 @@ import Synchronization
 /// Follows the clock of a simulator in another process by polling it.
 final class ClockFollower: Service {
     static let pause = Duration.milliseconds(200)
-    static let timeout = Duration.seconds(30)
+    static let timeoutSeconds: Int64 = 30
     static let bytesMax = 65_536
 
     private let client: HTTPClient
@@ -61,10 +61,10 @@ final class ClockFollower: Service {
 
     private func bytes(at path: String) async throws -> Data {
         do {
-            let answer = try await HTTPClientRequest(url: url + path).wholeResponse(
-                by: client, within: Self.timeout, bodyBytesMax: Self.bytesMax)
-            guard answer.status == 200 else { throw StartFailure("\(answer.status)", remedy: "") }
-            return Data(answer.body)
+            let answer = try await client.execute(
+                HTTPClientRequest(url: url + path), timeout: .seconds(Self.timeoutSeconds))
+            guard answer.status == .ok else { throw StartFailure("\(answer.status)", remedy: "") }
+            return Data((try await answer.body.collect(upTo: Self.bytesMax)).readableBytesView)
         } catch {
             throw StartFailure(
                 "There is no simulator at \(url)\(path): \(error).",
