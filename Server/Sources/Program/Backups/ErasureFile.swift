@@ -222,9 +222,8 @@ extension ErasureFile {
             status.st_size > 0 && pread(file, &last, 1, status.st_size - 1) == 1
             && last != UInt8(ascii: "\n")
         let bytes = Array(((isBroken ? "\n\(cutMark)\n" : "") + text).utf8)
-        guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0 else {
-            throw Disk.failure(path, errno == 0 ? ENOSPC : errno)
-        }
+        try Disk.write(bytes[...], to: file, of: path)
+        guard fsync(file) == 0 else { throw Disk.failure(path) }
         if status.st_size == 0 { try Disk.syncFolder(of: path) }
     }
 

@@ -156,9 +156,7 @@ struct BucketBackups: Sendable {
         var written: Int64 = 0
         try await naming {
             try await client.download(object) { bytes in
-                guard write(file, bytes, bytes.count) == bytes.count else {
-                    throw Disk.failure(path)
-                }
+                try Disk.write(bytes[...], to: file, of: path)
                 written += Int64(bytes.count)
                 progress(written)
             }

@@ -46,7 +46,21 @@ enum Disk {
             let count = read(source, &bytes, copiedBytes)
             guard count >= 0 else { throw failure(path) }
             guard count > 0 else { return }
-            guard write(target, bytes, count) == count else { throw failure(other) }
+            try write(bytes[..<count], to: target, of: other)
+        }
+    }
+
+    /// Writes all bytes to an open file. One call of the system may write only a part of them, for
+    /// example while the disk becomes full.
+    static func write(
+        _ bytes: ArraySlice<UInt8>, to file: Int32, of path: String
+    ) throws(StartFailure) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure(path, count == 0 ? EIO : errno) }
+            rest = rest.dropFirst(count)
         }
     }
 
