@@ -74,7 +74,7 @@ extension ConfigurationReader {
         guard let node = file ?? variable else { return nil }
         if file != nil, variable != nil {
             complain(
-                variable, "\(name)_file and \(name)_env are both set.", "Leave out one of them.")
+                node, "\(name)_file and \(name)_env are both set.", "Leave out one of them.")
         }
         let found = file == nil ? textOfVariable(node) : textOfFile(node)
         return HiddenText(
