@@ -124,6 +124,7 @@ let package = Package(
                 "AppStoreFormats", "Ledger", "OutgoingHTTP", crypto, cryptoExtras, httpClient,
                 nioCore,
             ]),
+        library("Passkeys", ["AppStoreFormats", crypto, cryptoExtras]),
         library("HTTPBasics", [crypto, hummingbird, nioCore, serviceLifecycle]),
         library("Storage", ["Ledger", "Reports"]),
         .systemLibrary(
@@ -141,14 +142,14 @@ let package = Package(
             "Engine",
             [
                 "Ledger", "Intake", "Reports", "AppStoreClient", "AppStoreFormats", "AppStoreTrust",
-                "OpenIDConnect", "Rehearsal", "Storage", "Traces", contract, crypto, cryptoExtras,
-                logging, tracing,
+                "OpenIDConnect", "Passkeys", "Rehearsal", "Storage", "Traces", contract, crypto,
+                cryptoExtras, logging, tracing,
             ]),
         library(
             "HTTPServer",
             [
-                "Dashboard", "Engine", "HTTPBasics", "Ledger", "OpenIDConnect", "Reports",
-                "RevenueCatWebhooks", "RevenueCatWire", "Storage", "Traces", contract,
+                "Dashboard", "Engine", "HTTPBasics", "Ledger", "OpenIDConnect", "Passkeys",
+                "Reports", "RevenueCatWebhooks", "RevenueCatWire", "Storage", "Traces", contract,
                 asn1, hummingbird, logging, nioCore, nioHTTP1, nioSSL, nioTLS,
                 serviceLifecycle, tracing, x509,
             ]),
@@ -169,9 +170,9 @@ let package = Package(
             dependencies: [
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "BucketClient", "CZlib",
                 "Convergence", "Courier", "Dashboard", "Engine", "HTTPBasics", "HTTPServer",
-                "Ledger", "MailClient", "OpenIDConnect", "OutgoingHTTP", "Rehearsal", "Reports",
-                "RevenueCatClient", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
-                "Traces",
+                "Ledger", "MailClient", "OpenIDConnect", "OutgoingHTTP", "Passkeys", "Rehearsal",
+                "Reports", "RevenueCatClient", "Simulator", "Storage", "StoragePostgres",
+                "StorageSQLite", "Traces",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
                 nioPosix, serviceLifecycle, unixSignals, yams,
@@ -250,6 +251,10 @@ let package = Package(
                 "OpenIDConnect", "OpenIDProvider", "AppStoreFormats", "Eventually", "Ledger",
                 httpClient, hummingbird, hummingbirdTesting, logging, nioCore,
             ]),
+        .target(
+            name: "SoftAuthenticator", dependencies: ["AppStoreFormats", crypto],
+            path: "Tests/SoftAuthenticator", swiftSettings: strict),
+        tests("PasskeysTests", ["Passkeys", "SoftAuthenticator", "AppStoreFormats", "Dice"]),
         tests("RehearsalTests", ["Rehearsal", "Ledger"]),
         tests(
             "RevenueCatClientTests",
@@ -275,8 +280,8 @@ let package = Package(
             "HTTPServerTests",
             [
                 "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust", "Dice",
-                "Eventually", "OpenIDConnect", "OpenIDProvider", "PostgresCluster", "Reports",
-                "Signing", "Storage", "StoragePostgres",
+                "Eventually", "OpenIDConnect", "OpenIDProvider", "Passkeys", "PostgresCluster",
+                "Reports", "Signing", "SoftAuthenticator", "Storage", "StoragePostgres",
                 "StorageSQLite", contract, crypto, httpClient, hummingbird, hummingbirdTesting,
                 logging, nioCore, nioEmbedded, nioHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle, asn1, x509,
@@ -292,8 +297,9 @@ let package = Package(
             [
                 "Program", "AppStoreClient", "AppStoreFormats", "BucketClient", "BucketDouble",
                 "Courier", "Dashboard", "Engine", "Dice", "Eventually", "HTTPServer", "Ledger",
-                "MailClient", "OpenIDConnect", "OutgoingHTTP", "Rehearsal", "Storage",
-                "StorageSQLite", argumentParser, crypto, httpClient, logging,
+                "MailClient", "OpenIDConnect", "OutgoingHTTP", "Passkeys", "Rehearsal",
+                "SoftAuthenticator", "Storage", "StorageSQLite", argumentParser, crypto,
+                httpClient, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(

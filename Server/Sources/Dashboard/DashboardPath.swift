@@ -25,6 +25,8 @@ import PerennialContract
 /// | `/products`, `/checks`, `/phone` | |
 /// | `/login`, `/login/openid` | `next` |
 /// | `/login/openid/answer` | what the provider adds: `state`, `code`, `error`, `iss` |
+/// | `/login/passkey` | `next` |
+/// | `/login/step` | the step after the password |
 /// | `/live`, `/live/…` | the stream of server-sent events of a page: its path and query |
 /// | `/assets/{file}` | |
 ///
@@ -38,6 +40,14 @@ import PerennialContract
 /// | path | fields | who |
 /// |---|---|---|
 /// | `/login` | `name`, `password`, `next`; no `csrf` | |
+/// | `/login/passkey` | `credential`, `client`, `authenticator`, `signature`, `user`; no `csrf` | |
+/// | `/login/recovery` | `code`; no `csrf` | |
+/// | `/login/enrol` | `name`, `client`, `attestation`; no `csrf` | |
+/// | `/account/passkeys/new` | `password`: responds with ``NewPasskeyPage`` | everybody |
+/// | `/account/passkeys` | `name`, `client`, `attestation` | everybody |
+/// | `/account/passkeys/name` | `passkey`, `name` | everybody |
+/// | `/account/passkeys/remove` | `passkey`, `password` | everybody |
+/// | `/account/passkeys/codes` | `password`: responds with ``RecoveryCodesPage`` | everybody |
 /// | `/logout` | | everybody |
 /// | `/theme` | `theme` (`light`, `dark`), `next` | everybody |
 /// | `/customers/{id}/grants` | `entitlement`, `until` (a day, or empty), `reason` | support |
@@ -121,6 +131,12 @@ extension DashboardPath {
     /// Leads to the provider at which operators sign in, and back.
     package static let provider = DashboardPath("login", "openid")
     package static let providerAnswer = DashboardPath("login", "openid", "answer")
+    /// The sign-in with a passkey, alone or after the password.
+    package static let passkeySignIn = DashboardPath("login", "passkey")
+    /// The step after the password: a passkey, a recovery code, or the first passkey.
+    package static let signInStep = DashboardPath("login", "step")
+    package static let recovery = DashboardPath("login", "recovery")
+    package static let enrolment = DashboardPath("login", "enrol")
     package static let operators = DashboardPath("operators")
     package static let account = DashboardPath("account")
     package static let audit = DashboardPath("audit")
@@ -159,6 +175,11 @@ extension DashboardPath {
     package static let theme = DashboardPath("theme")
     /// An action on the operator's own account: `password`, `sign-out`.
     package static func account(_ act: String) -> DashboardPath { .init("account", act) }
+    /// An action on the operator's own passkeys: `new`, `name`, `remove`, `codes`. Without one, adds
+    /// a passkey.
+    package static func passkeys(_ act: String? = nil) -> DashboardPath {
+        .init(["account", "passkeys"] + (act.map { [$0] } ?? []))
+    }
     /// An action on an operator: `roles`, `link`, `sign-out`, `block`, `unblock`, `withdraw`.
     package static func act(_ act: String, onOperator name: String) -> DashboardPath {
         .init("operators", name, act)

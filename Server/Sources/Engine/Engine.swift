@@ -39,6 +39,7 @@ package struct Engine: Sendable {
     package let maintenance: MaintenanceService
     package let measurements: MeasurementService
     package let operators: OperatorService
+    package let passkeys: PasskeyService
     package let customers: CustomerService
     package let customerLists: CustomerListService
     package let webhooks: WebhookService
@@ -117,6 +118,7 @@ package struct Engine: Sendable {
         maintenance = MaintenanceService(context: context, verification: verification)
         measurements = MeasurementService(context: context, former: former?.measurements)
         operators = OperatorService(context: context, audit: audit, sessions: sessions)
+        passkeys = PasskeyService(context: context, audit: audit, sessions: sessions)
         customerLists = CustomerListService(context: context)
         customers = CustomerService(
             context: context, verification: verification, events: events,

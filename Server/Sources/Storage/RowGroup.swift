@@ -45,10 +45,12 @@ extension DatabaseSession {
     package var movements: MovementRows { MovementRows(tx: self) }
     package var operatorLinks: OperatorLinkRows { OperatorLinkRows(tx: self) }
     package var operators: OperatorRows { OperatorRows(tx: self) }
+    package var passkeys: OperatorPasskeyRows { OperatorPasskeyRows(tx: self) }
     package var pendingEvents: PendingEventRows { PendingEventRows(tx: self) }
     package var purchases: PurchaseRows { PurchaseRows(tx: self) }
     package var queues: QueueRows { QueueRows(tx: self) }
     package var rebuild: Rebuild { Rebuild(tx: self) }
+    package var recoveryCodes: RecoveryCodeRows { RecoveryCodeRows(tx: self) }
     package var rehearsals: RehearsalRows { RehearsalRows(tx: self) }
     package var reminders: ReminderRows { ReminderRows(tx: self) }
     package var reportSources: ReportSourceRows { ReportSourceRows(tx: self) }

@@ -117,7 +117,7 @@ class World:
 
 class Served:
     """A `perennial serve` whose dashboard asks people to sign in. `first_link` makes the first
-    account."""
+    account. Browsers make passkeys only at the host `localhost`."""
 
     CONFIGURATION = """
         apps:
@@ -130,10 +130,10 @@ class Served:
         settings: {{database: p.sqlite}}
         """
 
-    def __init__(self):
+    def __init__(self, host="127.0.0.1"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="perennial-browser-"))
         port = free_port()
-        self.server = f"http://127.0.0.1:{port}"
+        self.server = f"http://{host}:{port}"
         text = textwrap.dedent(self.CONFIGURATION).format(server=self.server)
         (self.folder / "perennial.yaml").write_text(text)
         self.log = self.folder / "log"

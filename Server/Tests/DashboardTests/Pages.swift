@@ -75,6 +75,31 @@ struct Pages {
             ("document", samples.document.html(in: frame)),
             ("operators", samples.operators.html(in: samples.signedIn)),
             ("account", samples.account.html(in: samples.signedIn)),
+            ("account-no-passkeys", samples.noPasskeys.html(in: samples.signedIn)),
+            (
+                "account-new-passkey",
+                NewPasskeyPage(request: samples.passkeyRequest, agent: samples.text("Browser"))
+                    .html(in: samples.signedIn)
+            ),
+            (
+                "account-codes",
+                RecoveryCodesPage(codes: ["0123-4567-89ab-cdef"]).html(in: samples.signedIn)
+            ),
+            ("login-passkey", samples.passkey(.alone).html()),
+            ("login-second", samples.passkey(.second(name: samples.text("mira"))).html()),
+            (
+                "login-enrol",
+                samples.passkey(
+                    .first(name: samples.text("mira"), agent: samples.text("Browser"))
+                ).html()
+            ),
+            ("login-passkey-ended", PasskeyPage.ended(host: samples.text("store.example")).html()),
+            (
+                "login-passkey-shut",
+                PasskeyPage.shut(
+                    by: .nameFromAddress, until: Samples.now, host: samples.text("store.example")
+                ).html()
+            ),
             ("audit", samples.audit.html(in: samples.signedIn)),
             ("audit-empty", AuditPage(entries: []).html(in: frame)),
             ("login-link", samples.link(.first).html()),

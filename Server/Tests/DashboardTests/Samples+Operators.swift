@@ -41,7 +41,33 @@ extension Samples {
                     usedAt: Self.now, isThis: true),
                 .init(
                     address: "", agent: "", createdAt: Self.now, usedAt: Self.now, isThis: false),
-            ], trouble: text("The two passwords differ."))
+            ], trouble: text("The two passwords differ."),
+            passkeys: .possible(
+                .init(
+                    passkeys: [
+                        .init(id: "AQID", name: text("Phone"), createdAt: Self.now, usedAt: nil),
+                        .init(
+                            id: "BAUG", name: text("Blue key"), createdAt: Self.now,
+                            usedAt: Self.now),
+                    ], codesLeft: 0, needsPassword: true, areRequired: false)),
+            passkeyTrouble: text("Your password is wrong. Nothing was changed."))
+    }
+
+    var noPasskeys: AccountPage {
+        AccountPage(
+            sessions: [], passkeys: .impossible(origin: text("http://127.0.0.1:8080")))
+    }
+
+    var passkeyRequest: PasskeyForm.Request {
+        PasskeyForm.Request(
+            challenge: "AAAA", host: text("store.example"), operatorName: text("mira"),
+            user: "BBBB", passkeys: ["AQID", "BAUG"])
+    }
+
+    func passkey(_ step: PasskeyPage.Step) -> PasskeyPage {
+        PasskeyPage(
+            host: text("store.example"), step: step, request: passkeyRequest,
+            trouble: text("The signature of the passkey is wrong."))
     }
 
     var audit: AuditPage {

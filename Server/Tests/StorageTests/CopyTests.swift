@@ -199,6 +199,11 @@ private struct Way: CustomTestStringConvertible, Sendable {
             OperatorIdentity(
                 issuer: "https://login.example.com", subject: "a1", operatorName: "mira",
                 fullName: "", createdAt: now))
+        _ = try tx.passkeys.add(
+            OperatorPasskey(
+                id: [1], operatorName: "mira", name: "Phone", publicKey: [2], counter: 3,
+                createdAt: now, usedAt: now))
+        try tx.recoveryCodes.replace(of: "mira", with: [hash], at: now)
         _ = try tx.identities.use(signIn: hash, until: now)
         _ = try tx.alerts.insert(
             OpenAlert(subject: AlertSubject("Log"), since: now, seenAt: now))

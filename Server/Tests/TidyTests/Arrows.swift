@@ -71,6 +71,8 @@ enum Arrows {
             "AppStoreFormats", "Ledger", "OutgoingHTTP", "Crypto", "_CryptoExtras",
             "AsyncHTTPClient", "NIOCore",
         ],
+        // Verifies the answers of authenticators, whose keys may also be RSA keys.
+        "Passkeys": ["AppStoreFormats", "Crypto", "_CryptoExtras"],
         // Several processors compute the timelines of many documents.
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
@@ -79,7 +81,7 @@ enum Arrows {
         // contract has the codes of failures.
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
-            "OpenIDConnect", "Rehearsal", "Storage", "PerennialContract", "Crypto",
+            "OpenIDConnect", "Passkeys", "Rehearsal", "Storage", "PerennialContract", "Crypto",
             "_CryptoExtras", "Dispatch", "Logging", "Traces", "Tracing",
         ]),
         "Dashboard": foundation.union(["PerennialContract"]),
@@ -92,7 +94,8 @@ enum Arrows {
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
             "ServiceLifecycle", "Engine", "HTTPBasics", "Ledger", "OpenIDConnect",
-            "PerennialContract", "Dashboard", "Reports", "RevenueCatWebhooks", "RevenueCatWire",
+            "Passkeys", "PerennialContract", "Dashboard", "Reports", "RevenueCatWebhooks",
+            "RevenueCatWire",
             "Storage", "Traces", "Tracing",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
@@ -120,8 +123,8 @@ enum Arrows {
             "RevenueCatWire", "Rehearsal", "RevenueCatClient", "AppStoreFormats", "AppStoreTrust",
             "Traces", "Tracing",
             "AppStoreClient", "BucketClient", "Convergence", "Courier", "MailClient",
-            "OpenIDConnect", "Storage", "StorageSQLite", "StoragePostgres", "Engine", "Dashboard",
-            "HTTPBasics", "HTTPServer", "OutgoingHTTP", "Simulator",
+            "OpenIDConnect", "Passkeys", "Storage", "StorageSQLite", "StoragePostgres", "Engine",
+            "Dashboard", "HTTPBasics", "HTTPServer", "OutgoingHTTP", "Simulator",
             "AsyncHTTPClient",
             "ArgumentParser",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Yams", "NIOPosix", "NIOHTTP1",
@@ -184,6 +187,12 @@ enum Arrows {
             "OpenIDConnect", "OpenIDProvider", "AppStoreFormats", "Eventually", "Ledger",
             "AsyncHTTPClient", "HummingbirdTesting",
         ]).union(web).union(locks),
+        // An authenticator in this process, which tests let make mistakes. Shares no code with the
+        // verifier.
+        "SoftAuthenticator": foundation.union(["AppStoreFormats", "Crypto"]),
+        "PasskeysTests": testing([
+            "Passkeys", "SoftAuthenticator", "AppStoreFormats", "Crypto", "Dice",
+        ]),
         "RehearsalTests": testing(["Rehearsal", "Ledger"]),
         "RevenueCatClientTests": testing([
             "RevenueCatClient", "AppStoreFormats", "Ledger", "Rehearsal",
@@ -222,7 +231,7 @@ enum Arrows {
             "PerennialContract", "Reports",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
             "AppStoreTrust", "ServiceLifecycle", "Signing", "Dice", "Eventually",
-            "AsyncHTTPClient", "OpenIDConnect", "OpenIDProvider",
+            "AsyncHTTPClient", "OpenIDConnect", "OpenIDProvider", "Passkeys", "SoftAuthenticator",
             // The test moves this clock, to test the time limits of a connection.
             "NIOEmbedded", "NIOHTTP1",
             // A client with TLS that can send any bytes.

@@ -6,8 +6,8 @@ enum Distribution {
     /// may read these tables without naming an app. `Schema.placements` explains why.
     private static let shared: Set = [
         "keys", "log_epochs", "operators", "operator_roles", "operator_sessions", "operator_links",
-        "operator_identities", "used_sign_ins", "sign_in_failures", "sign_in_places", "alerts",
-        "alert_channels", "alert_messages",
+        "operator_identities", "operator_passkeys", "operator_recovery_codes", "used_sign_ins",
+        "sign_in_failures", "sign_in_places", "alerts", "alert_channels", "alert_messages",
         "write_probes", "schema_versions", "sqlite_master",
     ]
 

@@ -1,12 +1,15 @@
 import PerennialContract
 
-/// The page `/account`: an operator's own password and sessions.
+/// The page `/account`: an operator's own password, passkeys and sessions.
 package struct AccountPage: Sendable {
     package var sessions: [Session]
     /// Why the password was not changed, as a sentence.
     package var trouble: String?
     /// Whether the operator has a password with which they may sign in.
     package var hasPassword: Bool
+    package var passkeys: PasskeyState
+    /// Why a passkey or a code was not changed, as a sentence.
+    package var passkeyTrouble: String?
 
     package struct Session: Sendable {
         package var address: String
@@ -26,8 +29,13 @@ package struct AccountPage: Sendable {
         }
     }
 
-    package init(sessions: [Session], trouble: String? = nil, hasPassword: Bool = true) {
+    package init(
+        sessions: [Session], trouble: String? = nil, hasPassword: Bool = true,
+        passkeys: PasskeyState = .hidden, passkeyTrouble: String? = nil
+    ) {
         self.sessions = sessions
+        self.passkeys = passkeys
+        self.passkeyTrouble = passkeyTrouble
         self.hasPassword = hasPassword
         self.trouble = trouble
     }
@@ -37,7 +45,7 @@ package struct AccountPage: Sendable {
             title: "Your account", section: .none, heading: .bdi(frame.viewer.name),
             lede: "Your role here: \(frame.viewer.role.rawValue).", isWide: false,
             content: """
-                <div class="stack">\(sessionPanel(in: frame))\
+                <div class="stack">\(sessionPanel(in: frame))\(passkeyPanel(in: frame))\
                 \(hasPassword ? passwordPanel(in: frame) : "")</div>
                 """
         ).html(in: frame)
@@ -77,16 +85,10 @@ package struct AccountPage: Sendable {
     }
 
     private func passwordPanel(in frame: Frame) -> Markup {
-        let say: Markup? = trouble.map { trouble in
-            """
-            <div class="say bad" role="alert">\(Icon.warning.markup)<div>\(.bdi(trouble))</div>\
-            </div>
-            """
-        }
-        return Panel(
+        Panel(
             title: "Change your password",
             content: """
-                \(say)<form method="post" action="\(frame.link(.account("password")))" \
+                \(trouble.map(Self.say))<form method="post" action="\(frame.link(.account("password")))" \
                 class="stack">\(frame.csrf)<input type="hidden" autocomplete="username" \
                 value="\(.value(frame.viewer.name))"><div>\
                 <label for="f">Current password</label>\
@@ -99,5 +101,11 @@ package struct AccountPage: Sendable {
                 <button class="btn go" type="submit">Change it</button></div></form>
                 """
         ).markup
+    }
+
+    static func say(_ trouble: String) -> Markup {
+        """
+        <div class="say bad" role="alert">\(Icon.warning.markup)<div>\(.bdi(trouble))</div></div>
+        """
     }
 }

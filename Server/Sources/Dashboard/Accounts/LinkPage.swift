@@ -100,6 +100,7 @@ package struct Card: Sendable {
     var content: Markup
     /// Whether the page replaces another page that cannot be shown now.
     var loadsAgain = false
+    var scripts: [Asset] = []
 
     /// The page of a link that does not work.
     ///
@@ -155,7 +156,7 @@ package struct Card: Sendable {
             <!doctype html>
             <html lang="en">
             <head>
-            \(Layout.head(title: title))
+            \(Layout.head(title: title, scripts: scripts))
             </head>
             <body\(loadsAgain ? " data-again" : "")>
             <main class="login"><p class="brand">\(Icon.brand)Perennial</p>

@@ -13,6 +13,8 @@ package struct LoginPage: Sendable {
     package var provider: String?
     /// Whether operators may sign in with a name and a password.
     package var takesPasswords: Bool
+    /// Whether operators may sign in with a passkey.
+    package var takesPasskeys: Bool
 
     package enum State: Sendable {
         case ready
@@ -44,7 +46,7 @@ package struct LoginPage: Sendable {
 
     package init(
         host: String, name: String = "", next: String = "/", state: State = .ready,
-        provider: String? = nil, takesPasswords: Bool = true
+        provider: String? = nil, takesPasswords: Bool = true, takesPasskeys: Bool = false
     ) {
         self.host = host
         self.name = name
@@ -52,6 +54,7 @@ package struct LoginPage: Sendable {
         self.state = state
         self.provider = provider
         self.takesPasswords = takesPasswords
+        self.takesPasskeys = takesPasskeys
     }
 
     package func html() -> String {
@@ -64,7 +67,8 @@ package struct LoginPage: Sendable {
             <body>
             <main class="login"><p class="brand">\(Icon.brand)Perennial</p>
             <div class="panel"><h1>Sign in</h1><p class="lede">\(.bdi(host))</p>
-            \(provider.map(providerLink))\(isFirstRun ? Self.firstRun : passwordForm)</div>
+            \(provider.map(providerLink))\(isFirstRun ? Self.firstRun : passwordForm)\
+            \(takesPasskeys && !isFirstRun ? passkeyLink : "")</div>
             \(isFirstRun ? "" : lostPassword)</main>
             </body>
             </html>
@@ -89,6 +93,14 @@ package struct LoginPage: Sendable {
         <p><a class="btn go" href="\(DashboardPath.provider.with("next", next).text)">\
         Sign in with \(.bdi(provider))</a></p>
 
+        """
+    }
+
+    private var passkeyLink: Markup {
+        """
+
+        <p><a class="btn" href="\(DashboardPath.passkeySignIn.with("next", next).text)">\
+        Sign in with a passkey</a></p>
         """
     }
 

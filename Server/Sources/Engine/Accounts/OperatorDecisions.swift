@@ -103,14 +103,16 @@ struct OperatorDecisions {
     /// After a successful attempt, forgets the earlier attempts with this name from this address.
     /// Other attempts from the address, and other attempts with the name, still count. Otherwise
     /// someone with an account could try other accounts without limit.
-    func forgive(_ attempt: SignInAttempt) throws {
+    ///
+    /// - Parameter count: how many attempts the sign-in consisted of.
+    func forgive(_ attempt: SignInAttempt, count: Int = 1) throws {
         try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
         let others =
             attempt.isFromKnownPlace
             ? [attempt.fromAddress] : [attempt.fromAddress, attempt.ofName]
         for subject in others {
             guard var failures = try tx.signIns.failures(of: subject) else { continue }
-            failures.count -= 1
+            failures.count -= count
             failures.shutUntil = nil
             if failures.count > 0 {
                 try tx.signIns.save(failures)

@@ -171,15 +171,15 @@ package struct OperatorService: Sendable {
         return token
     }
 
-    /// Uses a link: creates the account or sets the password, and begins a session. Returns the
-    /// session's token.
+    /// Uses a link: creates the account or sets the password, and begins a session. If the operator
+    /// has a passkey, or needs one, the result is a ticket for the next step instead.
     ///
     /// - Parameter chosen: the name that the person chose; used if the link contains none.
     /// - Throws: ``EngineFailure/unknownLink`` if the link does not work,
     ///   ``EngineFailure/invalidOperator(_:)`` if the name or the password is not allowed.
     package func accept(
         linkToken: String, name chosen: String, password: String, from place: SignInPlace
-    ) async throws(EngineFailure) -> String {
+    ) async throws(EngineFailure) -> SignInResult {
         guard let link = try await link(token: linkToken) else { throw .unknownLink }
         let name = try OperatorName.valid(link.operatorName ?? chosen)
         try PasswordHash.requireAllowed(password, for: name)
@@ -190,7 +190,7 @@ package struct OperatorService: Sendable {
         let session = sessions.session(token, of: name, from: place)
         let act = link.kind == .reset ? "operators.reset" : "operators.accept"
         let entry = audit.entry(act, by: name, subject: name, ["address": place.address])
-        try await context.transaction { tx in
+        return try await context.transaction { tx in
             guard try OperatorDecisions(tx).usableLink(hash: link.hash, at: now) != nil,
                 try tx.operatorLinks.delete(hash: link.hash)
             else { throw EngineFailure.unknownLink }
@@ -208,11 +208,13 @@ package struct OperatorService: Sendable {
             }
             try OperatorDecisions(tx).deleteFailures(
                 ofName: SignInAttempt(name: name, network: place.network))
-            try tx.sessions.add(session)
-            try OperatorDecisions(tx).recordSignIn(of: name, from: place, at: now)
-            try tx.audit.append(entry)
+            if let ticket = try sessions.ticket(after: text, of: name, tx) {
+                try tx.audit.append(entry)
+                return .unfinished(ticket)
+            }
+            try sessions.begin(session, from: place, entry, tx)
+            return .session(token: token)
         }
-        return token
     }
 
     // MARK: - Roles and blocks

@@ -7,17 +7,20 @@ package struct OperatorSettings: Hashable, Sendable {
     /// A session ends after this time, even if it is in use.
     package var lifetime: Duration
     package var passwordCost: PasswordHash.Cost
+    /// Nil if nobody can use a passkey.
+    package var passkeys: PasskeySettings?
 
     /// How long an unused link works.
     package static let linkLifetime = Duration.days(3)
 
     package init(
         idle: Duration = .hours(12), lifetime: Duration = .days(14),
-        passwordCost: PasswordHash.Cost = .usual
+        passwordCost: PasswordHash.Cost = .usual, passkeys: PasskeySettings? = nil
     ) {
         self.idle = idle
         self.lifetime = lifetime
         self.passwordCost = passwordCost
+        self.passkeys = passkeys
     }
 }
 
@@ -29,8 +32,12 @@ enum OperatorName {
     /// The form in which the names of operators are compared: names that differ only in case are
     /// the same name. Only ASCII letters are converted, so the Kelvin sign does not become a k.
     static func canonical(_ text: String) -> String {
-        let lower = text.map { $0.isASCII ? $0.lowercased() : String($0) }.joined()
-        return String(lower.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        trimmed(text.map { $0.isASCII ? $0.lowercased() : String($0) }.joined())
+    }
+
+    /// A text without the spaces around it.
+    static func trimmed(_ text: String) -> String {
+        String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
     /// - Throws: ``EngineFailure/invalidOperator(_:)`` if the name is not allowed.

@@ -59,7 +59,7 @@ extension SessionService {
         _ identity: VerifiedIdentity, as roles: OperatorRoles, for life: Duration,
         from place: SignInPlace
     ) async throws(EngineFailure) -> ProviderSignInResult {
-        let (token, now, idle) = (Self.newToken(), context.now(), operatorSettings.idle)
+        let (token, now) = (Self.newToken(), context.now())
         let life = min(life, operatorSettings.lifetime)
         return try await context.transaction { tx in
             let known = try tx.identities.find(issuer: identity.issuer, subject: identity.subject)
@@ -72,15 +72,12 @@ extension SessionService {
                 OperatorIdentity(
                     issuer: identity.issuer, subject: identity.subject, operatorName: name,
                     fullName: identity.fullName ?? "", createdAt: now))
-            try tx.sessions.deleteEnded(usedBefore: now - idle, at: now)
             var session = self.session(token, of: name, from: place)
             session.until = now + life
-            try tx.sessions.add(session)
-            try OperatorDecisions(tx).recordSignIn(of: name, from: place, at: now)
-            try tx.audit.append(
-                audit.entry(
-                    "session.sign_in", by: name,
-                    ["address": place.address, "provider": identity.issuer]))
+            let entry = audit.entry(
+                "session.sign_in", by: name,
+                ["address": place.address, "provider": identity.issuer])
+            try begin(session, from: place, entry, tx)
             return .session(token: token)
         }
     }

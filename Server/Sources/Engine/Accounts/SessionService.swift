@@ -25,10 +25,15 @@ package struct SignInPlace: Hashable, Sendable {
 package enum SignInResult: Hashable, Sendable {
     /// A new session has begun, with this token.
     case session(token: String)
+    /// The password is right. The sign-in needs a passkey, too, or a recovery code.
+    case unfinished(PasskeyTicket)
     /// The name and the password do not match. The answer does not say which of the two is wrong.
     case wrong(triesLeft: Int)
     /// Too many attempts have failed, so further attempts are refused until a time.
     case shut(until: Instant, by: SignInLimit)
+
+    /// The token of the session that has begun. Nil if none has.
+    package var token: String? { if case .session(let token) = self { token } else { nil } }
 }
 
 /// An operator with the session of a request.
@@ -47,7 +52,8 @@ package struct SessionService: Sendable {
 
     // MARK: - Sessions
 
-    /// Begins a session if the password is the password of the operator.
+    /// Begins a session if the password is the password of the operator. An operator who has a
+    /// passkey, or needs one, gets a ticket for the next step instead.
     ///
     /// An attempt with a name that has no account takes as long as any other attempt, and gets the
     /// same answer as a wrong password. Attempts are counted in the database, so that neither a
@@ -59,9 +65,7 @@ package struct SessionService: Sendable {
         as typed: String, password: String, from place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult {
         let name = OperatorName.canonical(typed)
-        let attempt = SignInAttempt(
-            name: name, network: place.network,
-            isFromKnownPlace: try await isKnown(place, of: name))
+        let attempt = try await attempt(with: name, from: place)
         let thread = try context.passwords.reserve(
             for: place.network, isKnown: attempt.isFromKnownPlace)
         defer { thread.release() }
@@ -72,28 +76,54 @@ package struct SessionService: Sendable {
         let token = Self.newToken()
         let session = session(token, of: name, from: place)
         let entry = audit.entry("session.sign_in", by: name, ["address": place.address])
-        let (now, idle) = (context.now(), operatorSettings.idle)
-        let isStillRight = try await context.transaction { tx in
+        return try await context.transaction { tx in
             // The password may have been changed meanwhile, or the operator blocked.
-            guard try OperatorDecisions(tx).usablePassword(of: name) == stored else { return false }
+            guard try OperatorDecisions(tx).usablePassword(of: name) == stored else {
+                return count.failure
+            }
+            // Only the whole sign-in makes earlier attempts forgotten.
+            if let ticket = try ticket(after: stored, of: name, tx) { return .unfinished(ticket) }
             try OperatorDecisions(tx).forgive(attempt)
-            try tx.sessions.deleteEnded(usedBefore: now - idle, at: now)
-            try tx.sessions.add(session)
-            try OperatorDecisions(tx).recordSignIn(of: name, from: place, at: now)
-            try tx.audit.append(entry)
-            return true
+            try begin(session, from: place, entry, tx)
+            return .session(token: token)
         }
-        return isStillRight ? .session(token: token) : count.failure
     }
 
-    /// Whether an operator has signed in recently from the network of a place.
-    private func isKnown(
-        _ place: SignInPlace, of name: String
-    ) async throws(EngineFailure) -> Bool {
+    /// An attempt with a name, from a place. It is from a known place if the operator has signed in
+    /// recently from its network.
+    func attempt(
+        with name: String, from place: SignInPlace
+    ) async throws(EngineFailure) -> SignInAttempt {
         let since = context.now() - Self.placesLast
-        return try await context.read { tx in
+        let isKnown = try await context.read { tx in
             try tx.signIns.hasSignedIn(name, from: place.network, since: since)
         }
+        return SignInAttempt(name: name, network: place.network, isFromKnownPlace: isKnown)
+    }
+
+    /// The ticket for the next step after the right password. Nil if the sign-in needs no other
+    /// step.
+    ///
+    /// - Parameter password: the stored hash of the password.
+    func ticket(
+        after password: String, of name: String, _ tx: DatabaseSession
+    ) throws -> PasskeyTicket? {
+        try PasskeyDecisions(tx).stepAfterPassword(of: name, operatorSettings.passkeys).map {
+            PasskeyTicket(
+                $0, of: name, bond: PasskeyDecisions.bond(of: password), at: context.now())
+        }
+    }
+
+    /// Adds a new session, and records the sign-in.
+    func begin(
+        _ session: OperatorSession, from place: SignInPlace, _ entry: RecordedAct,
+        _ tx: DatabaseSession
+    ) throws {
+        let now = session.createdAt
+        try tx.sessions.deleteEnded(usedBefore: now - operatorSettings.idle, at: now)
+        try tx.sessions.add(session)
+        try OperatorDecisions(tx).recordSignIn(of: session.operatorName, from: place, at: now)
+        try tx.audit.append(entry)
     }
 
     /// The operator and the session with a token. Returns nil if the session has ended, or if the
@@ -214,9 +244,7 @@ package struct SessionService: Sendable {
         at place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult? {
         try PasswordHash.requireAllowed(password, for: name)
-        let attempt = SignInAttempt(
-            name: name, network: place.network,
-            isFromKnownPlace: try await isKnown(place, of: name))
+        let attempt = try await attempt(with: name, from: place)
         let thread = try context.passwords.reserve(for: place.network, isKnown: true)
         defer { thread.release() }
         let count = try await count(attempt)
@@ -237,6 +265,23 @@ package struct SessionService: Sendable {
             try tx.audit.append(entry)
             return nil
         }
+    }
+
+    /// Checks the password of an operator who has a session. Attempts are counted like sign-ins.
+    ///
+    /// - Returns: nil if the password is right; otherwise why it was not accepted.
+    func check(
+        _ password: String, of name: String, at place: SignInPlace
+    ) async throws(EngineFailure) -> SignInResult? {
+        let attempt = try await attempt(with: name, from: place)
+        let thread = try context.passwords.reserve(for: place.network, isKnown: true)
+        defer { thread.release() }
+        let count = try await count(attempt)
+        guard case .counted = count,
+            try await storedPassword(of: name, matching: password, on: thread) != nil
+        else { return count.failure }
+        try await context.transaction { tx in try OperatorDecisions(tx).forgive(attempt) }
+        return nil
     }
 
     /// The text that is stored for a password.

@@ -51,6 +51,7 @@ extension OperatorPages {
             return .done(.linkWithdrawn, .operators)
         }
         addAccount(to: router)
+        addPasskeys(to: router)
     }
 
     private func addAccount(to router: Router<ServerContext>) {
@@ -149,7 +150,9 @@ extension OperatorPages {
 
     // MARK: - Account
 
-    private func account(_ page: PageRequest, trouble: String? = nil) async throws -> String {
+    func account(
+        _ page: PageRequest, trouble: String? = nil, passkeyTrouble: String? = nil
+    ) async throws -> String {
         let name = page.visit.viewer.name
         let sessions = try await engine.sessions.all(of: name)
         var hasPassword = access.takesPasswords
@@ -160,7 +163,9 @@ extension OperatorPages {
                     address: session.address, agent: session.agent,
                     createdAt: Timestamp(session.createdAt), usedAt: Timestamp(session.usedAt),
                     isThis: session.hash == page.visit.session?.stored.hash)
-            }, trouble: trouble, hasPassword: hasPassword
+            }, trouble: trouble, hasPassword: hasPassword,
+            passkeys: hasPassword ? try await passkeys(of: page) : .hidden,
+            passkeyTrouble: passkeyTrouble
         ).html(in: page.frame)
     }
 
@@ -184,7 +189,7 @@ extension OperatorPages {
             case .shut(let until, let limit):
                 let trouble = LoginPage.Limit(limit).sentence(until: Timestamp(until))
                 return .page(try await account(page, trouble: trouble))
-            case .wrong, .session:
+            case .wrong, .session, .unfinished:
                 let trouble = "The current password is wrong."
                 return .page(try await account(page, trouble: trouble))
             }

@@ -20,6 +20,7 @@ struct SignInRoutes: Sendable {
         get("/links/{link}", of: router, linkPage)
         post("/links/{link}", of: router, accept)
         if let provider = access.provider { addProvider(provider, to: router) }
+        if takesPasskeys { addPasskeys(to: router) }
     }
 
     typealias Answer = @Sendable (Request, ServerContext) async throws -> Response
@@ -30,7 +31,10 @@ struct SignInRoutes: Sendable {
         router.get(RouterPath(path)) { try await guarded($0, $1, answer) }
     }
 
-    private func post(
+    /// Whether operators may sign in with a passkey.
+    var takesPasskeys: Bool { access.takesPasswords && engine.passkeys.settings != nil }
+
+    func post(
         _ path: String, of router: Router<ServerContext>, _ answer: @escaping Answer
     ) {
         router.post(RouterPath(path)) { try await guarded($0, $1, answer) }
@@ -86,6 +90,7 @@ struct SignInRoutes: Sendable {
         }
         switch result {
         case .session(let token): return session(token, next: next)
+        case .unfinished(let ticket): return try await nextStep(ticket.returning(to: next))
         case .wrong(let left):
             return login(name, next, .wrong(triesLeft: left), .forbidden)
         case .shut(let until, let limit):
@@ -101,7 +106,8 @@ struct SignInRoutes: Sendable {
         DashboardRoutes.page(
             LoginPage(
                 host: access.host, name: name, next: next, state: state,
-                provider: access.provider?.name, takesPasswords: access.takesPasswords
+                provider: access.provider?.name, takesPasswords: access.takesPasswords,
+                takesPasskeys: takesPasskeys
             ).html(), status: status)
     }
 
@@ -141,10 +147,14 @@ struct SignInRoutes: Sendable {
             guard password == form["repeated"] ?? "" else {
                 throw EngineFailure.invalidOperator("The two passwords differ.")
             }
-            let session = try await engine.operators.accept(
+            let result = try await engine.operators.accept(
                 linkToken: token, name: page.name, password: password,
                 from: place(request, context))
-            return self.session(session, next: DashboardPath.overview.text)
+            switch result {
+            case .session(let token): return session(token, next: DashboardPath.overview.text)
+            case .unfinished(let ticket): return try await nextStep(ticket)
+            case .wrong, .shut: return try await ended
+            }
         } catch EngineFailure.invalidOperator(let sentence) {
             page.trouble = sentence
             return DashboardRoutes.page(page.html(), status: .badRequest)

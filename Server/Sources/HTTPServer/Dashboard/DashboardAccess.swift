@@ -17,6 +17,8 @@ package struct DashboardAccess: Sendable {
     package var provider: ProviderAccess?
     /// Whether operators may sign in with a name and a password.
     package var takesPasswords = true
+    /// Whether the configuration lets operators use passkeys, if browsers make them at the address.
+    package var offersPasskeys = true
     /// Whether purchases are made in the simulator. The navigation then contains the phone.
     package var isSimulated: Bool
 

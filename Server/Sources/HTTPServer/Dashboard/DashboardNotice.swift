@@ -21,6 +21,9 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case signedOutEverywhere = "signed_out_everywhere"
     case passwordChanged = "password_changed"
     case testAsked = "test_asked"
+    case passkeyAdded = "passkey_added"
+    case passkeyRenamed = "passkey_renamed"
+    case passkeyRemoved = "passkey_removed"
 
     /// The name of the cookie.
     static let cookie = "notice"
@@ -81,6 +84,10 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .signedOutEverywhere: Notice(.done, "They are signed out everywhere.")
         case .passwordChanged:
             Notice(.done, "Your password was changed.", "Your other sessions have ended.")
+        case .passkeyAdded:
+            Notice(.done, "The passkey was added.", "Your next sign-in needs a passkey.")
+        case .passkeyRenamed: Notice(.done, "The passkey has another name.")
+        case .passkeyRemoved: Notice(.done, "The passkey was removed.", "It no longer works here.")
         case .testAsked:
             Notice(
                 .done, "Apple sends a test.",

@@ -33,7 +33,7 @@ struct DashboardRoutes: Sendable {
     static func add(
         of server: PerennialServer, for access: DashboardAccess, to router: Router<ServerContext>
     ) {
-        for asset in Asset.common { router.add(asset) }
+        for asset in Asset.common + [PasskeyForm.script] { router.add(asset) }
         if access.developer == nil {
             SignInRoutes(server: server, access: access).add(to: router)
         }

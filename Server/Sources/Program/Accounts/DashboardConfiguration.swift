@@ -15,6 +15,7 @@ package struct DashboardConfiguration: Hashable, Sendable {
     package var provider: ProviderConfiguration?
     /// Whether operators may sign in with a name and a password.
     package var takesPasswords = true
+    package var passkeyUse = PasskeyUse.optional
 
     package init(origin: PageOrigin) { self.origin = origin }
 
@@ -23,6 +24,7 @@ package struct DashboardConfiguration: Hashable, Sendable {
         var access = DashboardAccess(for: origin, behind: proxy)
         access.provider = provider?.access(sending: send)
         access.takesPasswords = takesPasswords
+        access.offersPasskeys = passkeyUse != .off
         return access
     }
 
@@ -73,6 +75,7 @@ extension ConfigurationReader {
                 "Name the addresses of the proxy with TLS. Otherwise a stranger who tries wrong "
                     + "passwords keeps everybody from signing in.")
         }
+        setPasskeys(of: &dashboard, at: found["sign_in"] ?? node)
         return dashboard
     }
 

@@ -11,6 +11,7 @@ struct OperatorsCommand: AsyncParsableCommand {
         subcommands: [
             OperatorsListCommand.self, OperatorsInviteCommand.self, OperatorsLinkCommand.self,
             OperatorsWithdrawCommand.self, OperatorsBlockCommand.self, OperatorsUnblockCommand.self,
+            OperatorsRemovePasskeysCommand.self, OperatorsRecoveryCodesCommand.self,
         ])
 
     /// The author that the audit names for the acts of these commands.
@@ -146,6 +147,42 @@ struct OperatorsUnblockCommand: AsyncParsableCommand {
         try await options.withEngine(for: .modifying) { engine in
             try await engine.operators.setBlock(false, of: name, by: OperatorsCommand.author)
             print("Unblocked: \(try await engine.operators.named(name).line)")
+        }
+    }
+}
+
+struct OperatorsRemovePasskeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove-passkeys",
+        abstract: "Remove all passkeys and recovery codes of an operator.",
+        discussion: "For somebody who lost them. The operator then signs in with the password.")
+
+    @Argument(help: "The name of the account.") var name: String
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await options.withEngine(for: .modifying) { engine in
+            let count = try await engine.passkeys.removeAll(
+                of: name, by: OperatorsCommand.author)
+            print(count == 0 ? "There was no passkey." : "Passkeys removed: \(count)")
+        }
+    }
+}
+
+struct OperatorsRecoveryCodesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recovery-codes",
+        abstract: "Print new recovery codes for an operator who has a passkey.",
+        discussion: "Each code works once, after the password. Former codes end.")
+
+    @Argument(help: "The name of the account.") var name: String
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await options.withEngine(for: .modifying) { engine in
+            let codes = try await engine.passkeys.makeRecoveryCodes(
+                of: name, by: OperatorsCommand.author)
+            print(codes.joined(separator: "\n"))
         }
     }
 }

@@ -23,7 +23,7 @@ package struct ProviderConfiguration: Hashable, Sendable {
 }
 
 extension ConfigurationReader {
-    static let signInKeys = ["passwords", "openid"]
+    static let signInKeys = ["passwords", "passkeys", "openid"]
     static let openIDKeys = [
         "issuer", "name", "client_id", "client_secret_env", "client_secret_file", "scopes",
         "groups_claim", "session_hours", "roles",
@@ -34,6 +34,9 @@ extension ConfigurationReader {
     mutating func read(signIn node: Node, into dashboard: inout DashboardConfiguration) {
         let found = members(of: node, known: Self.signInKeys, in: "sign_in")
         if let passwords = found["passwords"] { dashboard.takesPasswords = bool(passwords) ?? true }
+        if let use = found["passkeys"] {
+            dashboard.passkeyUse = word(use, "not a use of passkeys") ?? .optional
+        }
         if let openID = found["openid"] {
             dashboard.provider = provider(openID, of: dashboard.origin)
         }

@@ -14,6 +14,12 @@ extension CopiedTable {
         CopiedTable(
             name: "operator_identities", key: ["app", "issuer", "subject"],
             others: ["operator", "full_name", "created_at_ms"]),
+        CopiedTable(
+            name: "operator_passkeys", key: ["app", "passkey"],
+            others: ["operator", "name", "public_key", "counter", "created_at_ms", "used_at_ms"]),
+        CopiedTable(
+            name: "operator_recovery_codes", key: ["app", "operator", "code"],
+            others: ["created_at_ms", "used_at_ms"]),
         CopiedTable(name: "used_sign_ins", key: ["app", "sign_in"], others: ["until_ms"]),
         CopiedTable(
             name: "sign_in_failures", key: ["app", "subject"],

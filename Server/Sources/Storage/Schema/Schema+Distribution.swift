@@ -59,7 +59,8 @@ extension Schema {
         ]
         + [
             "operators", "operator_roles", "operator_sessions", "operator_links",
-            "operator_identities", "used_sign_ins", "sign_in_failures", "sign_in_places",
+            "operator_identities", "operator_passkeys", "operator_recovery_codes", "used_sign_ins",
+            "sign_in_failures", "sign_in_places",
         ].map {
             Placement(
                 table: $0,

@@ -151,4 +151,35 @@ extension Schema.Step {
             """,
         ]
     }
+
+    /// Adds the passkeys of operators and their recovery codes.
+    static let passkeys = Schema.Step(name: "passkeys") { dialect in
+        let (text, number, bytes) = (dialect.text, dialect.integer, dialect.bytes)
+        let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
+        return [
+            """
+            CREATE TABLE operator_passkeys (
+                app \(text) NOT NULL CHECK (app = ''),
+                passkey \(bytes) NOT NULL CHECK (length(passkey) BETWEEN 1 AND 1023),
+                operator \(text) NOT NULL,
+                name \(text) NOT NULL,
+                public_key \(bytes) NOT NULL,
+                counter \(number) NOT NULL,
+                created_at_ms \(number) NOT NULL,
+                used_at_ms \(number),
+                PRIMARY KEY (app, passkey)
+            \(ending)
+            """,
+            """
+            CREATE TABLE operator_recovery_codes (
+                app \(text) NOT NULL CHECK (app = ''),
+                operator \(text) NOT NULL,
+                code \(bytes) NOT NULL CHECK (length(code) = 32),
+                created_at_ms \(number) NOT NULL,
+                used_at_ms \(number),
+                PRIMARY KEY (app, operator, code)
+            \(ending)
+            """,
+        ]
+    }
 }

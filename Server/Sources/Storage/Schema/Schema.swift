@@ -11,8 +11,8 @@
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
 /// `webhook_deliveries` and `webhook_attempts`, `imports`, `rehearsals` with
 /// `rehearsal_differences`, `reminders`, `purchase_origins`,
-/// `apple_reports`, `operators` with `operator_roles`, `operator_sessions`, `operator_links` and
-/// `operator_identities`, `audit_entries`,
+/// `apple_reports`, `operators` with `operator_roles`, `operator_sessions`, `operator_links`,
+/// `operator_identities`, `operator_passkeys` and `operator_recovery_codes`, `audit_entries`,
 /// `consumption_questions` with `consumption_consents` and `consumption_uses`, and the event log:
 /// `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which
 /// is `reported_state` of each purchase and `wallets`.
@@ -61,6 +61,7 @@ package enum Schema {
     /// says how a test compares a migrated database with a new one.
     static let steps: [Step] = [
         .customerAttributes, .cohorts, .rehearsals, .operatorIdentities, .alerts,
+        .passkeys,
     ]
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }

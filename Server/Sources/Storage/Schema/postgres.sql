@@ -1292,6 +1292,30 @@ CREATE TABLE used_sign_ins (
     PRIMARY KEY (app, sign_in)
 );
 
+-- The passkeys of operators. `passkey` is the id that the authenticator chose, and `counter` says how
+-- often it had signed when it was last used.
+CREATE TABLE operator_passkeys (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    passkey BYTEA NOT NULL CHECK (length(passkey) BETWEEN 1 AND 1023),
+    operator TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    public_key BYTEA NOT NULL,
+    counter BIGINT NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    used_at_ms BIGINT,
+    PRIMARY KEY (app, passkey)
+);
+
+-- Codes that replace a lost passkey, once each. `code` is a keyed hash of the code.
+CREATE TABLE operator_recovery_codes (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    operator TEXT COLLATE "C" NOT NULL,
+    code BYTEA NOT NULL CHECK (length(code) = 32),
+    created_at_ms BIGINT NOT NULL,
+    used_at_ms BIGINT,
+    PRIMARY KEY (app, operator, code)
+);
+
 -- The recorded actions of operators. Rows are never changed, except that ids of erased customers
 -- are replaced.
 CREATE TABLE audit_entries (

@@ -1256,6 +1256,30 @@ CREATE TABLE used_sign_ins (
     PRIMARY KEY (app, sign_in)
 ) STRICT, WITHOUT ROWID;
 
+-- The passkeys of operators. `passkey` is the id that the authenticator chose, and `counter` says how
+-- often it had signed when it was last used.
+CREATE TABLE operator_passkeys (
+    app TEXT NOT NULL CHECK (app = ''),
+    passkey BLOB NOT NULL CHECK (length(passkey) BETWEEN 1 AND 1023),
+    operator TEXT NOT NULL,
+    name TEXT NOT NULL,
+    public_key BLOB NOT NULL,
+    counter INTEGER NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    used_at_ms INTEGER,
+    PRIMARY KEY (app, passkey)
+) STRICT, WITHOUT ROWID;
+
+-- Codes that replace a lost passkey, once each. `code` is a keyed hash of the code.
+CREATE TABLE operator_recovery_codes (
+    app TEXT NOT NULL CHECK (app = ''),
+    operator TEXT NOT NULL,
+    code BLOB NOT NULL CHECK (length(code) = 32),
+    created_at_ms INTEGER NOT NULL,
+    used_at_ms INTEGER,
+    PRIMARY KEY (app, operator, code)
+) STRICT, WITHOUT ROWID;
+
 -- The recorded actions of operators. Rows are never changed, except that ids of erased customers
 -- are replaced.
 CREATE TABLE audit_entries (

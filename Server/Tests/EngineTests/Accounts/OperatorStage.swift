@@ -40,9 +40,9 @@ final class OperatorStage: Sendable {
     func withMira() async throws -> (Engine, String) {
         let engine = try await engine()
         let link = try #require(try await engine.operators.firstLink())
-        let token = try await engine.operators.accept(
+        let result = try await engine.operators.accept(
             linkToken: link, name: "Mira", password: Self.password, from: Self.place)
-        return (engine, token)
+        return (engine, try #require(result.token))
     }
 }
 

@@ -61,8 +61,9 @@ import Testing
         let (engine, session) = try await stage.withMira()
         let link = try await engine.operators.resetLink(for: "MIRA", by: "x")
         #expect(try await engine.sessions.signedInOperator(token: session) != nil)
-        let other = try await engine.operators.accept(
+        let result = try await engine.operators.accept(
             linkToken: link, name: "", password: "another password", from: OperatorStage.place)
+        let other = try #require(result.token)
         #expect(try await engine.sessions.signedInOperator(token: session) == nil)
         #expect(try await engine.sessions.signedInOperator(token: other)?.account.name == "mira")
         #expect(try await engine.signIn("mira") == .wrong(triesLeft: 4))
@@ -145,8 +146,9 @@ import Testing
         let (engine, _) = try await stage.withMira()
         let link = try await engine.operators.invite(
             "ben", as: OperatorRoles(everywhere: .support), by: "mira")
-        let session = try await engine.operators.accept(
+        let result = try await engine.operators.accept(
             linkToken: link, name: "", password: OperatorStage.password, from: OperatorStage.place)
+        let session = try #require(result.token)
         try await engine.operators.setBlock(true, of: "ben", by: "mira")
         #expect(try await engine.sessions.signedInOperator(token: session) == nil)
         #expect(try await engine.operators.active("ben") == nil)

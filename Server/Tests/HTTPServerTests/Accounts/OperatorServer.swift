@@ -27,12 +27,13 @@ struct OperatorServer: Sendable {
 
     /// - Parameter proxy: a trusted proxy.
     /// - Parameter access: who may see the dashboard; nil for a sign-in with passwords at the URL.
+    /// - Parameter passkeys: nil if nobody can use a passkey.
     /// - Parameter setup: `live` if the server must listen, so that a test can send a request in
     ///   parts.
     static func run(
         at url: String = "https://localhost", behind proxy: TrustedProxy? = nil,
         on setup: TestingSetup = .router, clock: OperatorClock = OperatorClock(),
-        access: DashboardAccess? = nil,
+        access: DashboardAccess? = nil, passkeys: PasskeySettings? = nil,
         _ body: @escaping @Sendable (OperatorServer) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -47,7 +48,8 @@ struct OperatorServer: Sendable {
             database: database, apps: apps,
             verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
             now: { clock.moment.withLock { $0 } },
-            operators: OperatorSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
+            operators: OperatorSettings(
+                passwordCost: .init(rounds: 4, blockSize: 8, passes: 1), passkeys: passkeys),
             logger: logger)
         try await engine.prepare()
         for app in apps {
@@ -73,10 +75,10 @@ struct OperatorServer: Sendable {
         of name: String, _ roles: OperatorRoles = OperatorRoles(everywhere: .admin)
     ) async throws -> OperatorBrowser {
         let link = try await engine.operators.invite(name, as: roles, by: "test")
-        let token = try await engine.operators.accept(
+        let result = try await engine.operators.accept(
             linkToken: link, name: name, password: Self.password,
             from: SignInPlace(address: "", agent: "Browser"))
-        return OperatorBrowser(server: self, session: token)
+        return OperatorBrowser(server: self, session: try #require(result.token))
     }
 
     /// Sends a request to the HTTP API, as the server of an app does.
@@ -110,6 +112,8 @@ struct OperatorBrowser: Sendable {
     let server: OperatorServer
     var session: String?
     var app: String? = "birds"
+    /// The ticket of a request to an authenticator.
+    var ticket: String?
     var headers: HTTPFields = [:]
 
     func get(_ path: String) async throws -> TestServer.Answer {
@@ -140,6 +144,7 @@ struct OperatorBrowser: Sendable {
         var cookies: [String] = []
         if let session { cookies.append("\(OperatorServer.cookie)=\(session)") }
         if let app { cookies.append("app=\(app)") }
+        if let ticket { cookies.append("\(PasskeyServer.cookie)=\(ticket)") }
         var fields = headers
         fields[.cookie] = cookies.joined(separator: "; ")
         return fields

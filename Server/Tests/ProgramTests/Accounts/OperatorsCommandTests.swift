@@ -85,6 +85,9 @@ import Testing
                     | grep -ao 'an account with the name ben' || true
                 "$perennial" operators block ben 2> /dev/null | cut -d ' ' -f 1-2
                 status $base/webhooks
+                "$perennial" operators recovery-codes ben 2>&1 \\
+                    | grep -ao 'ben has no passkey' || true
+                "$perennial" operators remove-passkeys ben 2> /dev/null
                 "$perennial" operators block mira 2>&1 | grep -ao 'mira is the only admin' || true
                 "$perennial" operators unblock ben 2> /dev/null | cut -d ' ' -f 1-3
                 accept $("$perennial" operators link ben 2> err) x
@@ -96,6 +99,7 @@ import Testing
                 "303 http://s/", "There are accounts already", "303 http://s/", "200 ",
                 "an account with the name ben", "Blocked: ben",
                 "303 http://s/login?next=%2Fwebhooks",
+                "ben has no passkey", "There was no passkey.",
                 "mira is the only admin", "Unblocked: ben ", "303 http://s/", "200 ",
             ], "\(output)")
     }

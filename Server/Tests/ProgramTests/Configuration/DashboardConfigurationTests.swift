@@ -1,6 +1,7 @@
 import Engine
 import HTTPServer
 import Ledger
+import Passkeys
 import Testing
 
 @testable import Program
@@ -14,7 +15,9 @@ import Testing
     @Test func `a dashboard needs only a URL, and its other settings have defaults`() throws {
         let found = try #require(try dashboard("dashboard: {url: 'https://Store.example.com/'}"))
         #expect(found.origin == PageOrigin(url: "https://store.example.com"))
-        #expect(found.operators == OperatorSettings() && found.proxy == nil)
+        let site = try #require(RelyingParty(origin: "https://store.example.com"))
+        let passkeys = PasskeySettings(relyingParty: site)
+        #expect(found.operators == OperatorSettings(passkeys: passkeys) && found.proxy == nil)
         #expect(found.url(ofLink: "00") == "https://store.example.com/links/00")
         #expect(try dashboard("") == nil)
         #expect(try dashboard("dashboard: {url: 'http://localhost:8080'}") != nil)
@@ -32,10 +35,26 @@ import Testing
                     addresses: [10.0.0.2, "::1", "2001:DB8::1", "[::2]", "::ffff:10.0.0.3"]
                     user_header: X-Forwarded-User
                 """))
-        #expect(found.operators == OperatorSettings(idle: .hours(1), lifetime: .days(2)))
+        #expect(found.operators.idle == .hours(1) && found.operators.lifetime == .days(2))
         #expect(
             found.proxy?.addresses == ["10.0.0.2", "::1", "2001:db8::1", "::2", "10.0.0.3"])
         #expect(found.proxy?.userField?.rawName == "X-Forwarded-User")
+    }
+
+    @Test func `passkeys are optional, required or off, and off where browsers make none`()
+        throws
+    {
+        func settings(_ url: String, _ use: String) throws -> PasskeySettings? {
+            try dashboard("dashboard: {url: '\(url)', sign_in: {\(use)}}")?.operators.passkeys
+        }
+        let url = "https://store.example.com"
+        #expect(try settings(url, "passkeys: optional")?.areRequired == false)
+        #expect(try settings(url, "passkeys: required")?.areRequired == true)
+        #expect(try settings(url, "passkeys: off") == nil)
+        #expect(try settings("http://127.0.0.1:8080", "passwords: true") == nil)
+        #expect(
+            try settings("http://localhost:8080", "passkeys: required")?.relyingParty.id
+                == "localhost")
     }
 
     @Test func `without a trusted proxy, a public dashboard causes a warning`() throws {
@@ -57,6 +76,11 @@ import Testing
         ("dashboard: {url: 'http://store.example.com'}", "unencrypted"),
         ("dashboard: {url: 'https://a.example', idle_hours: 0}", "out of range"),
         ("dashboard: {url: 'https://a.example', idel_hours: 1}", "idel_hours"),
+        ("dashboard: {url: 'https://a.example', sign_in: {passkeys: yes}}", "a use of passkeys"),
+        (
+            "dashboard: {url: 'http://127.0.0.1:8080', sign_in: {passkeys: required}}",
+            "browsers make none"
+        ),
         ("dashboard: {url: 'https://a.example', trusted_proxy: {}}", "1 to 50 addresses"),
         (
             "dashboard: {url: 'https://a.example', "

@@ -90,7 +90,9 @@ import Testing
                     "DROP TABLE money_cohorts", "DROP TABLE rehearsals",
                     "DROP TABLE rehearsal_differences", "DROP TABLE operator_identities",
                     "DROP TABLE used_sign_ins", "DROP TABLE alerts", "DROP TABLE alert_channels",
-                    "DROP TABLE alert_messages", "UPDATE schema_versions SET version = 100",
+                    "DROP TABLE alert_messages", "DROP TABLE operator_passkeys",
+                    "DROP TABLE operator_recovery_codes",
+                    "UPDATE schema_versions SET version = 100",
                 ] { try connection.run(statement, []) }
                 try connection.run("UPDATE money_sum_fills SET layout = 3", [])
             }

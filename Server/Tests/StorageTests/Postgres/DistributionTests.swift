@@ -111,8 +111,9 @@ import Testing
             #expect(
                 Set(calls.filter { $0[1] == "everywhere" }.map { $0[0] }) == [
                     "keys", "log_epochs", "operators", "operator_roles", "operator_sessions",
-                    "operator_links", "operator_identities", "used_sign_ins",
-                    "sign_in_failures", "sign_in_places", "alerts", "alert_channels",
+                    "operator_links", "operator_identities", "operator_passkeys",
+                    "operator_recovery_codes", "used_sign_ins", "sign_in_failures",
+                    "sign_in_places", "alerts", "alert_channels",
                     "alert_messages", "write_probes",
                 ])
         }

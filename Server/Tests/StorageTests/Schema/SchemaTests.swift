@@ -115,6 +115,7 @@ import Testing
                 "DROP TABLE rehearsals", "DROP TABLE rehearsal_differences",
                 "DROP TABLE operator_identities", "DROP TABLE used_sign_ins",
                 "DROP TABLE alerts", "DROP TABLE alert_channels", "DROP TABLE alert_messages",
+                "DROP TABLE operator_passkeys", "DROP TABLE operator_recovery_codes",
             ] { try connection.run(statement, []) }
         }
         try await old.migrate(at: 2)
