@@ -175,8 +175,8 @@ extension DashboardPath {
     package static let theme = DashboardPath("theme")
     /// An action on the operator's own account: `password`, `sign-out`.
     package static func account(_ act: String) -> DashboardPath { .init("account", act) }
-    /// An action on the operator's own passkeys: `new`, `name`, `remove`, `codes`. Without one, adds
-    /// a passkey.
+    /// An action on the operator's own passkeys: `new`, `name`, `remove`, `codes`. If nil, the path
+    /// adds a passkey.
     package static func passkeys(_ act: String? = nil) -> DashboardPath {
         .init(["account", "passkeys"] + (act.map { [$0] } ?? []))
     }

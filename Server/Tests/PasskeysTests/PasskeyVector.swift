@@ -1,5 +1,5 @@
-/// Answers of authenticators as another implementation makes them: the Python package `fido2`, whose
-/// own server accepts them. All bytes are in base64url.
+/// Answers of authenticators as another implementation makes them: the Python package `fido2`,
+/// whose own server accepts them. All bytes are in base64url.
 struct PasskeyVector: Sendable, CustomStringConvertible {
     let description: String
     let registrationChallenge: String

@@ -88,7 +88,8 @@ package struct AccountPage: Sendable {
         Panel(
             title: "Change your password",
             content: """
-                \(trouble.map(Self.say))<form method="post" action="\(frame.link(.account("password")))" \
+                \(trouble.map(Self.say))\
+                <form method="post" action="\(frame.link(.account("password")))" \
                 class="stack">\(frame.csrf)<input type="hidden" autocomplete="username" \
                 value="\(.value(frame.viewer.name))"><div>\
                 <label for="f">Current password</label>\

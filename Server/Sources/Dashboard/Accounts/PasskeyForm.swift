@@ -50,8 +50,8 @@ package struct PasskeyForm: Sendable {
             data-challenge="\(.value(request.challenge))" data-host="\(.value(request.host))" \
             data-name="\(.value(request.operatorName))" data-user="\(.value(request.user))" \
             data-ids="\(.value(request.passkeys.joined(separator: " ")))">\
-            \(csrf)<div class="say bad" role="alert" hidden data-say>\(Icon.warning.markup)<div></div>\
-            </div>\(fields)\(sent.joined())<div class="row">\
+            \(csrf)<div class="say bad" role="alert" hidden data-say>\(Icon.warning.markup)\
+            <div></div></div>\(fields)\(sent.joined())<div class="row">\
             <button class="btn go" type="submit" disabled>\(button)</button></div>\
             <noscript><p class="muted small">A passkey needs scripts: allow them for this \
             page.</p></noscript></form>
@@ -64,7 +64,8 @@ package struct PasskeyForm: Sendable {
     static func nameField(agent: String) -> Markup {
         """
         <div><label for="pk-n">Name of the passkey</label><input id="pk-n" name="name" required \
-        maxlength="60" autocomplete="off" value="\(.value(BrowserName(userAgent: agent).text))"></div>
+        maxlength="60" autocomplete="off" \
+        value="\(.value(BrowserName(userAgent: agent).text))"></div>
         """
     }
 }

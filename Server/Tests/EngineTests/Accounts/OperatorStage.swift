@@ -55,6 +55,15 @@ extension Engine {
             as: name, password: password, from: SignInPlace(address: address, agent: ""))
     }
 
+    /// The token of the session that begins with a link.
+    func sessionToken(
+        byLink link: String, _ password: String = OperatorStage.password
+    ) async throws -> String {
+        let result = try await operators.accept(
+            linkToken: link, name: "", password: password, from: OperatorStage.place)
+        return try #require(result.token)
+    }
+
     func sessionToken(of name: String) async throws -> String {
         guard case .session(let token) = try await signIn(name) else {
             Issue.record("\(name) cannot sign in.")

@@ -61,9 +61,7 @@ import Testing
         let (engine, session) = try await stage.withMira()
         let link = try await engine.operators.resetLink(for: "MIRA", by: "x")
         #expect(try await engine.sessions.signedInOperator(token: session) != nil)
-        let result = try await engine.operators.accept(
-            linkToken: link, name: "", password: "another password", from: OperatorStage.place)
-        let other = try #require(result.token)
+        let other = try await engine.sessionToken(byLink: link, "another password")
         #expect(try await engine.sessions.signedInOperator(token: session) == nil)
         #expect(try await engine.sessions.signedInOperator(token: other)?.account.name == "mira")
         #expect(try await engine.signIn("mira") == .wrong(triesLeft: 4))
@@ -146,9 +144,7 @@ import Testing
         let (engine, _) = try await stage.withMira()
         let link = try await engine.operators.invite(
             "ben", as: OperatorRoles(everywhere: .support), by: "mira")
-        let result = try await engine.operators.accept(
-            linkToken: link, name: "", password: OperatorStage.password, from: OperatorStage.place)
-        let session = try #require(result.token)
+        let session = try await engine.sessionToken(byLink: link)
         try await engine.operators.setBlock(true, of: "ben", by: "mira")
         #expect(try await engine.sessions.signedInOperator(token: session) == nil)
         #expect(try await engine.operators.active("ben") == nil)
