@@ -67,8 +67,8 @@ package struct AppSettings: Hashable, Sendable {
     package var documentBudget: DocumentBudget
     /// How the app is served if it contains RevenueCat's SDK.
     package var revenueCat = RevenueCatSettings()
-    /// How long ended deliveries and forwards stay stored.
-    package var retention = DeliveryRetention()
+    /// How long rows stay stored that are no longer needed.
+    package var retention = RetentionSettings()
     /// The rule for customers who bought the app itself. Nil if the app was never sold.
     package var paidApp: PaidAppRule?
 

@@ -61,8 +61,8 @@ package final class Context: Sendable {
     /// its entry in the audit: see ``PendingAct``.
     ///
     /// - Parameters:
-    ///   - isErasing: whether the closure erases a customer, which is not possible while documents
-    ///     are recorded.
+    ///   - isErasing: whether the closure erases a customer or deletes documents, which is not
+    ///     possible while documents are recorded.
     ///   - outcome: whether the closure's result means that the action has changed anything. Only a
     ///     change gets an entry.
     func transaction<Value: Sendable>(

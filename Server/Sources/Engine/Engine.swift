@@ -47,6 +47,7 @@ package struct Engine: Sendable {
     package let backfill: BackfillService
     package let imports: ImportService
     package let rehearsals: RehearsalService
+    package let retention: RetentionService
     package let notifications: NotificationService
 
     /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
@@ -137,6 +138,9 @@ package struct Engine: Sendable {
             context: context, verification: verification, reconciliation: reconciliation,
             customers: customers)
         rehearsals = RehearsalService(context: context, tokens: tokens)
+        retention = RetentionService(
+            context: context, audit: audit, operatorSettings: settings.operators,
+            former: former?.retention)
         notifications = NotificationService(context: context)
     }
 

@@ -113,8 +113,8 @@ extension RevenueCatKind {
             .commitmentRenewalTurnedOff, .commitmentRenewalTurnedOn, .productChangeCancelled,
             .offerRedeemed, .graceBegan, .accessUnconfirmed, .periodBegan, .customerMerged,
             .aliasAdded, .aliasRemoved, .shared, .shareEnded, .seatClaimed, .seatReleased, .blocked,
-            .unblocked, .customerErased, .termEnding, .consumptionRequested, .consumptionAnswered,
-            .consumptionUnanswered:
+            .unblocked, .customerErased, .purchaseForgotten, .termEnding, .consumptionRequested,
+            .consumptionAnswered, .consumptionUnanswered:
             return []
         }
     }

@@ -54,6 +54,7 @@ extension DatabaseSession {
     package var rehearsals: RehearsalRows { RehearsalRows(tx: self) }
     package var reminders: ReminderRows { ReminderRows(tx: self) }
     package var reportSources: ReportSourceRows { ReportSourceRows(tx: self) }
+    package var retention: RetentionRows { RetentionRows(tx: self) }
     package var sales: SaleRows { SaleRows(tx: self) }
     package var seatClaims: SeatClaimRows { SeatClaimRows(tx: self) }
     package var seatGroups: SeatGroupRows { SeatGroupRows(tx: self) }

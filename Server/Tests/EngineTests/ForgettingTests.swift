@@ -8,7 +8,7 @@ private let present = Instant(milliseconds: 1_767_268_800_000)
 private let address = "https://old.example.com/apple"
 
 /// An engine with one app, whose notifications are forwarded to one address.
-private func engine(_ retention: DeliveryRetention = .init()) async throws -> Engine {
+private func engine(_ retention: RetentionSettings = .init()) async throws -> Engine {
     let target = ForwardTarget(
         name: address, url: address, environments: Set(Ledger.Environment.allCases))
     var app = AppSettings(
@@ -50,7 +50,7 @@ extension Engine {
 
 @Suite struct ForgettingTests {
     @Test func `finished forwards are kept for as long as the app's settings say`() async throws {
-        var retention = DeliveryRetention()
+        var retention = RetentionSettings()
         retention.forwarded = .days(20)
         let engine = try await engine(retention)
         for days in [9, 19, 21] { try await engine.add(.accepted, daysAgo: days) }

@@ -53,6 +53,7 @@ public struct EventType: ContractWord {
     public static let blocked = Self(rawValue: "blocked")
     public static let unblocked = Self(rawValue: "unblocked")
     public static let customerErased = Self(rawValue: "customer_erased")
+    public static let purchaseForgotten = Self(rawValue: "purchase_forgotten")
     public static let seatClaimed = Self(rawValue: "seat_claimed")
     public static let seatReleased = Self(rawValue: "seat_released")
     public static let granted = Self(rawValue: "granted")
@@ -78,7 +79,7 @@ public struct EventType: ContractWord {
         productChangeCancelled, offerRedeemed, priceIncreaseAnnounced, priceIncreaseAgreed,
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,
         accessChanged, linked, moved, customerMerged, aliasAdded, aliasRemoved, movedAway, unlinked,
-        shared, shareEnded, blocked, unblocked, customerErased, seatClaimed,
+        shared, shareEnded, blocked, unblocked, customerErased, purchaseForgotten, seatClaimed,
         seatReleased, granted, grantEnded,
         termEnding, consumptionRequested, consumptionAnswered, consumptionUnanswered,
         walletCredited,

@@ -11,8 +11,9 @@ package struct Change: Hashable, Sendable {
     /// ``before``.
     package var after: PurchaseStatus?
     /// The amount by which the seller's money from this purchase has grown; negative if it has
-    /// shrunk. The sum over all changes of a purchase equals the money of its timeline. Nil if no
-    /// money moved, or if the App Store does not report the amount.
+    /// shrunk. The sum over all changes of a purchase equals the money of its timeline; after
+    /// ``Kind/purchaseForgotten`` the sum begins again. Nil if no money moved, or if the App Store
+    /// does not report the amount.
     package var money: Money?
     /// The product that the change is about.
     package var product: ProductID?
@@ -115,6 +116,9 @@ package struct Change: Hashable, Sendable {
         case unblocked
         /// Names in earlier events were replaced.
         case customerErased = "customer_erased"
+        /// The server deleted all that it had stored about an old test purchase, as configured. If
+        /// another document about the purchase arrives, its events begin anew.
+        case purchaseForgotten = "purchase_forgotten"
 
         // Manual grants.
         case granted

@@ -126,8 +126,8 @@ extension Change.Kind {
         case .credited, .priceCorrected, .offerRedeemed, .priceIncreaseAnnounced,
             .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded,
             .aliasRemoved, .movedAway, .unlinked, .shared, .shareEnded, .seatClaimed,
-            .seatReleased, .blocked, .unblocked, .customerErased, .granted, .grantEnded,
-            .termEnding, .consumptionRequested, .consumptionAnswered,
+            .seatReleased, .blocked, .unblocked, .customerErased, .purchaseForgotten, .granted,
+            .grantEnded, .termEnding, .consumptionRequested, .consumptionAnswered,
             .consumptionUnanswered, .walletCredited, .walletCreditedByHand, .walletDebited,
             .walletClawedBack, .walletRestored, .walletAdjusted:
             0
@@ -149,8 +149,8 @@ extension Change.Kind {
             .accessChanged, .linked, .moved, .customerMerged, .aliasAdded, .aliasRemoved,
             .movedAway,
             .unlinked, .shared, .shareEnded, .seatClaimed, .seatReleased, .blocked, .unblocked,
-            .customerErased, .granted, .grantEnded, .termEnding, .consumptionRequested,
-            .consumptionAnswered, .consumptionUnanswered,
+            .customerErased, .purchaseForgotten, .granted, .grantEnded, .termEnding,
+            .consumptionRequested, .consumptionAnswered, .consumptionUnanswered,
             .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
             .walletRestored, .walletAdjusted:
             false

@@ -3,6 +3,7 @@ import Crypto
 import Engine
 import Foundation
 import HTTPServer
+import Ledger
 import PerennialContract
 import Storage
 
@@ -130,13 +131,52 @@ struct AuditFile {
             && claims["entries"]?.integer == Int64(entries.count)
     }
 
+    /// The last deletion of old entries by `retention` that the file reports. Nil if it reports
+    /// none.
+    var deletion: AuditDeletion? { entries.lazy.compactMap(AuditDeletion.init).first }
+
     /// The first entry of an earlier file that is missing in this file or has other values here.
-    func difference(from earlier: AuditFile) -> AuditEntry? {
+    ///
+    /// Entries may be missing that `retention` has deleted. Somebody with access to the database
+    /// can add a false report of a deletion. So a report accounts only for as many entries as it
+    /// counts, and never for an entry that was younger than the minimum when the file was signed.
+    ///
+    /// - Parameter signedAt: when this file was signed.
+    func difference(from earlier: AuditFile, signedAt: Instant) -> AuditEntry? {
         let known = Dictionary(
             entries.map { ($0.auditID, $0) }, uniquingKeysWith: { first, _ in first })
+        let before = min(
+            deletion?.before ?? Instant(milliseconds: .min),
+            signedAt - RetentionSettings.auditMin)
+        var deletable = (deletion?.removed ?? 0) - (earlier.deletion?.removed ?? 0)
         return earlier.entries.first { entry in
-            known[entry.auditID].map { !$0.mayFollow(entry) } ?? true
+            if let present = known[entry.auditID] { return !present.mayFollow(entry) }
+            deletable -= 1
+            return deletable < 0 || entry.at.milliseconds >= before.milliseconds
         }
+    }
+}
+
+/// What an entry says about a deletion by `retention`.
+struct AuditDeletion: Hashable {
+    var at: Instant
+    /// All deleted entries are from before this moment.
+    var before: Instant
+    /// The number of entries that were deleted since the beginning.
+    var removed: Int
+
+    init?(_ entry: AuditEntry) {
+        guard entry.act == RetentionService.auditAct,
+            let before = entry.after?[RetentionService.beforeMember].flatMap({ Instant($0) }),
+            let removed = entry.after?[RetentionService.removedMember].flatMap({ Int($0) })
+        else { return nil }
+        at = Instant(milliseconds: entry.at.milliseconds)
+        (self.before, self.removed) = (before, removed)
+    }
+
+    var sentence: String {
+        "\(removed.counted("older entry", "older entries")) from before \(before.minute) were "
+            + "deleted as configured, the last \(at.minute)."
     }
 }
 

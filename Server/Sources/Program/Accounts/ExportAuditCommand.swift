@@ -78,18 +78,20 @@ struct ExportAuditCommand: AsyncParsableCommand {
                     "\(against) was signed after \(path).",
                     remedy: "Name the later file with --verify.")
             }
-            if let entry = file.difference(from: earlier) {
+            let moment = Instant(milliseconds: signedAt * 1000)
+            if let entry = file.difference(from: earlier, signedAt: moment) {
                 throw StartFailure(
                     "\(path) does not have the entry \(entry.auditID) as \(against) has it: "
                         + "\(entry.act) by \(entry.author) at \(entry.at).",
-                    remedy: "Entries are never changed or deleted. So somebody has changed the "
-                        + "database, or it was restored from an earlier backup, or the two files "
-                        + "are swapped.")
+                    remedy: "Entries are never changed, and only `retention` deletes some, which "
+                        + "the file would report. So somebody has changed the database, or it was "
+                        + "restored from an earlier backup, or the two files are swapped.")
             }
         }
         print(
             "\(path): \(file.entries.count.counted("entry", "entries")), signed "
                 + "\(Instant(milliseconds: signedAt * 1000).minute); nothing was changed since.")
+        if let deletion = file.deletion { print(deletion.sentence) }
     }
 
     /// When this server signed a file, in seconds since 1970.

@@ -277,6 +277,7 @@ struct ServeCommand: AsyncParsableCommand {
             Worker.transitions(engine: engine, logger: logger, states: states),
             Worker.reports(engine: engine, logger: logger, states: states),
             Worker.measurements(engine: engine, logger: logger, states: states),
+            Worker.retention(engine: engine, logger: logger, states: states),
             Sequencer(engine: engine(), logger: logger),
             ForwardWorker(
                 engine: engine, replacements: live.replacements, logger: logger, states: states),

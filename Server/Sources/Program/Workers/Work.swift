@@ -17,6 +17,7 @@ enum Work: String, CaseIterable, Sendable {
     case moneySums = "money_sums"
     case numbering
     case partitions
+    case retention
     case seatComparisons = "seat_comparisons"
     case seatReports = "seat_reports"
     case statistics

@@ -205,6 +205,28 @@ extension Worker {
         ) { [step] }
     }
 
+    /// The time between two searches for rows that have been stored for long enough.
+    static let retentionPause = Duration.seconds(3_600)
+
+    /// Deletes rows that have expired, and what was stored for longer than configured.
+    static func retention(
+        engine: @escaping @Sendable () -> Engine, logger: Logger,
+        states: WorkerStates = WorkerStates()
+    ) -> Worker {
+        let steps = [
+            Step(work: .retention, failure: "deleting expired rows failed") {
+                try await engine().retention.deleteExpiredSignIns()
+            },
+            Step(work: .retention, failure: "deleting old entries of the audit failed") {
+                try await engine().retention.deleteOldAuditEntries()
+            },
+            Step(work: .retention, failure: "deleting old test purchases failed") {
+                try await engine().retention.forgetSandboxPurchases()
+            },
+        ]
+        return Worker(every: retentionPause, logger: logger, states: states) { steps }
+    }
+
     /// The time between two measurements of the database.
     static let measurementPause = Duration.seconds(15)
 

@@ -111,13 +111,50 @@ package struct AuditRows: RowGroup {
                 .text(app?.rawValue ?? ""), .integer(start.at.milliseconds), .text(start.id),
                 .integer(Int64(limit)),
             ]
-        ) { row throws(StorageFailure) in
-            RecordedAct(
-                app: app, at: try row.instant(), id: try row.text(), author: try row.text(),
-                act: try row.text(), environment: try row.optionalText().map(Environment.stored),
-                customer: try row.optionalCustomer(), subject: try row.optionalText(),
-                before: try row.optionalText(), after: try row.optionalText())
-        }
+        ) { row throws(StorageFailure) in try Self.act(&row, of: app) }
+    }
+
+    /// The last entry with an act. Returns nil if there is none.
+    package func last(_ act: String, of app: AppID?) throws(StorageFailure) -> RecordedAct? {
+        try connection.firstRow(
+            "SELECT \(Self.auditColumns) FROM audit_entries WHERE app = $1 AND act = $2 "
+                + "ORDER BY at_ms DESC, entry DESC LIMIT 1",
+            [.text(app?.rawValue ?? ""), .text(act)]
+        ) { row throws(StorageFailure) in try Self.act(&row, of: app) }
+    }
+
+    private static func act(
+        _ row: inout ColumnReader, of app: AppID?
+    ) throws(StorageFailure) -> RecordedAct {
+        RecordedAct(
+            app: app, at: try row.instant(), id: try row.text(), author: try row.text(),
+            act: try row.text(), environment: try row.optionalText().map(Environment.stored),
+            customer: try row.optionalCustomer(), subject: try row.optionalText(),
+            before: try row.optionalText(), after: try row.optionalText())
+    }
+
+    /// Whether an app, or the server, has entries from before a moment.
+    package func hasAny(of app: AppID?, before moment: Instant) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT 1 FROM audit_entries WHERE app = $1 AND at_ms < $2 LIMIT 1",
+            [.text(app?.rawValue ?? ""), .integer(moment.milliseconds)]
+        ).isEmpty
+    }
+
+    /// Deletes the oldest entries of an app, or about the server. Returns how many it deleted.
+    ///
+    /// - Parameter moment: entries of this moment or later stay.
+    package func delete(
+        of app: AppID?, before moment: Instant, limit: Int
+    ) throws(StorageFailure) -> Int {
+        try connection.run(
+            "DELETE FROM audit_entries WHERE app = $1 AND (at_ms, entry) IN "
+                + "(SELECT at_ms, entry FROM audit_entries WHERE app = $1 AND at_ms < $2 "
+                + "ORDER BY at_ms, entry LIMIT $3)",
+            [
+                .text(app?.rawValue ?? ""), .integer(moment.milliseconds),
+                .integer(Int64(limit)),
+            ])
     }
 
     /// Replaces ids of customers in the entries of an app.

@@ -49,6 +49,7 @@ private struct EventLogAudit {
             wrong.append("\(name) does not start from the last status of its purchase")
         }
         traces[purchase, default: Trace()].after = change.after
+        if change.kind == .purchaseForgotten { traces[purchase] = nil }
         if let money = change.money {
             traces[purchase, default: Trace()].money[money.currency, default: 0] +=
                 money.milliunits
@@ -80,7 +81,7 @@ package struct Consistency: RowGroup {
     /// Checks the logs for inconsistencies. Events must be numbered without gaps. Each event must
     /// start from the status with which the previous event of its purchase ended. The last event of
     /// a purchase must end with the purchase's present status. The money of all events must add up
-    /// to the money of the timeline. Events without numbers come after the numbered events, in the
+    /// to the money of the timeline. If a purchase was forgotten, its events begin anew. Events without numbers come after the numbered events, in the
     /// order of their positions. Uses a few bytes of memory per purchase.
     package func logDifferences() throws(StorageFailure) -> Differences {
         var differences = Differences()

@@ -22,12 +22,32 @@ import Testing
                 "accepted deliveries stay 2 days", "failed deliveries stay 90 days",
                 "forwards stay 14 days",
             ])
+        #expect(app.retention.sandbox == nil && app.retention.audit == nil)
         let usual = try #require(try settings("products: {p: [pro]}"))
-        #expect(usual.retention == DeliveryRetention() && usual.retentionLines == [])
+        #expect(usual.retention == RetentionSettings() && usual.retentionLines == [])
     }
 
-    @Test(arguments: ["accepted_deliveries_days: 0", "forwards_days: 7", "audit_days: 9"])
-    func `a retention that is too short or unknown is a mistake`(key: String) throws {
-        #expect(throws: ConfigurationFailure.self) { try settings("retention: {\(key)}") }
+    @Test func `the configuration sets how long test purchases and the audit are kept`() throws {
+        let app = try #require(try settings("retention: {sandbox_days: 30, audit_days: 3650}"))
+        #expect(app.retention.sandbox == .days(30) && app.retention.audit == .days(3650))
+        #expect(
+            app.retentionLines == [
+                "ended test purchases stay 30 days", "entries of the audit stay 3650 days",
+            ])
+    }
+
+    @Test(arguments: [
+        "accepted_deliveries_days: 0", "forwards_days: 7", "sandbox_days: 29",
+        "sandbox_days: 3651", "sandbox_days: never", "audit_days: 364", "audit_days: 3651",
+        "sandbox_day: 30",
+    ])
+    func `a retention that is out of range or unknown is a mistake with a remedy`(key: String) {
+        do {
+            _ = try settings("retention: {\(key)}")
+            Issue.record("\(key) was accepted")
+        } catch {
+            #expect(error.complaints.count == 1)
+            #expect(error.complaints.first?.remedy.isEmpty == false)
+        }
     }
 }
