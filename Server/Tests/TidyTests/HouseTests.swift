@@ -46,6 +46,18 @@ import Testing
         expectNone(Pages.orphans(among: Repository.files))
     }
 
+    @Test func `docs/privacy.md lists each table of the schema once`() throws {
+        let page = try #require(Repository.files.first { $0.path == "docs/privacy.md" })
+        let listed = Pages.tables(listedIn: page)
+        let schema = Repository.files.filter { $0.path.contains("/Storage/Schema/") }
+        let tables = Set(
+            schema.flatMap { file in
+                file.text.matches(of: #/(?m)^CREATE TABLE (\w+) \(/#).map { String($0.1) }
+            })
+        #expect(tables.count > 50)
+        #expect(listed.sorted() == tables.sorted())
+    }
+
     @Test func `the tidy tests find the repository with its sources and its pages`() {
         #expect(Repository.files.contains { $0.path == "Server/Tests/TidyTests/HouseTests.swift" })
         #expect(Repository.files.contains { $0.path == "README.md" })

@@ -29,6 +29,18 @@ enum Pages {
         }
     }
 
+    /// The tables that the section “Each table” of a page lists: in the first column of its table,
+    /// and in the sentence about tables without rows about people.
+    static func tables(listedIn page: SourceFile) -> [String] {
+        let lines = page.lines.drop { $0 != "## Each table" }
+        let rows = lines.filter { $0.hasPrefix("| `") }.compactMap { $0.split(separator: "|").first }
+        let others = lines.drop { !$0.hasPrefix("Tables without rows about people: ") }
+            .joined(separator: " ").prefix { $0 != "." }
+        return (rows.map(String.init) + [String(others)]).flatMap { text in
+            text.matches(of: #/`(\w+)`/#).map { String($0.1) }
+        }
+    }
+
     /// Links in Markdown and in HTML, outside fenced code, with their lines.
     static func links(of page: SourceFile) -> [(line: Int, link: String)] {
         var isFenced = false
