@@ -33,7 +33,9 @@ enum Pages {
     /// and in the sentence about tables without rows about people.
     static func tables(listedIn page: SourceFile) -> [String] {
         let lines = page.lines.drop { $0 != "## Each table" }
-        let rows = lines.filter { $0.hasPrefix("| `") }.compactMap { $0.split(separator: "|").first }
+        let rows = lines.filter { $0.hasPrefix("| `") }.compactMap {
+            $0.split(separator: "|").first
+        }
         let others = lines.drop { !$0.hasPrefix("Tables without rows about people: ") }
             .joined(separator: " ").prefix { $0 != "." }
         return (rows.map(String.init) + [String(others)]).flatMap { text in

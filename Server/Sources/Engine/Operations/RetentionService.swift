@@ -114,6 +114,8 @@ package struct RetentionService: Sendable {
         var done = 0
         var purchases = 0
         var documents = 0
+        /// Whether nothing was deleted, because a rebuild has not ended.
+        var isBlocked = false
     }
 
     /// Forgets purchases with their groups, in transactions of limited size.
@@ -130,6 +132,11 @@ package struct RetentionService: Sendable {
             sum.done += step.done
             sum.purchases += step.purchases
             sum.documents += step.documents
+            guard !step.isBlocked else {
+                return context.logger.notice(
+                    "old test purchases stay until a rebuild ends, or is run again",
+                    metadata: ["app": "\(app.id)"])
+            }
         }
         guard sum.purchases > 0 else { return }
         context.logger.notice(
@@ -148,7 +155,7 @@ package struct RetentionService: Sendable {
     ) throws(StorageFailure) -> Deletion {
         var deletion = Deletion()
         guard try !tx.retention.isRebuilding(app.id) else {
-            deletion.done = list.count
+            (deletion.done, deletion.isBlocked) = (list.count, true)
             return deletion
         }
         let decisions = RetentionDecisions(tx: tx, app: app, cutoff: cutoff, now: now)

@@ -192,10 +192,11 @@ extension Database {
     /// Creates the index by which facts of a document are found, if it is missing. Writers wait
     /// until all facts are read. Idempotent.
     package func createRetentionIndex() async throws {
-        let known = switch driver.dialect {
-        case .sqlite: "SELECT name FROM sqlite_master WHERE type = 'index' AND name = $1"
-        case .postgres: "SELECT to_regclass($1)::text"
-        }
+        let known =
+            switch driver.dialect {
+            case .sqlite: "SELECT name FROM sqlite_master WHERE type = 'index' AND name = $1"
+            case .postgres: "SELECT to_regclass($1)::text"
+            }
         let found = try await driver.read { connection in
             try connection.firstText(known, [.text(Self.retentionIndex)])
         }

@@ -115,7 +115,8 @@ private let present = Instant("2026-12-01T10:30:00.000Z") ?? Instant(millisecond
         #expect(try await engine.retention.deleteExpiredSignIns() == 5)
         #expect(try await engine.retention.deleteExpiredSignIns() == 0)
         let left = try await engine.context.db.driver.read { connection in
-            try ["operator FROM operator_sessions", "subject FROM sign_in_failures",
+            try [
+                "operator FROM operator_sessions", "subject FROM sign_in_failures",
                 "operator FROM sign_in_places",
             ].map { try connection.texts("SELECT \($0)") }
         }

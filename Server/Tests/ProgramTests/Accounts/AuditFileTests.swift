@@ -86,7 +86,9 @@ import Testing
             return try Self.read(try Self.lines(of: acts))
         }
         // The customer was erased since.
-        #expect(try later { $0.customer = "erased_1" }.difference(from: earlier, signedAt: Self.signedAt) == nil)
+        #expect(
+            try later { $0.customer = "erased_1" }.difference(
+                from: earlier, signedAt: Self.signedAt) == nil)
         let changes: [(inout RecordedAct) -> Void] = [
             { $0.author = "eve" }, { $0.act = "customers.blocks" }, { $0.subject = "grant_9" },
             { $0.after = #"{"until":"2028"}"# }, { $0.after = nil }, { $0.customer = nil },
@@ -97,7 +99,9 @@ import Testing
             #expect(found?.auditID == earlier.entries[1].auditID, "change \(number)")
         }
         let fewer = try Self.read(try Self.lines(of: Array(Self.acts.dropFirst())))
-        #expect(fewer.difference(from: earlier, signedAt: Self.signedAt)?.auditID == earlier.entries[0].auditID)
+        #expect(
+            fewer.difference(from: earlier, signedAt: Self.signedAt)?.auditID
+                == earlier.entries[0].auditID)
         #expect(earlier.difference(from: fewer, signedAt: Self.signedAt) == nil)
         // An act whose result was not known yet.
         let begun = try later { $0.after = nil }
@@ -110,7 +114,8 @@ import Testing
     {
         RecordedAct(
             app: "birds", at: at, id: String(repeating: "f", count: 32), author: "retention",
-            act: RetentionService.auditAct, after: #"{"before":"\#(before)","removed":"\#(count)"}"#)
+            act: RetentionService.auditAct, after: #"{"before":"\#(before)","removed":"\#(count)"}"#
+        )
     }
 
     @Test func `entries that retention has deleted may be missing in a later audit file`() throws {

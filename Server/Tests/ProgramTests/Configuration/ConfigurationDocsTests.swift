@@ -48,6 +48,7 @@ import Testing
         ("tokens.", "tokens.md", ConfigurationReader.tokenKeys.map(\.name)),
         ("consumption.", "consumption.md", ConfigurationReader.consumptionKeys.map(\.name)),
         ("seats.", "seats.md", ConfigurationReader.seatKeys.map(\.name)),
+        ("retention.", "configuration.md", ConfigurationReader.retentionKeys.map(\.name)),
     ]
 
     /// A table of keys: its page, the first cell of its head, the column with the keys, and the

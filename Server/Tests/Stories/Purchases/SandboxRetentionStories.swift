@@ -246,7 +246,9 @@ extension Shop {
                     key: isReceipt ? .string(document) : [.string(document)],
                 ])
         }
-        guard let verb = ["cancel", "refund", nil].randomElement(using: &dice) ?? nil else { return }
+        guard let verb = ["cancel", "refund", nil].randomElement(using: &dice) ?? nil else {
+            return
+        }
         try await simulator.post("/_sim/subscriptions/\(name):pro.monthly/\(verb)")
     }
 
