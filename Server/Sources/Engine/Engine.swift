@@ -194,11 +194,19 @@ package struct Engine: Sendable {
             erasedHash: { $0.hash }, erasureKeying: .hmac)
     }
 
-    /// Migrates the database schema to this program's version. Idempotent.
+    /// Migrates the database schema to this program's version, unless a newer program has migrated
+    /// it further. Idempotent.
     ///
-    /// - Throws: ``StorageFailure`` if the migration fails.
+    /// - Throws: ``StorageFailure`` if the migration fails, or if this program cannot use the
+    ///   database.
     package func prepare() async throws {
         try await context.db.migrate(at: context.now().milliseconds)
+        let version = try await context.db.schemaVersion()
+        if version > Schema.version {
+            context.logger.notice(
+                "a newer program has migrated the database, and this program can use it",
+                metadata: ["schema": "\(version)", "own": "\(Schema.version)"])
+        }
         if let version = try await context.db.citusVersion() {
             context.logger.notice(
                 "the database is distributed by Citus: statements are planned for their values",

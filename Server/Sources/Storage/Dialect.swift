@@ -41,6 +41,11 @@ package enum Dialect: Hashable, Sendable {
     /// for example while another server migrates the schema.
     var withoutLockTimeout: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
 
+    /// Statements that limit how long the rest of a transaction waits for each lock.
+    func withLockTimeout(seconds: Int) -> [String] {
+        self == .sqlite ? [] : ["SET LOCAL lock_timeout = '\(seconds)s'"]
+    }
+
     /// Statements that prevent all other writes to the given tables until the transaction ends,
     /// however long it takes. These must be the first statements of the transaction. On PostgreSQL,
     /// the first statement after them takes the snapshot. So the snapshot includes everything that

@@ -77,6 +77,8 @@ enum Distribution {
             "what follows the text compares the app"
         ),
         ("FROM pragma_page_count, pragma_page_size", "for SQLite only: the size of its file"),
+        ("SELECT * FROM \\(table) LIMIT", "an operator's check before an upgrade"),
+        ("SELECT count(*) FROM (SELECT 1 FROM \\(table)", "an operator's check before an upgrade"),
         // A rebuild locks out all other writers.
         ("TRUNCATE \\(table)", "a rebuild empties a table of its own"),
         ("DELETE FROM \\(table)", "for SQLite only"),

@@ -14,9 +14,21 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check configuration, trust roots, App Store keys, clock, and database.")
 
+    @Flag(
+        help: """
+            Only say how the next start of this program will migrate the database, how long that \
+            takes, and whether older servers can go on.
+            """)
+    var upgrade = false
     @OptionGroup var options: ProcessOptions
 
     func run() async throws {
+        if upgrade {
+            let report = await UpgradeReport(options)
+            for line in report.lines { print(line) }
+            if !report.isOK { throw ExitCode(1) }
+            return
+        }
         let report = await CheckReport(options)
         for line in report.lines { print(line) }
         if !report.isOK { throw ExitCode(1) }
@@ -209,11 +221,17 @@ struct CheckReport {
         case 0:
             lines.append("ok    database \(shown), which is empty: the first key adds its tables")
             for app in file.apps { fail("\(ServeRules.noKey(of: app.settings.id))") }
+        case Schema.version...:
+            lines.append(
+                "ok    database \(shown): a newer program has migrated its tables to version "
+                    + "\(version), and this program (\(Schema.version)) can use them")
+            try await checkKeys(file, settings)
         default:
             lines.append(
                 "ok    database \(shown): the next start migrates its tables from version "
                     + "\(version) to \(Schema.version) ("
-                    + Schema.names(ofStepsAfter: version).joined(separator: ", ") + ")")
+                    + Schema.names(ofStepsAfter: version).joined(separator: ", ")
+                    + "); `perennial check --upgrade` says more")
             lines.append("note  keys are checked after that")
         }
     }

@@ -28,7 +28,7 @@ extension ConfigCommand {
             guard options.data == nil else { return try await signed() }
             let file = try Outcome.configuration(at: options.process.configPath)
             let settings = try options.process.settings(file)
-            guard try await DatabaseAddress.version(of: settings.database) == Schema.version else {
+            guard try await DatabaseAddress.version(of: settings.database) >= Schema.version else {
                 Outcome.printError(
                     "warning: The offerings are not signed: the database "
                         + "\(DatabaseAddress.withoutPassword(settings.database)) does not exist, "

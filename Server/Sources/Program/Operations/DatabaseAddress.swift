@@ -87,15 +87,15 @@ enum DatabaseAddress {
         }
     }
 
-    /// Opens a database whose tables must have this program's schema version, and does not change
-    /// them.
+    /// Opens a database whose tables must have this program's schema version, or a newer version
+    /// that this program can use, and does not change them.
     static func openForInspection(_ address: String) async throws(StartFailure)
         -> any DatabaseDriver
     {
         let database = try open(address, mayCreate: false, onlyReads: true)
         do throws(StartFailure) {
             let version = try await version(of: database, at: address)
-            guard version == Schema.version else {
+            guard version >= Schema.version else {
                 throw StartFailure(
                     "The database \(withoutPassword(address)) has schema version \(version), this "
                         + "program \(Schema.version).",
@@ -106,6 +106,20 @@ enum DatabaseAddress {
         } catch {
             database.close()
             throw error
+        }
+    }
+
+    /// Says what the next start of this program will do with the tables of a database, and does not
+    /// change them.
+    static func upgradePlan(of address: String) async throws(StartFailure) -> UpgradePlan {
+        if isFile(address), !FileManager.default.fileExists(atPath: address) {
+            try requireFolder(of: address)
+            return .ofNewDatabase
+        }
+        let database = try open(address)
+        defer { database.close() }
+        do { return try await Database(database).upgradePlan() } catch {
+            throw unreadable(address, error)
         }
     }
 
@@ -125,11 +139,15 @@ enum DatabaseAddress {
         of database: any DatabaseDriver, at address: String
     ) async throws(StartFailure) -> Int {
         do { return try await Database(database).schemaVersion() } catch {
-            if let failure = unusable(address, error) { throw failure }
-            throw StartFailure(
+            throw unreadable(address, error)
+        }
+    }
+
+    private static func unreadable(_ address: String, _ error: any Error) -> StartFailure {
+        unusable(address, error)
+            ?? StartFailure(
                 "The database \(withoutPassword(address)) cannot be read: \(error).",
                 remedy: "Check that it runs, restore a backup, or name another with --database.")
-        }
     }
 
     /// Returns the failure of a command whose PostgreSQL server does not respond, or is reachable

@@ -90,7 +90,7 @@ struct LogPlaceFile: Sendable {
         let recorded = places()
         guard recorded.contains(where: { $0.value.sequence > 0 }) else { return }
         guard FileManager.default.fileExists(atPath: address) else { throw missing }
-        guard try await DatabaseAddress.version(of: address) == Schema.version else { return }
+        guard try await DatabaseAddress.version(of: address) >= Schema.version else { return }
         let store = Database(try DatabaseAddress.open(address, mayCreate: false))
         defer { store.driver.close() }
         for (app, place) in recorded.sorted(by: { $0.key < $1.key }) {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Engine
+import Storage
 
 /// Rebuilds all derived rows from the documents, or compares them.
 struct RebuildCommand: AsyncParsableCommand {
@@ -15,6 +16,7 @@ struct RebuildCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             let assembly = try await options.assembly(for: verify ? .inspecting : .modifying)
             defer { assembly.database.close() }
+            if !verify { try await Self.requireOwnSchema(of: assembly.database) }
             let report = try await Self.report(
                 of: assembly.engine, verify: verify, withoutUnusable: withoutUnusable
             ) { done, total in
@@ -22,6 +24,18 @@ struct RebuildCommand: AsyncParsableCommand {
             }
             for line in Self.lines(of: report, verify: verify) { print(line) }
             if !report.isClean { throw ExitCode(1) }
+        }
+    }
+
+    /// Throws if a newer program has migrated the database: its servers may derive rows by newer
+    /// rules.
+    private static func requireOwnSchema(of database: any DatabaseDriver) async throws {
+        let version = try await Database(database).schemaVersion()
+        guard version <= Schema.version else {
+            throw StartFailure(
+                "Nothing was rebuilt: the tables of the database have version \(version), and this "
+                    + "program has version \(Schema.version).",
+                remedy: "Run this with the newest program that serves the database.")
         }
     }
 

@@ -238,6 +238,11 @@ extension Database {
     package func copy(
         from other: Database, progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws -> Int {
+        guard try await other.schemaVersion() <= Schema.version else {
+            throw StorageFailure(
+                "a newer version of Perennial has migrated the source, so this version does not "
+                    + "know all of its tables: copy it with the newer version")
+        }
         try await requireEmpty()
         try await setCopying(true)
         for table in CopiedTable.all {

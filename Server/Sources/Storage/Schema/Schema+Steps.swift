@@ -1,6 +1,11 @@
 extension Schema.Step {
     /// Adds the attributes of customers, with their view.
-    static let customerAttributes = Schema.Step(name: "attributes of customers") { dialect in
+    static let customerAttributes = Schema.Step(
+        name: "attributes of customers",
+        effect: .excludes(
+            before: 101,
+            because: "an older server cannot erase a customer who has attributes")
+    ) { dialect in
         let (text, integer) = (dialect.text, dialect.integer)
         let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
         let updatedAt =
@@ -36,7 +41,13 @@ extension Schema.Step {
 
     /// Adds the numbers of cohorts. The numbers are computed together with the sums, whose layout
     /// changes in this step.
-    static let cohorts = Schema.Step(name: "numbers of cohorts") { dialect in
+    static let cohorts = Schema.Step(
+        name: "numbers of cohorts",
+        effect: .excludes(
+            before: 102,
+            because: "older and newer servers would delete each other's sums of money, again and "
+                + "again")
+    ) { dialect in
         let (text, number) = (dialect.text, dialect.integer)
         return [
             """
@@ -57,7 +68,13 @@ extension Schema.Step {
     }
 
     /// Adds the results of rehearsals of the move from RevenueCat.
-    static let rehearsals = Schema.Step(name: "results of rehearsals") { dialect in
+    static let rehearsals = Schema.Step(
+        name: "results of rehearsals",
+        effect: .excludes(
+            before: 103,
+            because: "an older server that erases a customer would not delete the customer's id in "
+                + "the results of rehearsals")
+    ) { dialect in
         let (text, integer) = (dialect.text, dialect.integer)
         let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
         let words = [
@@ -87,7 +104,13 @@ extension Schema.Step {
     }
 
     /// Adds the operators' accounts at providers of OpenID Connect, and the completed sign-ins.
-    static let operatorIdentities = Schema.Step(name: "operators of OpenID Connect") { dialect in
+    static let operatorIdentities = Schema.Step(
+        name: "operators of OpenID Connect",
+        effect: .excludes(
+            before: 104,
+            because: "an older server that removes an operator would not delete the operator's "
+                + "account at the provider")
+    ) { dialect in
         let (text, integer) = (dialect.text, dialect.integer)
         let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
         return [

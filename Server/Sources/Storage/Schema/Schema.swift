@@ -50,21 +50,53 @@ package enum Schema {
 
     /// A change of the schema after its first release.
     struct Step: Sendable {
-        /// The name of the step in messages about failures.
+        /// The name of the step in messages.
         var name: String
+        var effect = Effect.adds
         var statements: @Sendable (Dialect) -> [String]
+    }
+
+    /// Which older programs can use a database after a step.
+    package enum Effect: Hashable, Sendable {
+        /// The step only adds tables, columns, indexes or views that older programs need not know.
+        /// Every program that could use the database before the step can use it afterwards. A test
+        /// compares this with the statements.
+        case adds
+        /// Programs of a schema version before the given one cannot use the database after the
+        /// step: it removes or rewrites something that they use, or this version writes rows that
+        /// they cannot read. The text completes the sentence “Stop them, because …”.
+        case excludes(before: Int, because: String)
+
+        fileprivate var oldestVersion: Int {
+            switch self {
+            case .adds: baseline
+            case .excludes(let version, _): version
+            }
+        }
     }
 
     /// The changes since the first release, in order: the first has the number after ``baseline``.
     /// A released step is never changed. A new step is added at the end, and the same change is
     /// made in both SQL files, from which new databases are made. `Fixtures/databases/README.md`
     /// says how a test compares a migrated database with a new one.
+    ///
+    /// During an upgrade, servers of this version and of the version before it use one PostgreSQL
+    /// together. So a change is made in two versions: the first version adds the new form, and can
+    /// read both forms. The next version writes only the new form, or removes the old one, by a
+    /// step that excludes programs from before the first of these versions. Such a step is also
+    /// needed, without statements, if a version writes a new word or a new layout into a column
+    /// that exists.
     static let steps: [Step] = [
         .customerAttributes, .cohorts, .rehearsals, .operatorIdentities, .alerts,
         .passkeys,
     ]
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }
+
+    /// The oldest schema version whose programs can use a database to which the steps were applied.
+    static func oldestVersion(after steps: some Sequence<Step>) -> Int {
+        steps.map(\.effect.oldestVersion).max() ?? baseline
+    }
 
     /// The names of the steps that migrate a database of a version to the present one, in order.
     package static func names(ofStepsAfter version: Int) -> [String] {

@@ -10,9 +10,13 @@ import Testing
 /// The payloads that a server has answered with 200.
 final class Acknowledged: Sendable {
     private let payloads = Mutex<Set<String>>([])
+    private let refused = Mutex<[Int]>([])
 
     func add(_ payload: String) { payloads.withLock { _ = $0.insert(payload) } }
+    func add(refusal status: Int) { refused.withLock { $0.append(status) } }
     var all: Set<String> { payloads.withLock { $0 } }
+    /// The statuses of all other responses to ``Stream/send(_:to:_:)``.
+    var refusals: [Int] { refused.withLock { $0 } }
 }
 
 struct TemporaryFolder: Sendable {

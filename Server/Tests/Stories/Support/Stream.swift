@@ -56,7 +56,9 @@ enum Stream {
     ) async {
         for attempt in 0..<attemptsMax {
             let server = servers[(number + attempt) % servers.count]
-            if await status(of: payload, at: server) == 200 { return acknowledged.add(payload) }
+            let status = await status(of: payload, at: server)
+            if status == 200 { return acknowledged.add(payload) }
+            if let status { acknowledged.add(refusal: status) }
             try? await Task.sleep(for: .milliseconds(50))
         }
     }
