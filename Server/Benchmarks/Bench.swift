@@ -9,7 +9,7 @@ struct Bench: AsyncParsableCommand {
         abstract: "Measure Perennial against the limits of its parts.",
         subcommands: [
             TableCommand.self, ConstantServer.self, BareServer.self, LibraryServer.self,
-            ServersCommand.self, ReportsCommand.self, PagesCommand.self,
+            ServersCommand.self, UpgradeCommand.self, ReportsCommand.self, PagesCommand.self,
         ],
         defaultSubcommand: TableCommand.self)
 }

@@ -21,6 +21,11 @@ final class Load {
     /// Whether a request is sent again, to the next server, if its connection is lost. Requests
     /// must be idempotent then.
     var survivesKills = false
+    /// The number of responses with another status than 200, if ``survivesKills``. Their requests
+    /// are sent again.
+    private(set) var refusals = 0
+    /// The first of these responses.
+    private(set) var firstRefusal = ""
 
     convenience init(port: UInt16, connections: Int) throws {
         try self.init(ports: [port], connections: connections)
@@ -124,7 +129,10 @@ final class Load {
             return nil
         }
         guard HTTPResponseBytes.status(answer) == 200 else {
-            throw BenchFailure("status is not 200: \(String(decoding: answer, as: UTF8.self))")
+            let text = String(decoding: answer, as: UTF8.self)
+            if refusals == 0 { firstRefusal = text }
+            refusals += 1
+            throw BenchFailure("status is not 200: \(text)")
         }
         return answer
     }

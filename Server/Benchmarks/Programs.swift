@@ -8,9 +8,12 @@ struct Programs: Sendable {
     let bench: BenchFolder
     let folder: URL
 
-    init(_ bench: BenchFolder) throws {
+    /// - Parameter folder: the folder of the programs; nil for the folder of this program.
+    init(_ bench: BenchFolder, in folder: URL? = nil) throws {
         self.bench = bench
-        folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        self.folder =
+            folder
+            ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent()
         try Data(bench.authority.rootDER).write(to: URL(fileURLWithPath: bench.path("root.cer")))
         try Data(Self.configuration.utf8)
@@ -138,10 +141,19 @@ struct Programs: Sendable {
 
     /// Creates the tables and a key. Returns the key.
     func createKey(_ database: String) throws -> String {
+        let (status, output) = try run(
+            ["keys", "create", "--app", "birds", "--kind", "secret"], on: database)
+        guard status == 0, let key = output.firstMatch(of: /sk_\w+/) else {
+            throw BenchFailure("perennial keys create failed: \(output)")
+        }
+        return String(key.output)
+    }
+
+    /// Runs a command of `perennial` to its end, and returns its exit code and standard output.
+    func run(_ arguments: [String], on database: String) throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = folder.appending(path: "perennial")
-        process.arguments =
-            ["keys", "create", "--app", "birds", "--kind", "secret"] + common(database)
+        process.arguments = arguments + common(database)
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = FileHandle.nullDevice
@@ -149,10 +161,7 @@ struct Programs: Sendable {
         let output = String(
             decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        guard process.terminationStatus == 0, let key = output.firstMatch(of: /sk_\w+/) else {
-            throw BenchFailure("perennial keys create failed: \(output)")
-        }
-        return String(key.output)
+        return (process.terminationStatus, output)
     }
 
     private func common(_ database: String, _ configuration: String? = nil) -> [String] {

@@ -332,6 +332,37 @@ release_in() {
     swift_in "$package" "$verb" --configuration release ${static[@]+"${static[@]}"} "$@"
 }
 
+# build_release CLONE PRODUCT…: builds products of a clone in release mode. Sets `programs`, their folder.
+build_release() {
+    local clone="$1" product
+    shift
+    for product in "$@"; do
+        release_in "$clone/Server" build --product "$product" \
+            || stop "the build failed (see above)" "rm -rf $clone/Server/.build, then run this again"
+    done
+    programs="$(release_in "$clone/Server" build --show-bin-path)"
+}
+
+# find_commit NAME: sets `commit` to the full name of a commit of this clone.
+find_commit() {
+    commit="$(git -C "$root" rev-parse --verify --quiet "$1^{commit}")" \
+        || stop "there is no commit $1 here" "git log --oneline"
+}
+
+# build_commit COMMIT PRODUCT…: builds products of another commit in release mode. Sets `programs`. The clone stays,
+# with its build, for the next time.
+build_commit() {
+    local commit="$1" clone="$server/.build/against/${1:0:12}"
+    shift
+    say "Building ${commit:0:12}: the first time this takes some minutes"
+    [ -d "$clone" ] || git clone --quiet "$root" "$clone"
+    git -C "$clone" checkout --quiet "$commit" \
+        || stop "the clone of ${commit:0:12} lacks the commit" "rm -rf $clone, then run this again"
+    # Both builds use the same versions of packages that the manifest does not name.
+    cp "$server/Package.resolved" "$clone/Server/Package.resolved"
+    build_release "$clone" "$@"
+}
+
 # Builds the program, and sets `perennial` to its path.
 build_program() {
     if [ -d "$server/.build/debug" ]; then
