@@ -59,11 +59,30 @@ struct UpgradeText {
     // MARK: - Steps
 
     private func text(of step: UpgradePlan.Step) -> String {
-        let changes = step.changes.map(\.text).joined(separator: ", ")
+        let changes = Self.text(of: step.changes)
         let isAdding = step.effect == .adds
         return "\(isAdding ? "ok   " : "note ") step \(step.version), \(step.name): "
             + (changes.isEmpty ? "changes no table" : changes) + "; "
             + (isAdding ? "only adds" : "excludes older programs")
+    }
+
+    /// What the statements do. New tables, and new indexes, are listed together.
+    private static func text(of changes: [SchemaChange]) -> String {
+        let tables = changes.filter { $0.kind == .createsTable }.map(\.name)
+        let indexes = changes.filter {
+            if case .createsIndex = $0.kind { true } else { false }
+        }.map(\.name)
+        let others = changes.filter { !(tables + indexes).contains($0.name) }.map(\.text)
+        return
+            ([list(tables, "table"), list(indexes, "index", "indexes")].compactMap(\.self)
+            + others).joined(separator: ", ")
+    }
+
+    private static func list(_ names: [String], _ noun: String, _ plural: String? = nil) -> String?
+    {
+        guard !names.isEmpty else { return nil }
+        let word = names.count == 1 ? noun : plural ?? noun + "s"
+        return "creates the \(word) \(names.joined(separator: ", "))"
     }
 
     private var readTables: [String] { Set(plan.steps.flatMap(\.read)).sorted() }

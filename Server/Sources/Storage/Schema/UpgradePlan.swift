@@ -4,15 +4,21 @@ package struct UpgradePlan: Sendable {
     /// version.
     package var version: Int
     package var steps: [Step]
+    /// The oldest schema version whose programs can use the database after the start.
+    package var oldestVersion: Int
     /// The sizes of the tables whose rows a step reads.
     package var tables: [String: TableSize] = [:]
 
-    package init(version: Int, steps: [Step], tables: [String: TableSize] = [:]) {
-        (self.version, self.steps, self.tables) = (version, steps, tables)
+    package init(
+        version: Int, steps: [Step], oldestVersion: Int, tables: [String: TableSize] = [:]
+    ) {
+        (self.version, self.steps) = (version, steps)
+        (self.oldestVersion, self.tables) = (oldestVersion, tables)
     }
 
     /// The plan for a database without tables.
-    package static let ofNewDatabase = UpgradePlan(version: 0, steps: [])
+    package static let ofNewDatabase = UpgradePlan(
+        version: 0, steps: [], oldestVersion: Schema.baseline)
 
     /// A step that the start will run.
     package struct Step: Sendable {
@@ -90,13 +96,6 @@ package struct UpgradePlan: Sendable {
         }
     }
 
-    /// The oldest schema version whose programs can use the database after the start.
-    package var oldestVersion: Int {
-        steps.map { step in
-            if case .excludes(let version, _) = step.effect { version } else { Schema.baseline }
-        }.max() ?? Schema.baseline
-    }
-
     /// Whether servers of the present version can go on during the start and after it.
     package var isRolling: Bool { version == 0 || oldestVersion <= version }
 }
@@ -122,7 +121,8 @@ extension Database {
             guard version > 0 else { return .ofNewDatabase }
             var plan = UpgradePlan(
                 version: version,
-                steps: UpgradePlan.steps(after: version, among: steps, dialect))
+                steps: UpgradePlan.steps(after: version, among: steps, dialect),
+                oldestVersion: Schema.oldestVersion(after: steps))
             for table in Set(plan.steps.flatMap(\.read)) {
                 plan.tables[table] = try Self.size(of: table, connection)
             }

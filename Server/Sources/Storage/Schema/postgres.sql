@@ -6,7 +6,8 @@
 -- can be on one machine. Names ending in `_ms` are milliseconds since 1970, in UTC; a column
 -- `day` counts days from 1970-01-01. Integers are 0 or 1 in columns named `is_…`, `had_…` or
 -- `will_…`. In the table `schema_versions`, which each server creates before it reads this file,
--- the database records which of its steps are applied.
+-- the database records which of its steps are applied, and in `oldest_version` the oldest schema
+-- version whose programs can use it then.
 --
 -- After the first release, a change of the schema is made in this file, in the other file, and as
 -- a step in Schema.swift. The step changes databases that exist. Schema.swift also says which
