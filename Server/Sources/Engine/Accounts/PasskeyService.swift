@@ -49,11 +49,6 @@ package struct PasskeyService: Sendable {
         }
     }
 
-    /// The number of passkeys of each operator who has one.
-    package func counts() async throws(EngineFailure) -> [String: Int] {
-        try await context.read { tx in try tx.passkeys.counts() }
-    }
-
     // MARK: - Confirmation
 
     /// Whether a session began so recently that its operator need not type the password again.

@@ -63,14 +63,6 @@ package struct OperatorPasskeyRows: RowGroup {
                 + "ORDER BY created_at_ms, passkey", [.text(name)], Self.passkey)
     }
 
-    /// The number of passkeys of each operator who has one.
-    package func counts() throws(StorageFailure) -> [String: Int] {
-        let rows = try connection.rows(
-            "SELECT operator, count(*) FROM operator_passkeys WHERE app = '' GROUP BY operator", []
-        ) { row throws(StorageFailure) in (try row.text(), try row.count()) }
-        return Dictionary(uniqueKeysWithValues: rows)
-    }
-
     /// Records a use of a passkey. Idempotent.
     package func recordUse(
         ofPasskey id: [UInt8], counter: UInt32, at now: Instant
