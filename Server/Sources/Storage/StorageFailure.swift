@@ -27,6 +27,9 @@ package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertibl
     /// Whether a connection pooler has mixed up the sessions of the database.
     package var isByPooler: Bool { ["42P05", "26000"].contains(sqlState) }
 
+    /// Whether a lock was not granted within PostgreSQL's `lock_timeout`.
+    package var isByLock: Bool { sqlState == "55P03" }
+
     /// Whether the database server is a standby, which accepts no writes.
     package var isByStandby: Bool { kind == .unavailable && sqlState == "25006" }
 

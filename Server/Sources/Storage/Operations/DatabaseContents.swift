@@ -28,10 +28,10 @@ extension Database {
     package static func contents(
         _ connection: any Connection
     ) throws(StorageFailure) -> DatabaseContents {
-        guard try connection.number(versionsTableExists(connection.dialect)) > 0 else {
+        guard try SchemaVersions(connection).exist() else {
             throw StorageFailure("it contains no Perennial tables")
         }
-        let version = try presentVersion(connection)
+        let version = try SchemaVersions(connection).present()
         guard version > 0 else {
             throw StorageFailure("it contains no Perennial tables yet")
         }

@@ -299,7 +299,9 @@ extension Database {
             isCopying
             ? "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, 0)"
             : "DELETE FROM schema_versions WHERE version = $1"
-        _ = try await driver.write { try $0.run(statement, [.integer(Self.unfinishedCopyVersion)]) }
+        _ = try await driver.write {
+            try $0.run(statement, [.integer(SchemaVersions.unfinishedCopy)])
+        }
     }
 
     private func requireEmpty() async throws {

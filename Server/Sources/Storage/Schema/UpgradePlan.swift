@@ -111,50 +111,46 @@ extension Database {
     }
 
     func upgradePlan(by steps: [Schema.Step]) async throws -> UpgradePlan {
-        let (dialect, newest) = (driver.dialect, Schema.version(with: steps))
-        let exists = Self.versionsTableExists(dialect)
+        let dialect = driver.dialect
         return try await driver.scan { connection in
-            guard try connection.number(exists) > 0 else {
-                return .ofNewDatabase
-            }
-            let version = try Self.presentVersion(connection, newest: newest)
+            let version = try SchemaVersions(connection)
+                .presentIfAny(newest: Schema.version(with: steps))
             guard version > 0 else { return .ofNewDatabase }
             var plan = UpgradePlan(
                 version: version,
                 steps: UpgradePlan.steps(after: version, among: steps, dialect),
                 oldestVersion: Schema.oldestVersion(after: steps))
             for table in Set(plan.steps.flatMap(\.read)) {
-                plan.tables[table] = try Self.size(of: table, connection)
+                plan.tables[table] = try UpgradePlan.TableSize(measuring: table, connection)
             }
             return plan
         }
     }
+}
 
-    private static func size(
-        of table: String, _ connection: any Connection
-    ) throws(StorageFailure) -> UpgradePlan.TableSize {
+extension UpgradePlan.TableSize {
+    /// Reads the first rows of a table, and counts its rows if the database knows no approximate
+    /// number.
+    init(measuring table: String, _ connection: any Connection) throws(StorageFailure) {
         let clock = ContinuousClock()
         let start = clock.now
-        let measured = try connection.rows(
+        measuredRows = try connection.rows(
             "SELECT * FROM \(table) LIMIT \(UpgradePlan.rowsMeasured)", []
         ).count
-        let time = clock.now - start
-        var (rows, bytes) = try approximateSize(of: table, connection)
-        let isCounted = rows == 0
-        if isCounted {
-            rows = try connection.number(
-                "SELECT count(*) FROM (SELECT 1 FROM \(table) "
-                    + "LIMIT \(UpgradePlan.rowsCountedMax)) AS counted")
-        }
-        return UpgradePlan.TableSize(
-            rows: rows, isLimit: isCounted && rows == UpgradePlan.rowsCountedMax, bytes: bytes,
-            measuredRows: measured, measuredTime: time)
+        measuredTime = clock.now - start
+        (rows, bytes) = try Self.approximate(table, connection)
+        isLimit = false
+        guard rows == 0 else { return }
+        rows = try connection.number(
+            "SELECT count(*) FROM (SELECT 1 FROM \(table) "
+                + "LIMIT \(UpgradePlan.rowsCountedMax)) AS counted")
+        isLimit = rows == UpgradePlan.rowsCountedMax
     }
 
     /// The approximate number of rows, and the bytes on disk. The number is 0 if the database does
     /// not know it. On SQLite, the bytes are those of the whole file.
-    private static func approximateSize(
-        of table: String, _ connection: any Connection
+    private static func approximate(
+        _ table: String, _ connection: any Connection
     ) throws(StorageFailure) -> (Int64, Int64) {
         switch connection.dialect {
         case .sqlite:
