@@ -1,8 +1,10 @@
+import AppStoreFormats
 import AsyncHTTPClient
 import Engine
 import Foundation
 import Ledger
 import OpenIDConnect
+import Storage
 import Testing
 
 @testable import HTTPServer
