@@ -51,9 +51,14 @@ struct UpgradeText {
                     + "`perennial rebuild` or `perennial migrate` with this program."
             ]
         }
-        return [begin + "the next start runs \(plan.steps.count.counted("step"))"]
-            + plan.steps.map(text) + [duration] + locks + [disk, older]
-            + ["note  back up first, with the program that runs now: docs/operations.md, Upgrade"]
+        var lines = [begin + "the next start runs \(plan.steps.count.counted("step"))"]
+        for step in plan.steps { lines.append(text(of: step)) }
+        lines.append(duration)
+        lines += locks
+        lines += [disk, older]
+        lines.append(
+            "note  back up first, with the program that runs now: docs/operations.md, Upgrade")
+        return lines
     }
 
     // MARK: - Steps
@@ -136,12 +141,11 @@ struct UpgradeText {
 
     private var older: String {
         let oldest = plan.oldestVersion
-        let reasons = plan.steps.compactMap { step in
+        let reasons = plan.steps.compactMap { step -> String? in
             if case .excludes(let before, let reason) = step.effect, before > plan.version {
-                reason
-            } else {
-                nil
+                return reason
             }
+            return nil
         }.joined(separator: "; ")
         switch (isOnServer, plan.isRolling) {
         case (true, true):

@@ -31,7 +31,10 @@ extension Database {
                 try await driver.write { try SchemaVersions($0).applyMissing(steps, at: now) }
                 break
             } catch let failure as StorageFailure {
-                guard failure.isByLock, attempt < Self.stepAttemptsMax else { throw failure }
+                // A step that waits for servers, which wait for the step, fails as a conflict.
+                guard failure.isByLock || failure.kind == .conflict,
+                    attempt < Self.stepAttemptsMax
+                else { throw failure }
             }
             try await sleep(Self.stepPauses.delay(after: attempt))
         }

@@ -63,10 +63,10 @@ import Testing
             var servers = [
                 try await program.start(port: ports[0]), try await program.start(port: ports[1]),
             ]
+            let wires = servers.map(\.wire)
             let notifications = try await Self.notifications(from: simulator)
             let acknowledged = Acknowledged()
-            async let stream: Void = Stream.send(
-                notifications, to: servers.map(\.wire), acknowledged)
+            async let stream: Void = Stream.send(notifications, to: wires, acknowledged)
             try await acknowledged.wait(for: notifications.count / 5)
             try await next.start()
             try await next.write("wren")
