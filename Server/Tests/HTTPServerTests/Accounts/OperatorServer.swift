@@ -78,7 +78,8 @@ struct OperatorServer: Sendable {
         let result = try await engine.operators.accept(
             linkToken: link, name: name, password: Self.password,
             from: SignInPlace(address: "", agent: "Browser"))
-        return OperatorBrowser(server: self, session: try #require(result.token))
+        let token = try #require(result.token)
+        return OperatorBrowser(server: self, session: token)
     }
 
     /// Sends a request to the HTTP API, as the server of an app does.
