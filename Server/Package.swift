@@ -298,8 +298,7 @@ let package = Package(
                 "Program", "AppStoreClient", "AppStoreFormats", "BucketClient", "BucketDouble",
                 "Courier", "Dashboard", "Engine", "Dice", "Eventually", "HTTPServer", "Ledger",
                 "MailClient", "OpenIDConnect", "OutgoingHTTP", "Passkeys", "Rehearsal",
-                "SoftAuthenticator", "Storage", "StorageSQLite", argumentParser, crypto,
-                httpClient, logging,
+                "Storage", "StorageSQLite", argumentParser, crypto, httpClient, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(

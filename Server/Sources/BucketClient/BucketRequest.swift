@@ -30,8 +30,8 @@ package struct BucketRequest: Hashable, Sendable {
 
     /// Sorted by the encoded names.
     private static func text(of query: [String: String]) -> String {
-        PercentEncoding.query(
-            query.sorted { PercentEncoding.text($0.key) < PercentEncoding.text($1.key) }
+        PercentEncoder.query(
+            query.sorted { PercentEncoder.text($0.key) < PercentEncoder.text($1.key) }
                 .map { ($0.key, $0.value) })
     }
 }

@@ -125,14 +125,14 @@ package actor OpenIDClient {
         } else {
             // The id and the secret are encoded before they are joined (RFC 6749, 2.3.1).
             let pair =
-                PercentEncoding.text(settings.clientID) + ":"
-                + PercentEncoding.text(settings.clientSecret.text)
+                PercentEncoder.text(settings.clientID) + ":"
+                + PercentEncoder.text(settings.clientSecret.text)
             let text = Base64.standard.encode(Array(pair.utf8))
             authorization = "Basic " + String(decoding: text, as: UTF8.self)
         }
         let answer = try await response(
             to: OpenIDRequest(
-                url: metadata.tokenEndpoint, form: PercentEncoding.query(form),
+                url: metadata.tokenEndpoint, form: PercentEncoder.query(form),
                 authorization: authorization, answerBytesMax: Self.tokensBytesMax))
         let json = try? JSON(parsing: answer.body)
         guard answer.status == 200 else {

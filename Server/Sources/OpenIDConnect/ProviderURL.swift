@@ -78,6 +78,6 @@ package struct ProviderURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The address with parameters added to its query.
     func appending(query parameters: [(String, String)]) -> String {
-        text + (text.contains("?") ? "&" : "?") + PercentEncoding.query(parameters)
+        text + (text.contains("?") ? "&" : "?") + PercentEncoder.query(parameters)
     }
 }

@@ -386,6 +386,6 @@ package struct RevenueCatClient: Sendable {
     /// Text as a part of a path. Also encodes the dots of `.` and `..`, which would change a path.
     static func encoded(_ text: String) -> String {
         text == "." || text == ".."
-            ? String(repeating: "%2E", count: text.utf8.count) : PercentEncoding.text(text)
+            ? String(repeating: "%2E", count: text.utf8.count) : PercentEncoder.text(text)
     }
 }

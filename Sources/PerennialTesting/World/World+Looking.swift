@@ -102,8 +102,8 @@ extension World {
     }
 
     private struct StoredAttributes: Decodable {
-        let items: [Item]
-        struct Item: Decodable { let name, value: String }
+        let items: [Attribute]
+        struct Attribute: Decodable { let name, value: String }
     }
 
     private nonisolated func bytes(of path: String) async throws -> Data {

@@ -50,6 +50,6 @@ extension HTTPClientRequest {
     }
 
     private static func text(_ query: [(String, String)]) -> String {
-        query.isEmpty ? "" : "?" + PercentEncoding.query(query)
+        query.isEmpty ? "" : "?" + PercentEncoder.query(query)
     }
 }

@@ -55,14 +55,28 @@ struct RetentionDecisions {
 
     /// Whether a purchase may be forgotten, if the purchases that share its documents may.
     func isForgettable(_ aged: AgedPurchase) throws(StorageFailure) -> Bool {
-        guard aged.isForgettable(before: cutoff, at: now, isPaidApp: app.paidApp != nil) else {
-            return false
-        }
+        guard isOldAndUnneeded(aged) else { return false }
         let original = aged.purchase.original
         if let last = try tx.retention.lastArrival(about: original, of: app.id), last >= cutoff {
             return false
         }
         return try !tx.retention.hasOpenInquiry(about: original, of: app.id)
+    }
+
+    /// Whether a purchase is old enough and needed for nothing, according to its own row. It must
+    /// have ended, and must have become known, before the cutoff.
+    private func isOldAndUnneeded(_ aged: AgedPurchase) -> Bool {
+        let timeline = aged.reported.timeline
+        guard let state = aged.reported.reportedState, aged.purchase.environment == .sandbox,
+            aged.knownAt < cutoff, aged.nextChangeAt == nil, state.status?.isOpen != true
+        else { return false }
+        // A check that has been due for so long is never made: the app has no `app_store`.
+        guard aged.checkDueAt > now || aged.checkDueAt < cutoff else { return false }
+        // The purchase of the app itself gives an entitlement if the app was paid before.
+        guard !timeline.hasConsumables, !timeline.hasTerms, !timeline.hasDeveloperSeats,
+            timeline.appProofs == nil || app.paidApp == nil
+        else { return false }
+        return timeline.periods.allSatisfy { ($0.end ?? $0.from) < cutoff }
     }
 }
 
@@ -70,24 +84,4 @@ struct RetentionDecisions {
 struct ForgottenGroup: Sendable {
     var purchases: [ReportedPurchase] = []
     var documents: [DocumentKey] = []
-}
-
-extension AgedPurchase {
-    /// Whether a purchase is old enough and needed for nothing, according to its own row.
-    ///
-    /// - Parameters:
-    ///   - cutoff: the purchase must have ended, and must have become known, before this moment.
-    ///   - isPaidApp: whether the purchase of the app itself gives an entitlement.
-    func isForgettable(before cutoff: Instant, at now: Instant, isPaidApp: Bool) -> Bool {
-        let timeline = reported.timeline
-        guard let state = reported.reportedState, purchase.environment == .sandbox,
-            knownAt < cutoff, nextChangeAt == nil, state.status?.isOpen != true
-        else { return false }
-        // A check that has been due for so long is never made: the app has no `app_store`.
-        guard checkDueAt > now || checkDueAt < cutoff else { return false }
-        guard !timeline.hasConsumables, !timeline.hasTerms, !timeline.hasDeveloperSeats,
-            timeline.appProofs == nil || !isPaidApp
-        else { return false }
-        return timeline.periods.allSatisfy { ($0.end ?? $0.from) < cutoff }
-    }
 }

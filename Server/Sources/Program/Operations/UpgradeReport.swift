@@ -122,8 +122,8 @@ struct UpgradeText {
         let tables = Set(plan.steps.flatMap(\.locked)).sorted()
         guard !tables.isEmpty else { return ["ok    locks: on no table that servers use"] }
         return [
-            "note  locks: on \(tables.joined(separator: ", ")). A long transaction there, such as a "
-                + "backup or a VACUUM, delays the start: it waits \(Database.stepLockSeconds) s "
+            "note  locks: on \(tables.joined(separator: ", ")). A long transaction there, such as "
+                + "a backup or a VACUUM, delays the start: it waits \(Database.stepLockSeconds) s "
                 + "(lock_timeout), lets requests pass, and tries again, at most "
                 + "\(Database.stepAttemptsMax) times"
         ]

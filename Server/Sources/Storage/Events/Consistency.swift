@@ -81,8 +81,9 @@ package struct Consistency: RowGroup {
     /// Checks the logs for inconsistencies. Events must be numbered without gaps. Each event must
     /// start from the status with which the previous event of its purchase ended. The last event of
     /// a purchase must end with the purchase's present status. The money of all events must add up
-    /// to the money of the timeline. If a purchase was forgotten, its events begin anew. Events without numbers come after the numbered events, in the
-    /// order of their positions. Uses a few bytes of memory per purchase.
+    /// to the money of the timeline. If a purchase was forgotten, its events begin anew. Events
+    /// without numbers come after the numbered events, in the order of their positions. Uses a few
+    /// bytes of memory per purchase.
     package func logDifferences() throws(StorageFailure) -> Differences {
         var differences = Differences()
         for app in try appsWithPurchases() {

@@ -50,7 +50,8 @@ extension Database {
     /// The version of the present schema; 0 if there are no tables yet. Greater than this program's
     /// version if a newer program has migrated the database and this program can still use it.
     ///
-    /// - Throws: ``StorageFailure`` if this program can neither use nor migrate the present version.
+    /// - Throws: ``StorageFailure`` if this program can neither use nor migrate the present
+    ///   version.
     package func schemaVersion() async throws -> Int {
         try await driver.read { try SchemaVersions($0).presentIfAny() }
     }

@@ -176,7 +176,13 @@ extension Schema.Step {
     }
 
     /// Adds the passkeys of operators and their recovery codes.
-    static let passkeys = Schema.Step(name: "passkeys") { dialect in
+    static let passkeys = Schema.Step(
+        name: "passkeys",
+        effect: .excludes(
+            before: 106,
+            because: "an older server would accept a password alone where an operator has a passkey"
+        )
+    ) { dialect in
         let (text, number, bytes) = (dialect.text, dialect.integer, dialect.bytes)
         let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
         return [

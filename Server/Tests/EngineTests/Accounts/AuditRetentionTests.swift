@@ -99,7 +99,8 @@ private let present = Instant("2026-12-01T10:30:00.000Z") ?? Instant(millisecond
                         + "used_at_ms, until_ms, address, agent) "
                         + "VALUES ('', x'\(hash)', '\(name)', 0, $1, $2, '', '')", [used, until])
                 try add(
-                    "INSERT INTO used_sign_ins (app, sign_in, until_ms) VALUES ('', x'\(hash)', $1)",
+                    "INSERT INTO used_sign_ins (app, sign_in, until_ms) "
+                        + "VALUES ('', x'\(hash)', $1)",
                     [until])
             }
             for (name, at) in [("old", now - 91 * day), ("new", now - 60_000)] {

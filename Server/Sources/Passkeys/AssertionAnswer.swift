@@ -1,18 +1,5 @@
 import AppStoreFormats
 
-/// A browser's answer to the request to make a passkey.
-package struct RegistrationAnswer: Hashable, Sendable {
-    var client: [UInt8]
-    var attestation: [UInt8]
-
-    /// - Parameter client: `clientDataJSON`, in base64url without padding.
-    /// - Parameter attestation: `attestationObject`, in base64url without padding.
-    package init(client: String, attestation: String) throws(PasskeyFailure) {
-        self.client = try client.passkeyBytes(max: ClientReport.bytesMax)
-        self.attestation = try attestation.passkeyBytes(max: RelyingParty.attestationBytesMax)
-    }
-}
-
 /// A browser's answer to the request to sign with a passkey.
 package struct AssertionAnswer: Hashable, Sendable {
     /// The id of the passkey.
@@ -42,7 +29,7 @@ package struct AssertionAnswer: Hashable, Sendable {
 
 extension String {
     /// The bytes of which this text is the base64url.
-    fileprivate func passkeyBytes(max: Int) throws(PasskeyFailure) -> [UInt8] {
+    func passkeyBytes(max: Int) throws(PasskeyFailure) -> [UInt8] {
         guard utf8.count <= Base64.url.count(of: max),
             let bytes = Base64.url.decode(Array(utf8))
         else { throw .unreadable("a part is not base64url, or is too long") }

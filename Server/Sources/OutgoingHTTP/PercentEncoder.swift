@@ -1,5 +1,5 @@
-/// Text as a part of an address.
-package enum PercentEncoding {
+/// Encodes text as a part of an address.
+package enum PercentEncoder {
     private static let unreserved = Set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
 
