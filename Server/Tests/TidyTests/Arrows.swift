@@ -92,7 +92,7 @@ enum Arrows {
         // ServiceLifecycle signals that the server stops, so that waiting requests end. The server
         // encrypts connections, and checks its own certificate.
         "HTTPServer": foundation.union(web).union(locks).union([
-            "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
+            "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypesHTTP1",
             "ServiceLifecycle", "Engine", "HTTPBasics", "Ledger", "OpenIDConnect",
             "Passkeys", "PerennialContract", "Dashboard", "Reports", "RevenueCatWebhooks",
             "RevenueCatWire",

@@ -28,7 +28,8 @@ enum CallerLimit: String, CaseIterable, Sendable {
         case .waitsOfKey: "At most \(max) requests with one key may wait at one time."
         case .streamsOfKey: "At most \(max) event streams with one key may be open at one time."
         case .connectionsOfAddress:
-            "At most \(max) connections from one address may be open at one time."
+            "At most \(max) connections from one address may be open at one time, and each open "
+                + "request with HTTP/2 counts as another one."
         case .halfSentRequestsOfAddress:
             "At most \(max) heads of requests from one address may be incomplete at one time."
         }

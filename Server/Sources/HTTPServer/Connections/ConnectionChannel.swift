@@ -43,15 +43,20 @@ struct ConnectionChannel: ServerChildChannel {
         http.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            let heads = server.headWatch(of: channel)
+            let heads = HeadWatch(server.headTimer(of: channel))
             try pipeline.addHandler(heads, position: .before(parser))
-            try pipeline.addHandler(
-                ConnectionHandler(
-                    bodySecondsMax: server.bodies.limits.secondsMax, heads: heads,
-                    refusal: { ConnectionHandler.Refusal(server.refusal(of: $0)) }),
-                position: .after(parser))
+            try pipeline.addHandler(connectionHandler(heads: heads), position: .after(parser))
             return value
         }
+    }
+
+    /// Returns the handler of a connection, or of one stream of a connection with HTTP/2.
+    func connectionHandler(
+        heads: HeadWatch? = nil, isStream: Bool = false
+    ) -> ConnectionHandler {
+        ConnectionHandler(
+            bodySecondsMax: server.bodies.limits.secondsMax, heads: heads, isStream: isStream,
+            refusal: { [server] in ConnectionHandler.Refusal(server.refusal(of: $0)) })
     }
 
     func limitReads(of channel: any Channel) throws {
@@ -77,12 +82,19 @@ extension PerennialServer {
         connections.admit(channel, from: limitedNetwork(of: channel))
     }
 
-    fileprivate func headWatch(of channel: any Channel) -> HeadWatch {
+    /// Counts a stream of a connection with HTTP/2. Returns false if the stream must be refused: see
+    /// ``ConnectionCounts``.
+    func admits(stream: any Channel) -> Bool {
+        connections.admit(stream: stream, from: limitedNetwork(of: stream))
+    }
+
+    /// Returns the limits of incomplete heads on a connection.
+    func headTimer(of channel: any Channel) -> HeadTimer {
         let secondsMax = connections.limits.headSecondsMax
         guard let network = limitedNetwork(of: channel) else {
-            return HeadWatch(secondsMax: secondsMax)
+            return HeadTimer(secondsMax: secondsMax)
         }
-        return HeadWatch(
+        return HeadTimer(
             secondsMax: secondsMax,
             reserve: { [connections] in connections.admitHalfSent(from: network) },
             release: { [connections] in connections.releaseHalfSent(from: network) })

@@ -4,10 +4,13 @@ import Synchronization
 /// The limits of connections from one address.
 package struct ConnectionLimits: Hashable, Sendable {
     /// The maximum number of open connections from one address, or from one network of IPv6
-    /// addresses. This number is half of all connections. It must be more than the number of
-    /// requests that may wait, because a proxy that is not configured as trusted has one connection
-    /// for each waiting request.
+    /// addresses. An open stream of a connection with HTTP/2 counts as another connection. This
+    /// number is half of all connections. It must be more than the number of requests that may
+    /// wait, because a proxy that is not configured as trusted has one connection for each waiting
+    /// request.
     package var connectionsOfAddressMax = PerennialServer.connectionsMax / 2
+    /// The maximum number of open streams of all connections with HTTP/2 together.
+    package var streamsMax = PerennialServer.connectionsMax
     /// The maximum number of requests with an incomplete head from one address, or from one network
     /// of IPv6 addresses. Almost every head arrives in one piece. Zero means that there is no
     /// limit.
@@ -25,6 +28,7 @@ final class ConnectionCounts: Sendable {
     private struct State {
         var byNetwork: [String: Int] = [:]
         var halfSentByNetwork: [String: Int] = [:]
+        var streams = 0
     }
 
     let limits: ConnectionLimits
@@ -55,6 +59,31 @@ final class ConnectionCounts: Sendable {
         channel.closeFuture.whenComplete { [self] _ in release(network) }
         return true
     }
+
+    /// Counts a stream until it is closed, as another connection of its network and as one of all
+    /// streams. Returns false if there are too many.
+    func admit(stream: any Channel, from network: String?) -> Bool {
+        guard addStream() else { return false }
+        guard admit(stream, from: network) else {
+            removeStream()
+            return false
+        }
+        stream.closeFuture.whenComplete { [self] _ in removeStream() }
+        return true
+    }
+
+    /// The number of open streams.
+    var streamCount: Int { state.withLock { $0.streams } }
+
+    private func addStream() -> Bool {
+        state.withLock { state in
+            guard state.streams < limits.streamsMax else { return false }
+            state.streams += 1
+            return true
+        }
+    }
+
+    private func removeStream() { state.withLock { $0.streams -= 1 } }
 
     /// Counts a connection from a network. Returns false if the network has too many.
     func admit(_ network: String) -> Bool {

@@ -27,7 +27,8 @@ struct BodyTooSlow: Error {
 }
 
 /// Implements the parts of HTTP/1.x that the framework lacks, for one connection. The handler is
-/// placed right behind the parser.
+/// placed right behind the parser. A stream of HTTP/2 also has this handler, and is treated as a
+/// connection with one request: see ``MultiplexedChannel``.
 ///
 /// - After an HTTP/1.0 request, a request with `Connection: close`, or a response with that
 /// header, the connection is closed. Anything that arrives after such a request is discarded.
@@ -73,9 +74,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         /// Whether the body is being read or discarded.
         var isBodyWanted = false
 
-        init(_ head: HTTPRequestHead) {
+        init(_ head: HTTPRequestHead, isStream: Bool) {
             isOld = head.version.major < 1 || head.version == .http1_0
-            closes = isOld || !head.isKeepAlive
+            closes = !isStream && (isOld || !head.isKeepAlive)
             awaitsContinue =
                 !isOld && head.headers["expect"].contains { $0.lowercased() == "100-continue" }
         }
@@ -83,6 +84,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private let bodySecondsMax: Int64
     private let heads: HeadWatch?
+    private let isStream: Bool
     private let refusal: (any Error) -> Refusal
     private var exchanges = CircularBuffer<Exchange>()
     /// Whether the newest request has not ended yet.
@@ -102,13 +104,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// - Parameter bodySecondsMax: how long to wait for the end of a body.
     /// - Parameter heads: the handler before the parser.
+    /// - Parameter isStream: whether this is one stream of a connection with HTTP/2.
     /// - Parameter refusal: returns the response to a request that cannot be parsed.
     init(
-        bodySecondsMax: Int64, heads: HeadWatch? = nil,
+        bodySecondsMax: Int64, heads: HeadWatch? = nil, isStream: Bool = false,
         refusal: @escaping (any Error) -> Refusal
     ) {
         self.bodySecondsMax = bodySecondsMax
         self.heads = heads
+        self.isStream = isStream
         self.refusal = refusal
     }
 
@@ -120,7 +124,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .head(let head):
             heads?.recordHead()
             if let wrong = WrongHost(of: head) { return refuseHead(context, wrong) }
-            exchanges.append(Exchange(head))
+            exchanges.append(Exchange(head, isStream: isStream))
             isReading = true
             if exchanges.count > 1 { callWatches() }
         case .body:

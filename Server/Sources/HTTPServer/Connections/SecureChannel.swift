@@ -4,21 +4,35 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// One connection with TLS. In the handshake, the server offers HTTP/1.1 (ALPN).
+/// One connection with TLS. In the handshake, the client chooses HTTP/2 or HTTP/1.1 (ALPN), if the
+/// certificate's ``ServerCertificate/offersHTTP2`` is true. A client that chooses no protocol uses
+/// HTTP/1.1.
 struct SecureChannel: ServerChildChannel {
-    /// The protocols that are offered.
-    static let protocols = ["http/1.1"]
+    /// The name of HTTP/2 in a handshake.
+    static let http2Protocol = "h2"
     /// The maximum time for a handshake, in seconds. A short time suffices, because no person types
     /// during a handshake.
     static let handshakeSecondsMax: Int64 = 10
 
     struct Value: ServerChildChannelValue {
         let channel: any Channel
-        fileprivate let negotiated: EventLoopFuture<HTTP1Channel.Value>
+        fileprivate let negotiated: EventLoopFuture<Negotiated>
+    }
+
+    fileprivate enum Negotiated: Sendable {
+        case http1(HTTP1Channel.Value)
+        case http2(MultiplexedChannel.Value)
     }
 
     let http1: ConnectionChannel
     let certificate: LiveCertificate
+
+    private var http2: MultiplexedChannel { MultiplexedChannel(http1: http1) }
+
+    /// The protocols that are offered in a handshake; the first one is preferred.
+    static func protocols(offersHTTP2: Bool) -> [String] {
+        (offersHTTP2 ? [http2Protocol] : []) + ["http/1.1"]
+    }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
@@ -28,10 +42,10 @@ struct SecureChannel: ServerChildChannel {
             let opening = OpeningHandler(secondsMax: Self.handshakeSecondsMax)
             try pipeline.addHandler(opening)
             let loopBound = NIOLoopBound(opening, eventLoop: channel.eventLoop)
-            let negotiation = NIOTypedApplicationProtocolNegotiationHandler<HTTP1Channel.Value> {
-                _, channel in
+            let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Negotiated> {
+                result, channel in
                 channel.pipeline.syncOperations.removeHandler(loopBound.value).flatMap {
-                    http1.addHandlers(to: channel, logger: logger)
+                    addHandlers(to: channel, after: result, logger: logger)
                 }
             }
             try pipeline.addHandler(negotiation)
@@ -40,12 +54,24 @@ struct SecureChannel: ServerChildChannel {
         }
     }
 
+    private func addHandlers(
+        to channel: any Channel, after result: ALPNResult, logger: Logger
+    ) -> EventLoopFuture<Negotiated> {
+        guard case .negotiated(Self.http2Protocol) = result else {
+            return http1.addHandlers(to: channel, logger: logger).map { .http1($0) }
+        }
+        return channel.eventLoop.makeCompletedFuture {
+            Negotiated.http2(try http2.addHandlers(to: channel, logger: logger))
+        }
+    }
+
     func handle(value: Value, logger: Logger) async {
         // The handshake fails if the client leaves before its end, or does not use TLS.
-        if let connection = try? await value.negotiated.get() {
-            return await http1.handle(value: connection, logger: logger)
+        switch try? await value.negotiated.get() {
+        case .http1(let connection)?: await http1.handle(value: connection, logger: logger)
+        case .http2(let connection)?: await http2.handle(value: connection, logger: logger)
+        case nil: value.channel.close(promise: nil)
         }
-        value.channel.close(promise: nil)
         try? await value.channel.closeFuture.get()
     }
 }

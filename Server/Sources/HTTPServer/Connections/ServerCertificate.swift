@@ -21,6 +21,8 @@ package struct ServerCertificate: Sendable {
     /// Whether the file lacks the certificate of the authority that issued the server's
     /// certificate.
     package let lacksIssuer: Bool
+    /// Whether connections with this certificate offer HTTP/2.
+    let offersHTTP2: Bool
     let context: NIOSSLContext
     private let chainBytes: [[UInt8]]
 
@@ -29,8 +31,11 @@ package struct ServerCertificate: Sendable {
     /// - Parameters:
     ///   - certificates: PEM; the server's certificate first, then those of its issuers.
     ///   - key: PEM; the private key of the first certificate, without a password.
+    ///   - offersHTTP2: whether connections offer HTTP/2 beside HTTP/1.1.
     /// - Throws: ``Problem`` if no client could connect with them.
-    package init(certificates: [UInt8], key: [UInt8]) throws(Problem) {
+    package init(
+        certificates: [UInt8], key: [UInt8], offersHTTP2: Bool = true
+    ) throws(Problem) {
         let chain = try Self.chain(certificates)
         let privateKey = try Self.privateKey(key)
         try Self.requireOrder(chain, for: privateKey)
@@ -39,13 +44,15 @@ package struct ServerCertificate: Sendable {
         start = Instant(leaf.notValidBefore)
         end = Instant(leaf.notValidAfter)
         lacksIssuer = chain.count == 1 && leaf.issuer != leaf.subject
+        self.offersHTTP2 = offersHTTP2
         do {
             chainBytes = try chain.map { certificate in
                 var serializer = DER.Serializer()
                 try serializer.serialize(certificate)
                 return serializer.serializedBytes
             }
-            context = try Self.context(chainBytes, key)
+            context = try Self.context(
+                chainBytes, key, protocols: SecureChannel.protocols(offersHTTP2: offersHTTP2))
         } catch {
             throw Problem(
                 .certificate, "cannot be used: \(error).",
@@ -53,14 +60,16 @@ package struct ServerCertificate: Sendable {
         }
     }
 
-    private static func context(_ chain: [[UInt8]], _ key: [UInt8]) throws -> NIOSSLContext {
+    private static func context(
+        _ chain: [[UInt8]], _ key: [UInt8], protocols: [String]
+    ) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try chain.map {
                 .certificate(try NIOSSLCertificate(bytes: $0, format: .der))
             },
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: key, format: .pem)))
         configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = SecureChannel.protocols
+        configuration.applicationProtocols = protocols
         return try NIOSSLContext(configuration: configuration)
     }
 
@@ -80,10 +89,13 @@ package struct ServerCertificate: Sendable {
 
 extension ServerCertificate: Hashable {
     package static func == (one: Self, other: Self) -> Bool {
-        one.chainBytes == other.chainBytes
+        one.chainBytes == other.chainBytes && one.offersHTTP2 == other.offersHTTP2
     }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(chainBytes) }
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(chainBytes)
+        hasher.combine(offersHTTP2)
+    }
 }
 
 extension ServerCertificate {

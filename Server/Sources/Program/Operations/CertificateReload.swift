@@ -66,7 +66,7 @@ final class CertificateReload: Sendable {
     /// Reads the files once, and serves them from now on if they have changed and can be used.
     func reloadIfChanged() {
         warnBeforeEnd()
-        let files = state.withLock { $0.settings.files }
+        let (files, offersHTTP2) = state.withLock { ($0.settings.files, $0.settings.offersHTTP2) }
         let found = Self.contents(files, folder)
         let isSame: Bool? = state.withLock { state in
             // A changed configuration names other files.
@@ -78,7 +78,7 @@ final class CertificateReload: Sendable {
         }
         guard let isSame else { return }
         do throws(CertificateRefusal) {
-            let settings = try TLSSettings(files) { name in
+            let settings = try TLSSettings(files, offersHTTP2: offersHTTP2) { name in
                 name == files.key ? found[1] : found[0]
             }
             let isOther = settings.certificate != live.current
@@ -86,7 +86,8 @@ final class CertificateReload: Sendable {
                 throw CertificateRefusal(problem, in: files)
             }
             let isJudged = state.withLock { state in
-                guard state.settings.files == files else { return false }
+                guard state.settings.files == files, state.settings.offersHTTP2 == offersHTTP2
+                else { return false }
                 state.settings = settings
                 state.isJudged = true
                 return true

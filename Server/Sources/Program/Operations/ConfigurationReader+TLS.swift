@@ -10,14 +10,17 @@ package struct TLSSettings: Hashable, Sendable {
     }
 
     package var files: Files
+    /// Whether connections offer HTTP/2 beside HTTP/1.1.
+    package var offersHTTP2: Bool
     package var certificate: ServerCertificate
 
     /// Reads both files.
     ///
+    /// - Parameter offersHTTP2: whether connections offer HTTP/2 beside HTTP/1.1.
     /// - Parameter contents: returns the contents of a file, or nil if it cannot be read.
     /// - Throws: ``CertificateRefusal`` if no client could connect with them.
     init(
-        _ files: Files, contents: (String) -> [UInt8]?
+        _ files: Files, offersHTTP2: Bool, contents: (String) -> [UInt8]?
     ) throws(CertificateRefusal) {
         func read(_ name: String) throws(CertificateRefusal) -> [UInt8] {
             guard let bytes = contents(name) else {
@@ -31,8 +34,10 @@ package struct TLSSettings: Hashable, Sendable {
         let chain = try read(files.certificate)
         let key = try read(files.key)
         self.files = files
+        self.offersHTTP2 = offersHTTP2
         do throws(ServerCertificate.Problem) {
-            certificate = try ServerCertificate(certificates: chain, key: key)
+            certificate = try ServerCertificate(
+                certificates: chain, key: key, offersHTTP2: offersHTTP2)
         } catch {
             throw CertificateRefusal(error, in: files)
         }
@@ -57,7 +62,7 @@ extension CertificateRefusal {
 }
 
 extension ConfigurationReader {
-    static let tlsKeys = ["certificate_file", "private_key_file"]
+    static let tlsKeys = ["certificate_file", "private_key_file", "http2"]
 
     /// Reads the certificate. Returns nil if it cannot be used.
     mutating func tls(_ node: Node) -> TLSSettings? {
@@ -70,9 +75,12 @@ extension ConfigurationReader {
                 "Name two PEM files: the certificate with its chain, and its private key.")
             return nil
         }
+        var offersHTTP2 = true
+        if let node = found["http2"] { offersHTTP2 = bool(node) ?? true }
         do throws(CertificateRefusal) {
             let settings = try TLSSettings(
-                TLSSettings.Files(certificate: certificate, key: key), contents: file)
+                TLSSettings.Files(certificate: certificate, key: key), offersHTTP2: offersHTTP2,
+                contents: file)
             if settings.certificate.lacksIssuer {
                 warn(
                     found["certificate_file"],

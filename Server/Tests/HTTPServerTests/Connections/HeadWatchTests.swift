@@ -20,13 +20,14 @@ import Testing
         var isFull = false
 
         init() throws {
-            let watch = HeadWatch(
+            let timer = HeadTimer(
                 secondsMax: secondsMax,
                 reserve: { [unowned self] in
                     guard !isFull else { return false }
                     halfSent += 1
                     return true
                 }, release: { [unowned self] in halfSent -= 1 })
+            let watch = HeadWatch(timer)
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(watch)
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
