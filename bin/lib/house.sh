@@ -281,6 +281,9 @@ need_openid_providers() {
     make_python openid-providers "$root/bin/lib/requirements/openid-providers.txt"
 }
 
+# need_http2_client: makes a Python with a client of HTTP/2 that can break its rules.
+need_http2_client() { make_python http2 "$root/bin/lib/requirements/http2.txt"; }
+
 # browser_tests ARGUMENTS…: runs Server/Tests/Browser against the program that was built. The last
 # line is "N passed, N failed".
 browser_tests() {

@@ -71,6 +71,31 @@ import Testing
         }
     }
 
+    @Test func `a stream counts as a connection of its address, and as one of all streams`() throws
+    {
+        var limits = ConnectionLimits()
+        limits.connectionsOfAddressMax = 2
+        limits.streamsMax = 3
+        let counts = ConnectionCounts(limits, Self.refusals)
+        func admits(_ stream: EmbeddedChannel) -> Bool {
+            counts.admit(stream: stream, from: ConnectionCounts.network(of: stream, exempt: []))
+        }
+        #expect(counts.admit("192.0.2.7"))
+        let first = try connection(from: "192.0.2.7")
+        #expect(admits(first))
+        #expect(try !admits(connection(from: "192.0.2.7")), "the address has two already")
+        #expect(counts.streamCount == 1, "a refused stream is not counted")
+        let local = try (1...2).map { _ in try connection(from: "127.0.0.1") }
+        for stream in local { #expect(admits(stream)) }
+        #expect(try !admits(connection(from: "127.0.0.1")), "there are three streams already")
+        for stream in [first] + local {
+            stream.close(promise: nil)
+            stream.embeddedEventLoop.run()
+        }
+        #expect(counts.streamCount == 0)
+        #expect(try admits(connection(from: "192.0.2.7")))
+    }
+
     @Test func `one address cannot use up all connections`() {
         #expect(ConnectionLimits().connectionsOfAddressMax < PerennialServer.connectionsMax)
     }

@@ -48,7 +48,12 @@ import Testing
                 kill -HUP $server
                 await_line 'a changed certificate is in force'
                 ask other
+                ask other --http1.1
                 ask root >/dev/null && echo accepted || echo refused
+                sed -i 's/^tls:/tls:\\n  http2: false/' perennial.yaml
+                kill -HUP $server
+                for attempt in $(seq 300); do [ "$(ask other)" != "1.1 200" ] || break; done
+                ask other
                 printf 'broken' >live.key
                 kill -HUP $server
                 await_line 'live.key is not in PEM format.*the changed configuration is refused'
@@ -56,11 +61,13 @@ import Testing
                 """)
         #expect(
             said == """
-                1.1 200
+                2 200
+                2 200
+                refused
+                2 200
                 1.1 200
                 refused
                 1.1 200
-                refused
                 1.1 200
 
                 """)
