@@ -82,8 +82,8 @@ extension PerennialServer {
         connections.admit(channel, from: limitedNetwork(of: channel))
     }
 
-    /// Counts a stream of a connection with HTTP/2. Returns false if the stream must be refused: see
-    /// ``ConnectionCounts``.
+    /// Counts a stream of a connection with HTTP/2. Returns false if the stream must be refused:
+    /// see ``ConnectionCounts``.
     func admits(stream: any Channel) -> Bool {
         connections.admit(stream: stream, from: limitedNetwork(of: stream))
     }

@@ -10,8 +10,8 @@ import NIOHTTPTypesHTTP1
 struct MultiplexedChannel: Sendable {
     /// The maximum number of streams of a connection that may be open at one time.
     static let streamsMax = 100
-    /// The maximum number of bytes of a stream's body that are received before they are read. A
-    /// connection with HTTP/1.1 buffers about as much.
+    /// The flow control window of a stream, in bytes. Before a body is read, at most two windows of
+    /// it are received: the first is passed on to the handlers, and the second waits.
     static let windowBytes = 65_535
     /// The maximum number of streams that a client may reset, and of frames that carry no request,
     /// in ``countedSeconds``. A client that exceeds one of these numbers is disconnected.
