@@ -58,7 +58,7 @@ final class MultiplexedConnectionHandler: ChannelInboundHandler {
         newestStream = max(newestStream, id)
         stream.closeFuture.assumeIsolated().whenComplete { [self] _ in
             streamCount -= 1
-            guard streamCount == 0, let context else { return }
+            guard streamCount == 0, let context, context.channel.isActive else { return }
             if isEnding { close(context) } else { startIdleTimer(context) }
         }
     }

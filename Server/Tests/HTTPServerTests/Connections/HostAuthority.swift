@@ -50,6 +50,9 @@ struct HostAuthority {
         return Pair(chain: chain.joined(separator: "\n"), key: own.pemRepresentation)
     }
 
+    /// The certificate of the root, in PEM.
+    var rootPEM: String { get throws { try root.serializeAsPEM().pemString } }
+
     /// The root as a client trusts it.
     var trusted: NIOSSLTrustRoots {
         get throws {

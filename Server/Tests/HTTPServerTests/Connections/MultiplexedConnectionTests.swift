@@ -17,7 +17,7 @@ import Testing
         let live = LiveCertificate(try authority.pair().certificate)
         let file = FileManager.default.temporaryDirectory.appending(
             path: "perennial-root-\(UUID().uuidString).pem")
-        try Data(try authority.root.serializeAsPEM().pemString.utf8).write(to: file)
+        try Data(authority.rootPEM.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         var streams = EventStreamLimits()
         streams.commentPause = .hours(1)
@@ -185,37 +185,39 @@ import Testing
         }
     }
 
+    /// Resets requests at once. Then sends one more, and prints whether it is answered.
+    private static func resets(_ count: Int) -> String {
+        """
+        for _ in range(\(count)):
+            connection.reset_stream(ask("/health"), error_code=8)
+        try:
+            wire.sendall(connection.data_to_send())
+        except OSError:
+            pass
+        last = ask("/health")
+        for event in events():
+            if isinstance(event, h2.events.ConnectionTerminated):
+                print("code", int(event.error_code))
+                break
+            if isinstance(event, h2.events.ResponseReceived) and event.stream_id == last:
+                print("answered")
+                break
+        else:
+            print("closed")
+
+        """
+    }
+
     @Test(.enabled(if: HTTP2Client.isPresent, HTTP2Client.absence))
     func `a client that resets too many requests is disconnected, and a few resets are accepted`()
         async throws
     {
-        func act(_ count: Int) -> String {
-            """
-            for _ in range(\(count)):
-                connection.reset_stream(ask("/health"), error_code=8)
-            try:
-                wire.sendall(connection.data_to_send())
-            except OSError:
-                pass
-            last = ask("/health")
-            for event in events():
-                if isinstance(event, h2.events.ConnectionTerminated):
-                    print("code", int(event.error_code))
-                    break
-                if isinstance(event, h2.events.ResponseReceived) and event.stream_id == last:
-                    print("answered")
-                    break
-            else:
-                print("closed")
-
-            """
-        }
         try await Self.run { server, root in
-            let few = act(MultiplexedChannel.resetsMax / 2)
+            let few = Self.resets(MultiplexedChannel.resetsMax / 2)
             #expect(
                 try await HTTP2Client.output(of: few, to: server, trusting: root) == "answered\n")
             let many = try await HTTP2Client.output(
-                of: act(MultiplexedChannel.resetsMax * 2), to: server, trusting: root)
+                of: Self.resets(MultiplexedChannel.resetsMax * 2), to: server, trusting: root)
             // 11 is ENHANCE_YOUR_CALM. A client can miss it while it still sends.
             #expect(["code 11\n", "closed\n"].contains(many), "\(many)")
             let connections = server.connections
