@@ -75,8 +75,7 @@ extension ConfigurationReader {
                 "Name two PEM files: the certificate with its chain, and its private key.")
             return nil
         }
-        var offersHTTP2 = true
-        if let node = found["http2"] { offersHTTP2 = bool(node) ?? true }
+        let offersHTTP2 = found["http2"].flatMap { bool($0) } ?? false
         do throws(CertificateRefusal) {
             let settings = try TLSSettings(
                 TLSSettings.Files(certificate: certificate, key: key), offersHTTP2: offersHTTP2,

@@ -42,6 +42,10 @@ import Testing
             of: """
                 \(Self.start)
                 ask root
+                sed -i 's/^tls:/tls:\\n  http2: true/' perennial.yaml
+                kill -HUP $server
+                for attempt in $(seq 300); do [ "$(ask root)" != "2 200" ] || break; done
+                ask root
                 ask root --tls-max 1.2
                 ask other >/dev/null && echo accepted || echo refused
                 cp second.pem live.pem; cp second.key live.key
@@ -50,7 +54,7 @@ import Testing
                 ask other
                 ask other --http1.1
                 ask root >/dev/null && echo accepted || echo refused
-                sed -i 's/^tls:/tls:\\n  http2: false/' perennial.yaml
+                sed -i 's/http2: true/http2: false/' perennial.yaml
                 kill -HUP $server
                 for attempt in $(seq 300); do [ "$(ask other)" != "1.1 200" ] || break; done
                 ask other
@@ -61,6 +65,7 @@ import Testing
                 """)
         #expect(
             said == """
+                1.1 200
                 2 200
                 2 200
                 refused
