@@ -82,6 +82,39 @@ import Testing
         #expect(!samples.webhooks.html(in: samples.frame).contains("/webhooks/crm.example.com/"))
     }
 
+    @Test func `an operator with the role support sees the amounts of one customer only`() {
+        func amounts(_ html: String) -> [String] {
+            html.matches(of: #/[$€£¥]\s?[0-9][0-9,.]*/#).map { String($0.output) }
+        }
+        let samples = Samples(role: .support)
+        var frame = samples.frame
+        func lists(in frame: Frame) -> [(name: String, html: String)] {
+            var overview = samples.overview
+            // The server computes these only for viewers who see money.
+            overview.tiles = []
+            overview.chart = nil
+            overview.chartFinding = ""
+            overview.movement = nil
+            overview.conversion = ""
+            return [
+                ("overview", overview.html(in: frame)),
+                ("events", samples.events.html(in: frame)),
+                ("customers", samples.customers.html(in: frame)),
+            ]
+        }
+        for (name, html) in lists(in: frame) {
+            #expect(amounts(html) == [], "\(name)")
+            #expect(!html.contains("href=\"/charts"), "\(name)")
+            #expect(!html.contains("href=\"/reports"), "\(name)")
+        }
+        #expect(!amounts(samples.customer.html(in: frame)).isEmpty)
+        frame.viewer.isAlsoViewer = true
+        for (name, html) in lists(in: frame) {
+            #expect(!amounts(html).isEmpty, "\(name)")
+            #expect(html.contains("href=\"/charts"), "\(name)")
+        }
+    }
+
     @Test func `the page about a refused form says what was wrong and links back`() {
         let problem = Problem(
             code: .requestNotUnderstood, status: 400, title: "The request was not understood.",

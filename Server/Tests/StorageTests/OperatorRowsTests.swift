@@ -60,6 +60,18 @@ import Testing
         #expect(OperatorRoles("a=operator") == nil && OperatorRoles("a") == nil)
     }
 
+    @Test func `an operator sees money in an app if one of the two roles sees it`() {
+        let roles = OperatorRoles(
+            everywhere: .support, byApp: ["a": .viewer, "b": .admin, "c": .support])
+        #expect(roles.seeMoney(in: "a") && roles.seeMoney(in: "b"))
+        #expect(!roles.seeMoney(in: "c") && !roles.seeMoney(in: "d"))
+        let helper = OperatorRoles(everywhere: .viewer, byApp: ["a": .support])
+        #expect(helper.role(in: "a") == .support && helper.seeMoney(in: "a"))
+        #expect(helper.seeMoney(in: "b"))
+        let alone = OperatorRoles(byApp: ["a": .support])
+        #expect(!alone.seeMoney(in: "a") && !alone.seeMoney(in: "b"))
+    }
+
     @Test(arguments: Driver.allCases)
     func `an operator's sessions end one by one, all together, or when they expire`(driver: Driver)
         async throws

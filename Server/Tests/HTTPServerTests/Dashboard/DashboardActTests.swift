@@ -1,3 +1,4 @@
+import Dashboard
 import Engine
 import HTTPTypes
 import Ledger
@@ -49,6 +50,32 @@ import Testing
             for act in Self.acts {
                 let status = try await server.post(act.path).status
                 #expect((status == 403) == (act.role == "admin"), "\(act.path): \(status)")
+            }
+        }
+    }
+
+    @Test func `support sees no charts and no reports unless it is also a viewer`() async throws {
+        let pages = ["/charts", "/charts/mrr", "/charts/mrr/purchases", "/reports"]
+        var access = DashboardServer.developer
+        access.developer?.role = .support
+        try await DashboardServer.run(as: access) { server in
+            for path in pages {
+                let page = try await server.get(path)
+                #expect(page.status == 403, "\(path)")
+                #expect(page.text.contains("role_not_enough"), "\(path)")
+            }
+            #expect(try await !server.get("/").text.contains("/charts"))
+        }
+        for (role, isAlsoViewer) in [
+            (Viewer.Role.viewer, false), (.admin, false), (.support, true),
+        ] {
+            access.developer?.role = role
+            access.developer?.isAlsoViewer = isAlsoViewer
+            try await DashboardServer.run(as: access) { server in
+                for path in pages {
+                    #expect(try await server.get(path).status != 403, "\(role): \(path)")
+                }
+                #expect(try await server.get("/").text.contains("/charts"), "\(role)")
             }
         }
     }
