@@ -176,12 +176,15 @@ extension Schema.Step {
     }
 
     /// Adds the passkeys of operators and their recovery codes.
+    /// Also stands for the event `purchase_forgotten`, a new word in a column that exists. Programs
+    /// before this step refuse every later version: they do not know `oldest_version`.
     static let passkeys = Schema.Step(
         name: "passkeys",
         effect: .excludes(
             before: 106,
-            because: "an older server would accept a password alone where an operator has a passkey"
-        )
+            because:
+                "an older server would let operators with a passkey sign in by password alone, "
+                + "and cannot read the event purchase_forgotten")
     ) { dialect in
         let (text, number, bytes) = (dialect.text, dialect.integer, dialect.bytes)
         let ending = dialect == .sqlite ? ") STRICT, WITHOUT ROWID" : ")"
