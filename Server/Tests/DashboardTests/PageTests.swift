@@ -108,7 +108,9 @@ import Testing
             #expect(!html.contains("href=\"/reports"), "\(name)")
         }
         #expect(!amounts(samples.customer.html(in: frame)).isEmpty)
+        #expect(!samples.products.html(in: frame).contains("> active</span>"))
         frame.viewer.isAlsoViewer = true
+        #expect(samples.products.html(in: frame).contains("> active</span>"))
         for (name, html) in lists(in: frame) {
             #expect(!amounts(html).isEmpty, "\(name)")
             #expect(html.contains("href=\"/charts"), "\(name)")

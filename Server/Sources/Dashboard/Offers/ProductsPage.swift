@@ -75,7 +75,7 @@ package struct ProductsPage: Sendable {
         """
         <div class="stack">
         \(unlisted.map { warning($0, in: frame) }.joined())
-        <section class="panel flush"><header><h2>Sold</h2></header>\(sold)</section>
+        <section class="panel flush"><header><h2>Sold</h2></header>\(sold(in: frame))</section>
         <div class="cols c2">\(opens)\(placements)\(wallets)</div>
         \(takesConfiguration ? ConfigurationPage.form(in: frame) : "")
         </div>
@@ -94,7 +94,8 @@ package struct ProductsPage: Sendable {
 
     // MARK: - Sold
 
-    private var sold: Markup {
+    /// The products. With their prices, the numbers of active subscriptions would be an amount.
+    private func sold(in frame: Frame) -> Markup {
         guard !offerings.products.isEmpty else {
             return Empty(
                 title: "No product yet",
@@ -111,17 +112,18 @@ package struct ProductsPage: Sendable {
                     """
             ).markup
         }
+        var columns: [Table.Column] = [.init("Product"), .init("Is"), .init("Opens")]
+        if hasPrices { columns.append(.number("Price")) }
+        if frame.viewer.seesMoney { columns.append(.number("Active")) }
         return Table(
-            name: "Products",
-            columns: [.init("Product"), .init("Is"), .init("Opens")]
-                + (hasPrices ? [.number("Price")] : []) + [.number("Active")],
-            rows: offerings.products.map(row)
+            name: "Products", columns: columns,
+            rows: offerings.products.map { row($0, in: frame) }
         ).markup
     }
 
     private var hasPrices: Bool { figures.values.contains { $0.price != nil } }
 
-    private func row(_ product: Offerings.Product) -> Markup {
+    private func row(_ product: Offerings.Product, in frame: Frame) -> Markup {
         let known = figures[product.productID]
         let name: Markup =
             known?.displayName.map {
@@ -135,10 +137,12 @@ package struct ProductsPage: Sendable {
             known?.active.map {
                 "\(Figures.count($0))<span class=\"fold-only\"> active</span>"
             } ?? "–"
-        return Table.row(
-            .init("\(.bdi(product.productID))\(name)"),
-            [.init("\(kind(of: product))\(family)", "full"), .init(Self.opens(product))]
-                + (hasPrices ? [price] : []) + [.init(active, "num")])
+        var cells: [Table.Cell] = [
+            .init("\(kind(of: product))\(family)", "full"), .init(Self.opens(product)),
+        ]
+        if hasPrices { cells.append(price) }
+        if frame.viewer.seesMoney { cells.append(.init(active, "num")) }
+        return Table.row(.init("\(.bdi(product.productID))\(name)"), cells)
     }
 
     private func kind(of product: Offerings.Product) -> Markup {

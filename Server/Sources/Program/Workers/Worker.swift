@@ -215,13 +215,16 @@ extension Worker {
     ) -> Worker {
         let steps = [
             Step(work: .retention, failure: "deleting expired rows failed") {
-                try await engine().retention.deleteExpiredSignIns()
+                try await engine().retention.requireClock()
+                return try await engine().retention.deleteExpiredSignIns()
             },
             Step(work: .retention, failure: "deleting old entries of the audit failed") {
-                try await engine().retention.deleteOldAuditEntries()
+                try await engine().retention.requireClock()
+                return try await engine().retention.deleteOldAuditEntries()
             },
             Step(work: .retention, failure: "deleting old test purchases failed") {
-                try await engine().retention.forgetSandboxPurchases()
+                try await engine().retention.requireClock()
+                return try await engine().retention.forgetSandboxPurchases()
             },
         ]
         return Worker(every: retentionPause, logger: logger, states: states) { steps }

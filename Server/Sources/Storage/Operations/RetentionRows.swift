@@ -138,6 +138,11 @@ package struct RetentionRows: RowGroup {
         ).isEmpty
     }
 
+    /// The time of the database's machine.
+    package func databaseTime() throws(StorageFailure) -> Instant {
+        Instant(milliseconds: try connection.number("SELECT \(connection.dialect.clock)"))
+    }
+
     // MARK: - Deletion
 
     /// The tables with rows of a purchase that are deleted after its facts. Rows of `transfers`
@@ -187,27 +192,55 @@ package struct RetentionRows: RowGroup {
 }
 
 extension Database {
+    /// The maximum size of the table `facts` on PostgreSQL for which a server creates the index
+    /// itself, in bytes. Recordings wait meanwhile: for a table of this size only some seconds, so
+    /// that none is refused.
+    package static let indexedBytesMax: Int64 = 512 << 20
     private static let retentionIndex = "facts_by_document"
+    private static let indexedColumns = "ON facts (app, document_signed_at_ms, document)"
 
-    /// Creates the index by which facts of a document are found, if it is missing. Writers wait
-    /// until all facts are read. Idempotent.
-    package func createRetentionIndex() async throws {
-        let known =
-            switch driver.dialect {
-            case .sqlite: "SELECT name FROM sqlite_master WHERE type = 'index' AND name = $1"
-            case .postgres: "SELECT to_regclass($1)::text"
+    /// The statement by which an operator creates the index while servers record.
+    package static let retentionIndexStatement =
+        "CREATE INDEX CONCURRENTLY \(retentionIndex) \(indexedColumns)"
+
+    /// Creates the index by which facts of a document are found, if it is missing. Returns whether
+    /// the index exists afterwards. It does not if it would block recordings for too long, or if
+    /// PostgreSQL is creating it or could not complete it. Idempotent.
+    ///
+    /// - Parameter bytesMax: the maximum size of the table on PostgreSQL.
+    package func createRetentionIndex(bytesMax: Int64 = indexedBytesMax) async throws -> Bool {
+        guard try await !hasRetentionIndex() else { return true }
+        if driver.dialect == .postgres {
+            let bytes = try await driver.read { connection in
+                try connection.number("SELECT pg_relation_size('facts')")
             }
-        let found = try await driver.read { connection in
-            try connection.firstText(known, [.text(Self.retentionIndex)])
+            guard bytes <= bytesMax else { return false }
         }
-        guard found == nil else { return }
         try await driver.write { connection in
             if connection.dialect == .postgres {
                 try connection.run(Dialect.withoutStatementTimeout, [])
             }
+            // Requests wait behind this statement, also while it waits for the lock.
+            for statement in connection.dialect.withLockTimeout(seconds: Self.stepLockSeconds) {
+                try connection.run(statement, [])
+            }
             try connection.run(
-                "CREATE INDEX IF NOT EXISTS \(Self.retentionIndex) "
-                    + "ON facts (app, document_signed_at_ms, document)", [])
+                "CREATE INDEX IF NOT EXISTS \(Self.retentionIndex) \(Self.indexedColumns)", [])
         }
+        return try await hasRetentionIndex()
+    }
+
+    /// An index that PostgreSQL has not completed is not used, so it does not count.
+    private func hasRetentionIndex() async throws -> Bool {
+        let count =
+            switch driver.dialect {
+            case .sqlite:
+                "SELECT count(*) FROM sqlite_master WHERE type = 'index' "
+                    + "AND name = '\(Self.retentionIndex)'"
+            case .postgres:
+                "SELECT count(*) FROM pg_index "
+                    + "WHERE indexrelid = to_regclass('\(Self.retentionIndex)') AND indisvalid"
+            }
+        return try await driver.read { try $0.number(count) } > 0
     }
 }

@@ -81,6 +81,19 @@ private let present = Instant("2026-12-01T10:30:00.000Z") ?? Instant(millisecond
         #expect(left.compactMap(\.subject) == ["10", "364", "366", "500"])
     }
 
+    @Test func `a server whose clock is far ahead of the database's deletes nothing`()
+        async throws
+    {
+        let future = try #require(Instant("2399-01-01T00:00:00.000Z"))
+        let past = try #require(Instant("2019-01-01T00:00:00.000Z"))
+        let ahead = try await Engine.empty(Self.app(), at: future)
+        await #expect(throws: ClockAhead.self) { try await ahead.retention.requireClock() }
+        try await Engine.empty(Self.app(), at: past).retention.requireClock()
+        var simulated = Self.app()
+        simulated.isSimulated = true
+        try await Engine.empty(simulated, at: future).retention.requireClock()
+    }
+
     @Test func `expired rows about sign-ins are deleted, even if nobody signs in`() async throws {
         let engine = try await Self.engine()
         let (hour, day) = (Int64(3_600_000), Int64(86_400_000))
