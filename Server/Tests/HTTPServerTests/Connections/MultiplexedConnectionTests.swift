@@ -55,10 +55,12 @@ import Testing
     @Test func `curl chooses HTTP/2, and the same port still answers HTTP/1.1`() async throws {
         try await Self.run { server, root in
             let path = "/v1/customers/anna"
-            #expect(try await Self.curl(server, path, root, "--http2") == "2 200")
-            #expect(try await Self.curl(server, path, root, "--http2", "--head") == "2 200")
-            #expect(try await Self.curl(server, path, root, "--http1.1") == "1.1 200")
-            #expect(try await Self.curl(server, path, root, "--no-alpn") == "1.1 200")
+            var said: [String] = []
+            for arguments in [["--http2"], ["--http2", "--head"], ["--http1.1"], ["--no-alpn"]] {
+                let url = "https://127.0.0.1:\(server.port)\(path)"
+                said.append(try await Self.curl(url, ["--cacert", root] + arguments))
+            }
+            #expect(said == ["2 200", "2 200", "1.1 200", "1.1 200"])
         }
     }
 
@@ -80,9 +82,9 @@ import Testing
         try Data(repeating: UInt8(ascii: "a"), count: 1_200_000).write(to: large)
         defer { try? FileManager.default.removeItem(at: large) }
         try await Self.run { [path = large.path] server, root in
-            #expect(
-                try await Self.curl(
-                    server, Paths.notifications, root, "--http2", "--data-binary", "{}") == "2 400")
+            let unreadable = try await Self.curl(
+                server, Paths.notifications, root, "--http2", "--data-binary", "{}")
+            #expect(unreadable == "2 400")
             let refused = try await Self.curl(
                 server, Paths.notifications, root, "--http2", "--data-binary", "@\(path)")
             #expect(refused.contains("2 413"), "\(refused)")
