@@ -82,7 +82,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
             // This is a full refund: the revocation has its amount.
             (8, nil, 1_700_000_900_000, 73_920),
         ] as [(Int64, Int64?, Int64?, Int64)])
-    func `refunded seats reduce the price by the cheapest seats, or by the reported percentage`(
+    func `a refund deducts the price of the cheapest seats, or the reported percentage`(
         refunded: Int64, percentage: Int64?, revokedAt: Int64?, left: Int64
     ) throws {
         var more: [String: JSON] = ["revokedSeatQuantity": .integer(refunded)]

@@ -147,7 +147,8 @@ import Testing
             #expect(closing.rateDays == 41...49)
             #expect(closing.rows.map(\.currency) == Array(repeating: "EUR", count: 9))
         }
-        // The state at the beginning of a period needs a rate of that day.
+        // The opening balance is converted at the rate of the day before the first period. Day 40
+        // has no rate.
         let opening = Self.report(
             ReportCatalogue.mrrMovement, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
         #expect(opening.unconverted == ["USD"])

@@ -2,13 +2,14 @@
 ///
 /// A caller may use up its budget at once; the budget refills evenly within a minute. A bucket is
 /// stored as one number: the moment at which the bucket is full again (the generic cell rate
-/// algorithm). A request moves this moment forward by the time in which the share of one request
-/// refills. The request is refused if the moment would then be more than a minute ahead.
+/// algorithm). Each accepted request delays this moment by the time that the bucket needs to refill
+/// the share of one request. If the moment would then be more than a minute ahead of now, the
+/// request is refused, and the moment stays the same.
 ///
 /// At most `callersMax` buckets are stored. If there are more callers, the fullest buckets are
-/// removed, and their callers begin again with a full bucket. A caller who sends nothing for a
-/// minute has a full bucket, which is also removed then. So the caller who sends the most keeps its
-/// bucket, however many addresses there are.
+/// removed, and their callers begin again with a full bucket. The bucket of a caller who has sent
+/// nothing for a minute is full, so it is among the first to be removed. The caller who sends the
+/// most keeps its bucket, however many addresses there are.
 struct RequestBudgets<Caller: Hashable & Sendable>: Sendable {
     /// The time in which one request's share of the budget refills.
     private let cost: Duration

@@ -236,8 +236,8 @@ struct TimelineDiff {
         found.append(change)
     }
 
-    /// The kind of change that implies the new state. Returns nil if another change has reported
-    /// the state, or if no kind implies it.
+    /// The kind of the change that reports the new state. Returns nil if another change has
+    /// reported the state, or if no kind of change stands for the transition to it.
     private func kindOfTransition(to state: Access.State) -> Change.Kind? {
         switch state {
         case .expired: told?.isOpen == true || told?.state == .retry ? .expired : nil

@@ -5,9 +5,17 @@ import Storage
 
 /// The option with the database, for commands that need no other setting of the configuration.
 struct DatabaseLocation: ParsableArguments {
-    @Option(help: "The configuration that names the database (PERENNIAL_CONFIG; perennial.yaml).")
+    @Option(
+        help: """
+            The configuration that names the database. Variable: PERENNIAL_CONFIG. Default: \
+            perennial.yaml.
+            """)
     var config: String?
-    @Option(help: "A file or postgres://… (PERENNIAL_DATABASE; .perennial/perennial.sqlite).")
+    @Option(
+        help: """
+            A file or postgres://… Variable: PERENNIAL_DATABASE. Default: \
+            .perennial/perennial.sqlite.
+            """)
     var database: String?
 
     /// The address that a server with the same options would use.

@@ -12,7 +12,7 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(help: "The server's port.") var port = 8080
     @Option(help: "The simulator's port.") var simulatorPort = 8090
-    @Option(help: "The address to listen on (PERENNIAL_HOST; 127.0.0.1).")
+    @Option(help: "The address to listen on. Variable: PERENNIAL_HOST. Default: 127.0.0.1.")
     var host: String?
     @Option(help: "A host name for server and simulator, such as a tunnel's.")
     var hostName: [String] = []

@@ -6,10 +6,16 @@ import Logging
 
 /// The options of all commands that use a configuration and its database.
 struct ProcessOptions: ParsableArguments {
-    @Option(help: "The configuration (PERENNIAL_CONFIG; perennial.yaml).") var config: String?
-    @Option(help: "A file or postgres://… (PERENNIAL_DATABASE; .perennial/perennial.sqlite).")
+    @Option(help: "The configuration. Variable: PERENNIAL_CONFIG. Default: perennial.yaml.")
+    var config: String?
+    @Option(
+        help: """
+            A file or postgres://… Variable: PERENNIAL_DATABASE. Default: \
+            .perennial/perennial.sqlite.
+            """)
     var database: String?
-    @Option(help: "The log level (PERENNIAL_LOG_LEVEL; info).") var logLevel: String?
+    @Option(help: "The log level. Variable: PERENNIAL_LOG_LEVEL. Default: info.")
+    var logLevel: String?
 
     var configPath: String {
         ProcessSettings.configPath(flag: config, environment: ProcessInfo.processInfo.environment)

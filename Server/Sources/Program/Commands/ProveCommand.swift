@@ -22,11 +22,19 @@ struct ProveCommand: AsyncParsableCommand {
     var faults: String?
     @Option(help: "Customers per trial. Default: from the seed.") var accounts: Int?
     @Option(help: "Virtual days with faults. Default: from the seed.") var days: Int?
-    @Option(help: "Acts besides those of customers. Default: from the seed.") var acts: Int?
-    @Option(help: "The number of the scripted case for one customer; 0 for none.")
+    @Option(
+        help: """
+            Changes to subscriptions, besides those that customers make. Default: from the seed.
+            """)
+    var acts: Int?
+    @Option(
+        help: """
+            The row of docs/lifecycle.md that one more customer plays; 0 for none. Default: from \
+            the seed.
+            """)
     var turn: Int?
     @Option(help: "A bug to plant, by name. The proof must find it.") var plant: String?
-    @Option(help: "Instead of trials, play this many customers with long outages per seed.")
+    @Option(help: "Instead of trials, play long outages with this many customers for each seed.")
     var crowd: Int?
     @Flag(help: "Do not shrink a failed story.") var noShrinking = false
     @Flag(help: "Instead of trials, compare many customers' money with the simulator's records.")

@@ -22,8 +22,10 @@ struct ServeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: ProcessOptions
-    @Option(help: "The address to listen on (PERENNIAL_HOST; 127.0.0.1).") var host: String?
-    @Option(help: "The port to listen on (PERENNIAL_PORT; 8080).") var port: String?
+    @Option(help: "The address to listen on. Variable: PERENNIAL_HOST. Default: 127.0.0.1.")
+    var host: String?
+    @Option(help: "The port to listen on. Variable: PERENNIAL_PORT. Default: 8080.")
+    var port: String?
     @Option(help: "Follow a simulator's clock. Only if every app is simulated.")
     var clockFrom: String?
 

@@ -69,7 +69,8 @@ final class CertificateReload: Sendable {
         let (files, offersHTTP2) = state.withLock { ($0.settings.files, $0.settings.offersHTTP2) }
         let found = Self.contents(files, folder)
         let isSame: Bool? = state.withLock { state in
-            // A changed configuration names other files.
+            // If the configuration was changed while these files were read, it may name other
+            // files. Then the contents of these files are not used.
             guard state.settings.files == files else { return nil }
             defer { state.seen = found }
             guard state.seen != found else { return state.isJudged ? nil : true }
@@ -94,8 +95,9 @@ final class CertificateReload: Sendable {
             }
             if isOther, isJudged { activate(settings) }
         } catch {
-            // The contents differ from those at the last check, so perhaps only one of the files
-            // has been replaced yet.
+            // If the contents differ from those at the last check, perhaps only one of the files
+            // has been replaced yet. The error is reported if the next check finds the same
+            // contents.
             guard isSame else { return }
             state.withLock { $0.isJudged = true }
             report(error)

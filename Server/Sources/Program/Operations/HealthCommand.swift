@@ -20,9 +20,12 @@ struct HealthCommand: AsyncParsableCommand {
 
     @Flag(help: "Ask /ready instead of /health: also check that the database can be used.")
     var ready = false
-    @Option(help: "The address that the server listens on (PERENNIAL_HOST; 127.0.0.1).")
+    @Option(
+        help:
+            "The address that the server listens on. Variable: PERENNIAL_HOST. Default: 127.0.0.1.")
     var host: String?
-    @Option(help: "The port of the server (PERENNIAL_PORT; 8080).") var port: String?
+    @Option(help: "The port of the server. Variable: PERENNIAL_PORT. Default: 8080.")
+    var port: String?
 
     func run() async throws {
         try await Outcome.reportingFailures {

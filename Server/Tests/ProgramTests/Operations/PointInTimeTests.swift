@@ -128,7 +128,7 @@ import Testing
 
     /// The machine goes back to a snapshot of its disk. The disk of the backups does not.
     @Test
-    func `changes that a disk snapshot reverted are left out, and can be restored by their time`()
+    func `a restore omits changes that a disk snapshot reverted, unless it names their time`()
         async throws
     {
         try await ChangeDesk.with { desk in
@@ -185,7 +185,8 @@ import Testing
         }
     }
 
-    @Test func `if the clock was set back, the later of two states at one moment is restored`()
+    @Test
+    func `if a moment occurs twice because the clock was set back, its later state is restored`()
         async throws
     {
         try await ChangeDesk.with { desk in

@@ -232,9 +232,10 @@ import Testing
 
     /// The start of the simulator's clock, which stands still.
     private static let now = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
-    /// The number of callers at the same time, and of requests by each: some thousand requests in
-    /// total.
+    /// The number of callers that send debits at the same time.
     private static let callers = 64
+    /// The number of debits by each caller. All callers together try more debits than the wallet
+    /// has seeds.
     private static let debitsEach = 40
 
     @Test(arguments: StoryDatabase.allCases)
@@ -257,8 +258,8 @@ import Testing
                 }
                 return try await callers.reduce(into: []) { $0 += $1 }
             }
-            // There are 20 packs and one seed for each debit, so exactly this number of debits
-            // succeed.
+            // Each of the 20 packs has 100 seeds, and each debit takes one seed, so exactly 2000
+            // debits succeed.
             #expect(outcomes.count == Self.callers * Self.debitsEach)
             #expect(outcomes.filter { $0 }.count == 2000)
             let wallet = try await shop.engine.wallets.find(
