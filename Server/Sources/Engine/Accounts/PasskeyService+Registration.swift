@@ -62,13 +62,10 @@ extension PasskeyService {
                 for: Array(name.utf8), using: SymmetricKey(data: key)))
     }
 
-    /// Uses a ticket up. Returns false if it was used before, at any server of the database.
+    /// Uses a ticket up. Returns false if it has ended, or was used before, at any server of the
+    /// database.
     func use(_ ticket: PasskeyTicket) async throws(EngineFailure) -> Bool {
-        let now = context.now()
-        return try await context.transaction { tx in
-            try tx.identities.deleteUsedSignIns(before: now)
-            return try tx.identities.use(signIn: ticket.hash, until: ticket.until)
-        }
+        try await sessions.use(ticketHash: ticket.hash, until: ticket.until)
     }
 
     // MARK: - New passkeys

@@ -31,7 +31,7 @@ package struct PasskeyTicket: Hashable, Sendable {
     /// How long after its begin an answer to the request is accepted.
     package static let life = Duration.seconds(600)
     /// The maximum difference of the clocks of two servers.
-    private static let leeway = Duration.seconds(60)
+    static let leeway = Duration.seconds(60)
     private static let secretBytes = 32
     private static let nextBytesMax = 1_024
     private static let textBytesMax = 3_072

@@ -38,10 +38,18 @@ extension SessionService {
 
     /// Uses a ticket up. Returns false if it was used before, at any server of the database.
     package func use(_ ticket: SignInTicket) async throws(EngineFailure) -> Bool {
+        try await use(ticketHash: ticket.hash, until: ticket.until)
+    }
+
+    /// Uses a ticket up. Returns false if it has ended, or was used before, at any server of the
+    /// database. A ticket can end after it was read, while the rest of the request arrives.
+    func use(ticketHash hash: [UInt8], until: Instant) async throws(EngineFailure) -> Bool {
         let now = context.now()
+        guard now < until else { return false }
         return try await context.transaction { tx in
-            try tx.identities.deleteUsedSignIns(before: now)
-            return try tx.identities.use(signIn: ticket.hash, until: ticket.until)
+            // At a server whose clock is behind, the tickets that ended a moment ago still work.
+            try tx.identities.deleteUsedSignIns(before: now - PasskeyTicket.leeway)
+            return try tx.identities.use(signIn: hash, until: until)
         }
     }
 

@@ -91,6 +91,26 @@ import Testing
         #expect(try await two.passkeys.ticket(inCookie: cookie) == nil)
     }
 
+    @Test func `a ticket that was read in time is refused after its end`() async throws {
+        let stage = try OperatorStage()
+        let engine = try await stage.engine()
+        let ticket = engine.passkeys.signInTicket()
+        stage.pass(PasskeyTicket.life)
+        #expect(try await !engine.passkeys.use(ticket))
+    }
+
+    @Test func `a used ticket stays used for a server whose clock is behind`() async throws {
+        let stage = try OperatorStage()
+        let engine = try await stage.engine()
+        let ticket = engine.passkeys.signInTicket()
+        #expect(try await engine.passkeys.use(ticket))
+        stage.pass(PasskeyTicket.life)
+        // Another server deletes the used tickets that have ended by its clock.
+        #expect(try await engine.passkeys.use(engine.passkeys.signInTicket()))
+        stage.pass(.seconds(-30))
+        #expect(try await !engine.passkeys.use(ticket))
+    }
+
     @Test func `an operator without a password gets no passkey, and without a passkey no codes`()
         async throws
     {
