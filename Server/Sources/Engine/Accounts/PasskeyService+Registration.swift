@@ -82,26 +82,38 @@ extension PasskeyService {
         guard ticket.purpose == .registration, ticket.operatorName == name,
             ticket.bond == session.hash
         else { throw .passkeyOutdated }
-        let passkey = try await passkey(in: answer, named: title, with: ticket)
+        guard try await use(ticket) else { throw .passkeyOutdated }
+        let passkey = try passkey(in: answer, named: title, with: ticket)
         let entry = added(passkey)
         try await context.transaction { tx in
+            // The session may have ended a moment ago. A passkey would outlast it.
+            guard try tx.sessions.find(hash: session.hash) != nil else {
+                throw EngineFailure.passkeyOutdated
+            }
             try PasskeyDecisions(tx).requireMayAddPasskey(name)
-            guard try tx.passkeys.add(passkey) else { throw EngineFailure.passkeyTaken }
+            guard try tx.passkeys.add(passkey) else {
+                throw EngineFailure.invalidOperator(Self.takenSentence)
+            }
             try tx.audit.append(entry)
         }
     }
 
     /// Adds the first passkey of an operator who needs one to sign in, and begins a session. The
-    /// ticket is used up, whatever the answer says.
-    ///
-    /// - Throws: ``EngineFailure/invalidOperator(_:)`` if the answer is refused.
+    /// ticket is used up, whatever the answer says. After a refusal it is renewed, but a ticket
+    /// that was used before is not.
     package func enrol(
         _ answer: RegistrationAnswer, named title: String, with ticket: PasskeyTicket,
         from place: SignInPlace
     ) async throws(EngineFailure) -> PasskeySignIn {
-        guard ticket.purpose == .enrolment else { return .outdated }
+        guard ticket.purpose == .enrolment, try await use(ticket) else { return .outdated }
         let name = ticket.operatorName
-        let passkey = try await passkey(in: answer, named: title, with: ticket)
+        let passkey: OperatorPasskey
+        do throws(EngineFailure) {
+            passkey = try self.passkey(in: answer, named: title, with: ticket)
+        } catch {
+            guard case .invalidOperator(let sentence) = error else { throw error }
+            return .refused(sentence: sentence, again: ticket.renewed)
+        }
         let (entry, token) = (added(passkey), SessionService.newToken())
         let signedIn = audit.entry(
             "session.sign_in", by: name, ["address": place.address, "passkey": passkey.name])
@@ -111,7 +123,9 @@ extension PasskeyService {
             // Somebody else who knows the password may have added a passkey a moment ago.
             guard try PasskeyDecisions(tx).isBound(ticket), try tx.passkeys.all(of: name).isEmpty
             else { return .outdated }
-            guard try tx.passkeys.add(passkey) else { throw EngineFailure.passkeyTaken }
+            guard try tx.passkeys.add(passkey) else {
+                return .refused(sentence: Self.takenSentence, again: ticket.renewed)
+            }
             try tx.audit.append(entry)
             try OperatorDecisions(tx).forgive(attempt)
             try sessions.begin(session, from: place, signedIn, tx)
@@ -119,14 +133,15 @@ extension PasskeyService {
         }
     }
 
+    private static let takenSentence = "This passkey was added before."
+
     /// The passkey in an answer, after its verification.
     private func passkey(
         in answer: RegistrationAnswer, named title: String, with ticket: PasskeyTicket
-    ) async throws(EngineFailure) -> OperatorPasskey {
+    ) throws(EngineFailure) -> OperatorPasskey {
         guard let settings else { throw .passkeysOff }
         let title = try Self.title(title)
-        guard try await use(ticket) else { throw .passkeyOutdated }
-        do {
+        do throws(PasskeyFailure) {
             let verified = try settings.relyingParty.verify(answer, challenge: ticket.challenge)
             return OperatorPasskey(
                 id: verified.credential, operatorName: ticket.operatorName, name: title,
@@ -150,8 +165,5 @@ extension EngineFailure {
         .invalidOperator(
             "This request has ended: it was used before, took longer than ten minutes, or began in "
                 + "another window. Begin again.")
-    }
-    fileprivate static var passkeyTaken: Self {
-        .invalidOperator("This passkey was added before.")
     }
 }

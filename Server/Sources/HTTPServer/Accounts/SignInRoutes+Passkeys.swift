@@ -78,15 +78,16 @@ extension SignInRoutes {
     ) async throws -> Response {
         guard let ticket = try await ticket(of: request) else { return stepEnded }
         let form = try await DashboardRoutes.form(in: request)
-        do {
-            let answer = try RegistrationAnswer(form: form)
-            let result = try await engine.passkeys.enrol(
-                answer, named: form["name"] ?? "", with: ticket, from: place(request, context))
-            return try await response(to: result, ticket, request)
-        } catch EngineFailure.invalidOperator(let sentence) {
-            return try await page(
-                of: ticket.renewed, request, .badRequest, trouble: sentence)
+        let answer: RegistrationAnswer
+        do throws(PasskeyFailure) {
+            answer = try RegistrationAnswer(
+                client: form["client"] ?? "", attestation: form["attestation"] ?? "")
+        } catch {
+            return try await page(of: ticket, request, .badRequest, trouble: error.sentence)
         }
+        let result = try await engine.passkeys.enrol(
+            answer, named: form["name"] ?? "", with: ticket, from: place(request, context))
+        return try await response(to: result, ticket, request)
     }
 
     private func response(
