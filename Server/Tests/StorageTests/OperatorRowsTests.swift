@@ -65,9 +65,9 @@ import Testing
             everywhere: .support, byApp: ["a": .viewer, "b": .admin, "c": .support])
         #expect(roles.seeMoney(in: "a") && roles.seeMoney(in: "b"))
         #expect(!roles.seeMoney(in: "c") && !roles.seeMoney(in: "d"))
-        let helper = OperatorRoles(everywhere: .viewer, byApp: ["a": .support])
-        #expect(helper.role(in: "a") == .support && helper.seeMoney(in: "a"))
-        #expect(helper.seeMoney(in: "b"))
+        let supporter = OperatorRoles(everywhere: .viewer, byApp: ["a": .support])
+        #expect(supporter.role(in: "a") == .support && supporter.seeMoney(in: "a"))
+        #expect(supporter.seeMoney(in: "b"))
         let alone = OperatorRoles(byApp: ["a": .support])
         #expect(!alone.seeMoney(in: "a") && !alone.seeMoney(in: "b"))
     }
