@@ -172,11 +172,6 @@ extension DashboardAccess {
     /// browser sends the cookie when the provider leads back here, but not with other requests of
     /// another site.
     func ticketField(_ ticket: String?) -> HTTPField {
-        let age = ticket == nil ? 0 : SignInTicket.life.components.seconds
-        let secure = origin.isSecure ? "; Secure" : ""
-        return HTTPField(
-            name: .setCookie,
-            value: "\(ticketCookie)=\(ticket ?? ""); Max-Age=\(age); Path=/\(secure); HttpOnly; "
-                + "SameSite=Lax")
+        cookieField(ticketCookie, ticket, life: SignInTicket.life, sameSite: "Lax")
     }
 }

@@ -173,11 +173,6 @@ extension DashboardAccess {
 
     /// The field `Set-Cookie` that stores a ticket in a browser, or deletes it if there is none.
     func passkeyField(_ ticket: String?) -> HTTPField {
-        let age = ticket == nil ? 0 : PasskeyTicket.life.components.seconds
-        let secure = origin.isSecure ? "; Secure" : ""
-        return HTTPField(
-            name: .setCookie,
-            value: "\(passkeyCookie)=\(ticket ?? ""); Max-Age=\(age); Path=/\(secure); HttpOnly; "
-                + "SameSite=Strict")
+        cookieField(passkeyCookie, ticket, life: PasskeyTicket.life, sameSite: "Strict")
     }
 }

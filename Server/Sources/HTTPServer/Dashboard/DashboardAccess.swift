@@ -55,11 +55,23 @@ package struct DashboardAccess: Sendable {
     /// The field `Set-Cookie` that begins a session in a browser, or ends the session if there is
     /// no token. The browser deletes the cookie when it is closed.
     func sessionField(_ token: String?) -> HTTPField {
-        let end = token == nil ? "; Max-Age=0" : ""
+        cookieField(sessionCookie, token, life: nil, sameSite: "Lax")
+    }
+
+    /// The field `Set-Cookie` of a cookie that scripts cannot read. Deletes the cookie if there is
+    /// no value.
+    ///
+    /// - Parameter life: how long the browser stores the cookie. Nil: until it is closed.
+    func cookieField(
+        _ name: String, _ value: String?, life: Duration?, sameSite: String
+    ) -> HTTPField {
+        let seconds = value == nil ? 0 : life?.components.seconds
+        let age = seconds.map { "; Max-Age=\($0)" } ?? ""
         let secure = origin.isSecure ? "; Secure" : ""
         return HTTPField(
             name: .setCookie,
-            value: "\(sessionCookie)=\(token ?? "")\(end); Path=/\(secure); HttpOnly; SameSite=Lax")
+            value: "\(name)=\(value ?? "")\(age); Path=/\(secure); HttpOnly; "
+                + "SameSite=\(sameSite)")
     }
 
     /// The server's host, which is shown on the pages that need no sign-in.
