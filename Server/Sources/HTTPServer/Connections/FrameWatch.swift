@@ -3,7 +3,7 @@ import NIOCore
 /// Reads the input of a connection with HTTP/2 only as far as needed to know where a frame ends
 /// (RFC 9113, sections 3.4 and 4.1).
 struct FrameBoundaries {
-    /// The number of bytes that every client sends first, in bytes.
+    /// The number of bytes that every client sends first.
     static let prefaceBytes = 24
     private static let frameHeaderBytes = 9
     private static let data: UInt8 = 0
