@@ -50,7 +50,8 @@ import Testing
         try await withShop(on: database) { shop in
             let bought = try await shop.buyMonth("anna")
             #expect(try await shop.post(bought, as: "anna") == 200)
-            #expect(try await shop.post(try await shop.buyMonth("ben"), as: "ben") == 200)
+            let other = "ben.of.the.other.house"
+            #expect(try await shop.post(try await shop.buyMonth("ben"), as: other) == 200)
             try await shop.support.post(
                 "/v1/customers/anna/grants?environment=sandbox",
                 ["entitlement": "pro", "reason": "a gift"])
@@ -75,7 +76,8 @@ import Testing
             let text = files.values.map { String(decoding: $0, as: UTF8.self) }.joined()
             #expect(text.contains("a gift") && text.contains("purchased"))
             #expect(text.contains("anna@example.com"))
-            #expect(!text.contains("ben"))
+            // The id is long because Base64 text of signed documents contains a short one by chance.
+            #expect(!text.contains(other))
         }
     }
 
