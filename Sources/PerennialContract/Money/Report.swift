@@ -38,6 +38,11 @@ public struct Report: Hashable, Sendable, Codable {
     /// Whether rows of earlier purchases are still being derived. If true, the numbers are too
     /// small.
     public var isFilling: Bool
+    /// The report contains all changes that the server knew at this time, or earlier. This is the
+    /// time when the report was made, unless it was read from a standby that is behind, or
+    /// ``asKnownAt`` is earlier. Nil while ``isFilling`` is true, and in responses of earlier
+    /// versions.
+    public var completeUntil: Timestamp?
     public var columns: [Column]
     public var rows: [Row]
 
@@ -47,7 +52,7 @@ public struct Report: Hashable, Sendable, Codable {
         timeZone: String,
         segment: String?, currency: String?, ratesFrom: String?, ratesTo: String?,
         unconverted: [String], asKnownAt: Timestamp?, isRestated: Bool? = nil, isFilling: Bool,
-        columns: [Column], rows: [Row]
+        completeUntil: Timestamp? = nil, columns: [Column], rows: [Row]
     ) {
         self.id = id
         self.name = name
@@ -68,6 +73,7 @@ public struct Report: Hashable, Sendable, Codable {
         self.asKnownAt = asKnownAt
         self.isRestated = isRestated
         self.isFilling = isFilling
+        self.completeUntil = completeUntil
         self.columns = columns
         self.rows = rows
     }
@@ -92,6 +98,7 @@ public struct Report: Hashable, Sendable, Codable {
         case asKnownAt = "as_known_at"
         case isRestated = "is_restated"
         case isFilling = "is_filling"
+        case completeUntil = "complete_until"
         case columns
         case rows
     }

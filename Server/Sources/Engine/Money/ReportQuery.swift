@@ -97,6 +97,28 @@ package struct ReportResult: Sendable {
     package var clock: WallClock
     /// Whether rows of some purchases are still being derived. Then numbers are too small.
     package var isFilling: Bool
+    /// The time that the report treats as now.
+    package var moment: Instant
+    /// The report contains all changes that were known at this time, or earlier. Nil while
+    /// ``isFilling`` is true, or if a copy of the database was read that has no event of the app.
+    package var completeUntil: Instant?
+
+    /// A copy of the database that is less behind than this is not worth a warning.
+    private static let lagIgnored = Duration.seconds(60)
+
+    /// Whether the report was read from a copy of the database that is so far behind that readers
+    /// should know.
+    package var isBehind: Bool {
+        guard !isFilling else { return false }
+        return completeUntil.map { moment - $0 >= Self.lagIgnored } ?? true
+    }
+
+    /// Whether later changes can still belong to a period: the period has not ended, or the report
+    /// does not contain all changes of the period.
+    package func isIncomplete(_ period: ReportPeriod) -> Bool {
+        guard let completeUntil else { return true }
+        return period.isIncomplete(on: min(today, clock.dayNumber(at: completeUntil)))
+    }
 }
 
 /// The rows behind a number of a report.

@@ -39,9 +39,11 @@ package struct ReportingService: Sendable {
         guard report.rows.count <= ReportQuery.rowsMax else {
             throw Self.tooManyRows(report.rows.count)
         }
+        let isFilling = !Self.isDone(numbers.fill, app)
         return ReportResult(
             report: report, query: query, periods: periods, today: today,
-            clock: app.money.rules.clock, isFilling: !Self.isDone(numbers.fill, app))
+            clock: app.money.rules.clock, isFilling: isFilling, moment: moment,
+            completeUntil: isFilling ? nil : numbers.completeUntil.map { min($0, moment) })
     }
 
     /// The data that reports are computed from, all read at the same moment.
@@ -49,6 +51,7 @@ package struct ReportingService: Sendable {
         var sums: [MovementSum] = []
         var cohorts: [Cohort: [CohortSum]] = [:]
         var fill: MoneyFill?
+        var completeUntil: Instant?
     }
 
     private static func check(
@@ -116,7 +119,7 @@ package struct ReportingService: Sendable {
         keepsDays: Bool
     ) async throws(EngineFailure) -> ReportNumbers {
         let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
-        let numbers = try await context.scanForReport { tx in
+        let (read, completeUntil) = try await scanWithCompleteness(of: filter.app) { tx in
             var numbers = ReportNumbers(fill: try tx.money.progress(of: filter.app))
             if definitions.contains(where: { $0.cohort == nil }) {
                 numbers.sums = try tx.sums.movementSums(filter, in: days, keepsDays: keepsDays)
@@ -126,6 +129,8 @@ package struct ReportingService: Sendable {
             }
             return numbers
         }
+        var numbers = read
+        numbers.completeUntil = completeUntil
         guard numbers.sums.count <= SumRows.movementSumsMax else {
             throw .invalidReport("it would need too many sums: ask for fewer days")
         }

@@ -44,18 +44,12 @@ struct OverviewPages: PageGroup {
             if !picture.isEmpty { tiles.append(Self.tile(title, picture, column)) }
         }
         content.conversion = Self.longest(conversions + [movement.conversion])
-        content.warnings += [Self.filling(mrr)].compactMap(\.self)
+        content.warnings += [mrr.incompleteness].compactMap(\.self)
         content.tiles = tiles
         content.chart = hasMoney ? mrr.line(0) : nil
         content.chartFinding = hasMoney ? MoneyPages.finding(mrr) : ""
         content.movement =
             movement.isEmpty ? nil : movement.view.drawnStack.flatMap { movement.sum($0) }
-    }
-
-    /// The notice that numbers are too small while earlier purchases are still being counted.
-    static func filling(_ picture: ReportPicture) -> Notice? {
-        guard picture.result.isFilling else { return nil }
-        return Notice(.about, "Earlier purchases are still being counted.", "Numbers will grow.")
     }
 
     /// The longest of the sentences about currencies: the one that names the most currencies.

@@ -106,7 +106,7 @@ struct ReportPicture: Sendable {
                 LineChart.Point(
                     label: label(of: period), name: names(of: period).long,
                     value: value(column, in: period), hasValue: hasValue(column, in: period),
-                    isOver: !period.isIncomplete(on: result.today),
+                    isOver: !result.isIncomplete(period),
                     purchases: purchases(column, period))
             })
     }
@@ -123,7 +123,7 @@ struct ReportPicture: Sendable {
             columns: result.periods.map { period in
                 BarChart.Column(
                     label: label(of: period), name: names(of: period).long,
-                    isOver: !period.isIncomplete(on: result.today),
+                    isOver: !result.isIncomplete(period),
                     values: drawn.map { value($0, in: period) },
                     purchases: drawn.map { purchases($0, period) },
                     opening: opening.map { value($0, in: period) },
@@ -146,7 +146,7 @@ struct ReportPicture: Sendable {
                 let all = value(column, in: period)
                 return BarChart.Column(
                     label: label(of: period), name: names(of: period).long,
-                    isOver: !period.isIncomplete(on: result.today),
+                    isOver: !result.isIncomplete(period),
                     values: values + (hasRest ? [all - values.reduce(0, +)] : []),
                     purchases: parts.map { part in
                         part.flatMap { purchases(column, period, part: $0) }
@@ -187,7 +187,7 @@ struct ReportPicture: Sendable {
         of period: ReportPeriod, _ columns: ArraySlice<Int>, passed: Int
     ) -> [HeatTable.Cell] {
         let last = columns.last { value($0, in: period) != 0 } ?? 0
-        let isGrowing = result.periods.last?.isIncomplete(on: result.today) ?? false
+        let isGrowing = result.periods.last.map { result.isIncomplete($0) } ?? false
         return columns.enumerated().prefix { $0.offset < passed || $0.element <= last }.map {
             HeatTable.Cell(
                 people: Int(value($0.element, in: period)),
@@ -213,7 +213,7 @@ struct ReportPicture: Sendable {
                     color, value: value(column, in: period),
                     purchases: purchases(column, period))
             }, closing: value(closing, in: period),
-            closingName: period.isIncomplete(on: result.today) ? "Now" : "Closing")
+            closingName: result.isIncomplete(period) ? "Now" : "Closing")
     }
 
     /// Omits the column of changes of exchange rates if there are none.
@@ -305,7 +305,7 @@ struct ReportPicture: Sendable {
 
     /// The name in a sentence: `May 2026 so far`.
     func name(of period: ReportPeriod) -> String {
-        names(of: period).long + (period.isIncomplete(on: result.today) ? " so far" : "")
+        names(of: period).long + (result.isIncomplete(period) ? " so far" : "")
     }
 }
 

@@ -144,7 +144,7 @@ struct MoneyPages: PageGroup {
     }
 
     private static func gaps(_ picture: ReportPicture) -> [Notice] {
-        var gaps = [OverviewPages.filling(picture)].compactMap(\.self)
+        var gaps = [picture.incompleteness].compactMap(\.self)
         let drawn = picture.view.drawnStack?.first ?? picture.view.drawnColumn
         if picture.currency(of: drawn) != nil, let conversion = picture.conversion {
             let isWhole = picture.otherCurrencies.isEmpty

@@ -23,8 +23,9 @@ extension PerennialContract.Report {
             unconverted: result.report.unconverted,
             asKnownAt: query.asKnownAt.map { Timestamp($0) },
             isRestated: query.isRestated, isFilling: result.isFilling,
+            completeUntil: result.completeUntil.map { Timestamp($0) },
             columns: definition.columns.map { Column($0) },
-            rows: result.report.rows.map { Row($0, today: result.today) })
+            rows: result.report.rows.map { Row($0, of: result) })
     }
 
     /// The rows as lines of a table. The first line has the names of the columns.
@@ -48,11 +49,11 @@ extension PerennialContract.Report.Column {
 }
 
 extension PerennialContract.Report.Row {
-    fileprivate init(_ row: Reports.Report.Row, today: Int64) {
+    fileprivate init(_ row: Reports.Report.Row, of result: ReportResult) {
         self.init(
             from: CivilDate(dayNumber: row.period.days.lowerBound).text,
             to: CivilDate(dayNumber: row.period.days.upperBound - 1).text,
-            isIncomplete: row.period.isIncomplete(on: today), currency: row.currency,
+            isIncomplete: result.isIncomplete(row.period), currency: row.currency,
             part: row.part, values: row.values.map { $0.text(in: row.currency) })
     }
 }

@@ -93,6 +93,7 @@ struct ReportRoutes: RouteGroup {
     static func csv(_ report: PerennialContract.Report) -> Response {
         var response = csv(report.csvLines)
         response.headers[.isFilling] = report.isFilling ? "true" : "false"
+        response.headers[.completeUntil] = report.completeUntil?.description
         if !report.unconverted.isEmpty {
             response.headers[.unconverted] = report.unconverted.joined(separator: ", ")
         }
@@ -204,8 +205,9 @@ struct ReportRoutes: RouteGroup {
 extension HTTPField.Name {
     /// The cursor of the next page, for which a CSV table has no place.
     fileprivate static let nextCursor = wellFormed("Next-Cursor")
-    /// Corresponds to `is_filling` and `unconverted` of a report in JSON.
+    /// Correspond to `is_filling`, `complete_until` and `unconverted` of a report in JSON.
     fileprivate static let isFilling = wellFormed("Perennial-Is-Filling")
+    fileprivate static let completeUntil = wellFormed("Perennial-Complete-Until")
     fileprivate static let unconverted = wellFormed("Perennial-Unconverted")
 }
 

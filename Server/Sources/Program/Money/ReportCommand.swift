@@ -41,7 +41,7 @@ struct ReportCommand: AsyncParsableCommand {
             let app = try assembly.app(named: app)
             do throws(EngineFailure) {
                 let result = try await assembly.engine.reporting.report(query, of: app)
-                print(try text(of: PerennialContract.Report(result)), terminator: "")
+                print(try text(of: result), terminator: "")
                 if format == .csv {
                     for warning in Self.warnings(about: result) {
                         Outcome.printError("warning: \(warning)")
@@ -67,7 +67,15 @@ struct ReportCommand: AsyncParsableCommand {
         let currencies = result.report.unconverted.joined(separator: ", ")
         let filling = "rows of earlier purchases are still being derived: numbers will grow."
         let unconverted = "not converted, because the table of rates lacks a rate: \(currencies)."
-        return (result.isFilling ? [filling] : []) + (currencies.isEmpty ? [] : [unconverted])
+        return (result.isFilling ? [filling] : [])
+            + (result.isBehind ? [behind(result.completeUntil.map { Timestamp($0) })] : [])
+            + (currencies.isEmpty ? [] : [unconverted])
+    }
+
+    /// The sentence about a report that was read from a standby that lacks changes.
+    static func behind(_ completeUntil: Timestamp?) -> String {
+        completeUntil.map { "Changes after \($0) may be missing: the database is a standby." }
+            ?? "Changes may be missing: the database is a standby without an event of this app."
     }
 
     private func query(named name: String) throws(StartFailure) -> ReportQuery {
@@ -88,10 +96,11 @@ struct ReportCommand: AsyncParsableCommand {
         return query
     }
 
-    private func text(of report: PerennialContract.Report) throws(EngineFailure) -> String {
+    private func text(of result: ReportResult) throws(EngineFailure) -> String {
+        let report = PerennialContract.Report(result)
         switch format {
         case .csv: return CSVText.text(report.csvLines)
-        case .table: return ReportTable(report).text
+        case .table: return ReportTable(report, isBehind: result.isBehind).text
         case .json:
             do {
                 let bytes = try ContractEncoder(isIndented: true).encode(report)

@@ -5,8 +5,13 @@ struct ReportTable {
     private static let bars = Array("▁▂▃▄▅▆▇█")
 
     private let report: Report
+    private let isBehind: Bool
 
-    init(_ report: Report) { self.report = report }
+    /// - Parameter isBehind: whether the report was read from a standby that lacks changes.
+    init(_ report: Report, isBehind: Bool = false) {
+        self.report = report
+        self.isBehind = isBehind
+    }
 
     var text: String {
         ([heading, ""] + tableLines + [""] + sparklines + notes).joined(separator: "\n") + "\n"
@@ -85,10 +90,13 @@ struct ReportTable {
 
     private var notes: [String] {
         var notes: [String] = []
-        if report.rows.contains(where: \.isIncomplete) { notes.append("… the period is not over") }
+        if report.rows.contains(where: \.isIncomplete) {
+            notes.append("… incomplete: later changes can belong to the period")
+        }
         if report.isFilling {
             notes.append("Rows of earlier purchases are still being derived: numbers will grow.")
         }
+        if isBehind { notes.append(ReportCommand.behind(report.completeUntil)) }
         if !report.unconverted.isEmpty {
             notes.append(
                 "Not converted, because a rate is missing: "

@@ -67,6 +67,13 @@ package struct MeasurementRows: RowGroup {
                 : "SELECT pg_database_size(current_database())")
     }
 
+    /// Whether this is a standby of PostgreSQL, which may lack the newest changes. A copy made by
+    /// logical replication is not recognized.
+    package func isStandby() throws(StorageFailure) -> Bool {
+        guard dialect == .postgres else { return false }
+        return try connection.number("SELECT pg_is_in_recovery()::int") == 1
+    }
+
     private func backlog(
         _ select: String, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {

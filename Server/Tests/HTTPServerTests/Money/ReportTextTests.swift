@@ -31,12 +31,17 @@ import Testing
                     let path = "/v1/reports/revenue?by=month\(query)"
                     let json: PerennialContract.Report = try await server.api(path)
                     #expect(json.isFilling == isFilling)
+                    #expect((json.completeUntil == nil) == isFilling)
+                    #expect(!isFilling || json.rows.allSatisfy(\.isIncomplete))
+                    #expect(isFilling || json.rows.first?.isIncomplete == false)
                     #expect(json.unconverted == [unconverted].compactMap(\.self))
                     for path in [path, "/charts/revenue?by=month\(query)"] {
                         let csv = try await server.get(path + "&format=csv", headers: Self.secret)
                         #expect(csv.text.hasPrefix("from,to,"), "\(path)")
                         #expect(
                             try Self.header("Perennial-Is-Filling", of: csv) == "\(isFilling)")
+                        let until = try Self.header("Perennial-Complete-Until", of: csv)
+                        #expect((until == nil) == isFilling)
                         #expect(
                             try Self.header("Perennial-Unconverted", of: csv) == unconverted,
                             "\(path)")

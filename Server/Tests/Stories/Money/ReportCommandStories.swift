@@ -14,15 +14,20 @@ import Testing
         app.settings.money.rates = ExchangeRates(base: "EUR", rates: [1: ["USD": 1_000_000]])
         try await withShop(on: .sqlite, app: app) { shop in
             try await MoneyQueryStories.play(in: shop)
-            func warnings(_ currency: String?, isFilling: Bool) async throws -> [String] {
+            func warnings(_ currency: String?, isFilling: Bool, isBehind: Bool = false)
+                async throws -> [String]
+            {
                 let query = ReportQuery("revenue", currency: currency)
                 var result = try await shop.engine.reporting.report(query, of: "birds")
                 result.isFilling = isFilling
+                if isBehind { result.completeUntil = result.moment - .seconds(90) }
                 return ReportCommand.warnings(about: result)
             }
             #expect(try await warnings(nil, isFilling: false) == [])
             let unfinished = try await warnings(nil, isFilling: true)
             #expect(unfinished.map { $0.contains("still being derived") } == [true])
+            let behind = try await warnings(nil, isFilling: false, isBehind: true)
+            #expect(behind.map { $0.contains("is a standby") } == [true])
             let unconverted = try await warnings("EUR", isFilling: false)
             #expect(unconverted.map { $0.hasSuffix(": USD.") } == [true])
         }

@@ -51,8 +51,11 @@ import Testing
             defer { server.kill() }
             var wire = server.wire
             wire.bearer = program.key
-            let report: @Sendable () async throws -> String = { [wire] in
-                try await wire.get("/v1/reports/payments").text
+            let answer: @Sendable () async throws -> JSON = { [wire] in
+                try await wire.get("/v1/reports/payments")
+            }
+            let report: @Sendable () async throws -> String = {
+                try await answer()["rows"]?.text ?? "no rows"
             }
 
             let empty = try await report()
@@ -69,6 +72,10 @@ import Testing
             let events = try await wire.get("/v1/events?limit=100")["items"]?.array ?? []
             #expect(events.count >= 2, "the primary has the events of both")
             #expect(try await report() == first, "the standby does not have the second payment")
+            let stale = try await answer().text("complete_until")
+            let known = try events.map { try $0.text("known_at") }
+            #expect(known.contains(stale), "the report is complete until the standby's last event")
+            #expect(known.max() != stale)
             try await eventually("the lag of the standby", within: 60) {
                 try await Self.metric("perennial_report_database_lag_seconds", of: wire) != nil
             }
@@ -78,9 +85,13 @@ import Testing
                 try await report() != first
             }
 
+            try await eventually("a report that is complete", within: 60) {
+                try await answer().text("complete_until") > (known.max() ?? "")
+            }
+
             try await standby.stop(.immediate)
-            let answer = try await wire.send("GET", "/v1/reports/payments")
-            #expect(answer.status == 503, "\(answer.status)")
+            let refused = try await wire.send("GET", "/v1/reports/payments")
+            #expect(refused.status == 503, "\(refused.status)")
             #expect(try await wire.send("GET", "/v1/customers/anna").status == 200)
             try await standby.remove()
         }
