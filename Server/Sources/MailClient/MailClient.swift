@@ -192,7 +192,12 @@ struct SMTPSession: Sendable {
         }
         try require(354, try await exchange("DATA"), to: "DATA")
         let end = try await exchange(MailText.transmitted(mail.text))
-        try require(250, end, to: "the mail")
+        do throws(MailFailure) { try require(250, end, to: "the mail") } catch {
+            var failure = error
+            // 5yz: the reply will not change (RFC 5321, section 4.2.1).
+            failure.concernsMail = (500..<600).contains(end.code)
+            throw failure
+        }
         return refused
     }
 

@@ -37,6 +37,8 @@ package struct MailServer: Hashable, Sendable {
 package struct MailFailure: Error, Hashable, CustomStringConvertible {
     package var message: String
     package var remedy: String
+    /// Whether the server refused this mail for good. It may accept other mails.
+    package var concernsMail = false
 
     init(_ message: String, remedy: String = "Look at the log of the mail server.") {
         (self.message, self.remedy) = (message, remedy)

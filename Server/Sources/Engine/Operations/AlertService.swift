@@ -10,14 +10,25 @@ package enum AlertOutcome: Hashable, Sendable {
     case sentInPart(refused: String)
     /// - Parameter reason: what went wrong, and what to do; without secrets.
     case failed(reason: String)
+    /// The receiver refused this message, for example because of its content. Other messages may
+    /// be accepted.
+    case refused(reason: String)
 }
 
 extension AlertOutcome {
+    /// Why the attempt failed. Empty if nothing did.
+    fileprivate var reason: String {
+        switch self {
+        case .sent: ""
+        case .sentInPart(let reason), .failed(let reason), .refused(let reason): reason
+        }
+    }
+
     /// Whether at least one recipient has the message.
     package var hasArrived: Bool {
         switch self {
         case .sent, .sentInPart: true
-        case .failed: false
+        case .failed, .refused: false
         }
     }
 }
@@ -33,6 +44,9 @@ package struct AlertService: Sendable {
     package static let pauses = ExponentialBackoff(first: .seconds(30), longest: .seconds(1_800))
     /// A message that could not be sent for so long is deleted.
     package static let messageAgeMax = Duration.hours(24)
+    /// A message that was refused in so many attempts in a row, which takes about an hour, is
+    /// deleted if another message waits behind it.
+    package static let refusalsMax = 8
     /// How long a server may hold a channel. An attempt takes at most 30 seconds.
     package static let lease = Duration.seconds(120)
     /// The number of characters of a message's id after its prefix.
@@ -146,7 +160,7 @@ package struct AlertService: Sendable {
         }
         let outcome: AlertOutcome
         do { outcome = await post(try AlertMessage(content: message.content)) } catch {
-            outcome = .failed(reason: "The stored message cannot be read: \(error).")
+            outcome = .refused(reason: "The stored message cannot be read: \(error).")
         }
         record(outcome, of: channel)
         let end = now()
@@ -156,12 +170,33 @@ package struct AlertService: Sendable {
                 try tx.alerts.complete(message, by: holder, at: end)
             }
             return 1
-        case .failed(let reason):
-            let next = end + Self.pauses.delay(after: failures + 1)
-            try await context.transaction { tx in
-                try tx.alerts.fail(channel, reason, by: holder, next: next)
+        case .refused where failures + 1 >= Self.refusalsMax:
+            // The next message says what is still bad. So it is worth more than this one.
+            let isGivenUp = try await context.transaction { tx in
+                guard try tx.alerts.waiting(on: channel) > 1 else { return false }
+                try tx.alerts.complete(message, by: holder, at: end)
+                return true
             }
+            if isGivenUp {
+                report(dropped: 1)
+                return 0
+            }
+            try await postpone(channel, outcome.reason, after: failures, by: holder, at: end)
             return 0
+        case .failed, .refused:
+            try await postpone(channel, outcome.reason, after: failures, by: holder, at: end)
+            return 0
+        }
+    }
+
+    /// Lets a channel pause after an attempt that failed.
+    private func postpone(
+        _ channel: AlertChannel, _ reason: String, after failures: Int, by holder: String,
+        at now: Instant
+    ) async throws(EngineFailure) {
+        let next = now + Self.pauses.delay(after: failures + 1)
+        try await context.transaction { tx in
+            try tx.alerts.fail(channel, reason, by: holder, next: next)
         }
     }
 
@@ -202,7 +237,7 @@ package struct AlertService: Sendable {
                 metadata: [
                     "channel": .string(channel.rawValue), "refused": .string(refused),
                 ])
-        case .failed(let reason):
+        case .failed(let reason), .refused(let reason):
             context.counters.alertsFailed.add()
             context.logger.error(
                 "an alert was not sent",

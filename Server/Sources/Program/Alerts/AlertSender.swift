@@ -51,9 +51,19 @@ struct AlertSender: Sendable {
         switch outcome {
         case .answer(200..<300, _, _): return .sent
         case .answer(let status, _, _):
-            return .failed(reason: "The receiver answered with status \(status), not 2xx.")
+            let reason = "The receiver answered with status \(status), not 2xx."
+            return Self.concernsMessage(status) ? .refused(reason: reason) : .failed(reason: reason)
         case .failure(let reason): return .failed(reason: "No answer arrived: \(reason).")
         case .notAttempted: return .failed(reason: "The host could not be looked up yet.")
+        }
+    }
+
+    /// Whether a status concerns the message, and not the sender, the address or the moment.
+    static func concernsMessage(_ status: Int) -> Bool {
+        switch status {
+        case 401, 403, 404, 407, 408, 410, 421, 425, 429: false
+        case 400..<501: true
+        default: false
         }
     }
 
@@ -69,7 +79,10 @@ struct AlertSender: Sendable {
                 return .sentInPart(refused: refused.joined(separator: "; "))
             }
             return .sent
-        } catch { return .failed(reason: error.description) }
+        } catch {
+            return error.concernsMail
+                ? .refused(reason: error.description) : .failed(reason: error.description)
+        }
     }
 
     /// Whether a mail could be sent. Sends nothing.

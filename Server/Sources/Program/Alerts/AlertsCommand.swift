@@ -38,7 +38,7 @@ struct AlertsTestCommand: AsyncParsableCommand {
                 case .sentInPart(let refused):
                     isOK = false
                     print("DO    \(label): some recipients were refused: \(refused)")
-                case .failed(let reason):
+                case .failed(let reason), .refused(let reason):
                     isOK = false
                     print("DO    \(label): \(reason)")
                 }

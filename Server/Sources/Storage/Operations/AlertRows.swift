@@ -178,6 +178,14 @@ package struct AlertRows: RowGroup {
         }.first
     }
 
+    /// The number of messages that wait on a channel.
+    package func waiting(on channel: AlertChannel) throws(StorageFailure) -> Int {
+        Int(
+            try connection.number(
+                "SELECT count(*) FROM alert_messages WHERE app = '' AND channel = $1",
+                [.text(channel.rawValue)]))
+    }
+
     /// Deletes the messages of a channel that were made before a moment. Returns how many.
     package func delete(
         on channel: AlertChannel, before moment: Instant

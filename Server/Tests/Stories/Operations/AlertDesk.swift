@@ -21,6 +21,8 @@ final class AlertDesk: Sendable {
         var arrivals: [Arrival] = []
         var attempts: [AlertChannel: Int] = [:]
         var unreachable: Set<AlertChannel> = []
+        /// The ids of messages that are refused by every channel.
+        var unwanted: Set<String> = []
     }
 
     private let state = Mutex(State())
@@ -50,11 +52,18 @@ final class AlertDesk: Sendable {
         }
     }
 
+    func refuse(_ message: AlertMessage) {
+        state.withLock { _ = $0.unwanted.insert(message.id) }
+    }
+
     fileprivate func post(_ message: AlertMessage, _ channel: AlertChannel) -> AlertOutcome {
         state.withLock { state in
             state.attempts[channel, default: 0] += 1
             guard !state.unreachable.contains(channel) else {
                 return .failed(reason: "Nobody answers.")
+            }
+            guard !state.unwanted.contains(message.id) else {
+                return .refused(reason: "The receiver answered with status 400, not 2xx.")
             }
             state.arrivals.append(Arrival(channel: channel, message: message))
             return .sent

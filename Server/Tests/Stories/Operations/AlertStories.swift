@@ -211,6 +211,36 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
+    func `a refused message is given up for the next one, and kept while no other waits`(
+        kind: StoryDatabase
+    ) async throws {
+        try await Self.onEachDatabase(kind) { desk, open in
+            let server = try await desk.server(on: try open())
+            let alerts = server.http.engine.alerts
+            let unwanted = AlertMessage.test(id: AlertService.newID(), at: desk.now)
+            desk.refuse(unwanted)
+            try await alerts.enqueue(unwanted, on: [.mail])
+            let twoHours = Int(.seconds(7_200) / AlertWorker.pause)
+            try await server.run(times: twoHours)
+            #expect((desk.attempts[.mail] ?? 0) >= AlertService.refusalsMax)
+            #expect(alerts.backlogs.first?.waiting == 1)
+            let next = AlertMessage.test(id: AlertService.newID(), at: desk.now)
+            try await alerts.enqueue(next, on: [.mail])
+            try await server.run(times: twoHours)
+            #expect(desk.arrivals.map(\.message.id) == [next.id])
+            #expect(server.http.engine.counts.alertsGivenUp == 1)
+            #expect(alerts.backlogs.first?.waiting == 0)
+        }
+    }
+
+    @Test func `only an answer about the message counts as its refusal`() {
+        let refusals = [400, 406, 413, 415, 422, 500]
+        let others = [301, 401, 403, 404, 408, 410, 429, 501, 502, 503, 504]
+        for status in refusals { #expect(AlertSender.concernsMessage(status), "\(status)") }
+        for status in others { #expect(!AlertSender.concernsMessage(status), "\(status)") }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
     func `if too many messages wait, the oldest are given up`(kind: StoryDatabase) async throws {
         try await Self.onEachDatabase(kind) { desk, open in
             let server = try await desk.server(on: try open())
