@@ -2,12 +2,37 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import Synchronization
 
 /// Serves a ``RevenueCatDouble`` over HTTP on the loopback address.
 package struct LoopbackDouble: Sendable {
     private let double: RevenueCatDouble
+    private let hold: Hold?
 
-    package init(_ double: RevenueCatDouble) { self.double = double }
+    /// - Parameter hold: leaves requests without an answer. Nil to answer all requests.
+    package init(_ double: RevenueCatDouble, hold: Hold? = nil) {
+        self.double = double
+        self.hold = hold
+    }
+
+    /// Leaves all requests after a number of them without an answer, so that a test can kill a
+    /// client that has done a part of its work.
+    package final class Hold: Sendable {
+        private let answersMax: Int
+        private let count = Mutex(0)
+
+        package init(after answersMax: Int) { self.answersMax = answersMax }
+
+        /// Whether a request waits.
+        package var isHolding: Bool { count.withLock { $0 > answersMax } }
+
+        fileprivate func holdsNext() -> Bool {
+            count.withLock { count in
+                count += 1
+                return count > answersMax
+            }
+        }
+    }
 
     /// Listens on a free port while `body` runs, which receives the address, such as
     /// `http://127.0.0.1:4711`.
@@ -39,6 +64,7 @@ package struct LoopbackDouble: Sendable {
     }
 
     private func respond(to request: Request) async -> Response {
+        if hold?.holdsNext() == true { await Self.waitForCancellation() }
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
         let answer = double.answer(
