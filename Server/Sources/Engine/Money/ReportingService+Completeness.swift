@@ -25,9 +25,10 @@ extension ReportingService {
         let now = context.now()
         // Reports from a copy continue while the primary cannot be read. Then it is not known
         // whether the copy is complete.
-        let present = try? await context.read { tx in try Self.newestEvent(of: app, tx) }
-        let isComplete = present.map { $0?.sequence == copied?.sequence } ?? false
-        return (value, isComplete ? now : copied?.knownAt)
+        let isComplete = try? await context.read { tx in
+            try Self.newestEvent(of: app, tx)?.sequence == copied?.sequence
+        }
+        return (value, isComplete == true ? now : copied?.knownAt)
     }
 
     private struct NewestEvent: Sendable {
