@@ -44,9 +44,9 @@ struct RevenueCatMembers {
         ]
     }
 
-    /// For RevenueCat every purchase has a customer. So a purchase without an owner gets an
-    /// anonymous id. An event that is about no purchase, such as a test, also gets an id. This id
-    /// identifies no customer, so it does no harm if the id is guessed.
+    /// The anonymous id in events without a customer. In RevenueCat's format every event names a
+    /// customer, but a purchase may have no owner here, and a test event is about no purchase. The
+    /// id of a test event identifies no customer, so it does no harm if it is guessed.
     private var nobody: String {
         if let id = context.anonymousID { return id }
         let digits = StableUUID.text(of: [context.app, event.id]).filter { $0 != "-" }

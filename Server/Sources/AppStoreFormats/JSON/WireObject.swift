@@ -1,5 +1,5 @@
-/// One of Apple's JSON objects as a Swift value. One function names every field once, and serves
-/// reading and writing.
+/// One of Apple's JSON objects as a Swift value. The function `walk` names every field once, and is
+/// used for both reading and writing.
 ///
 /// Unknown keys, and known keys whose value does not have the documented type, remain in `unknown`
 /// and are written again. So a field that Apple adds or changes is not lost, and does not make a

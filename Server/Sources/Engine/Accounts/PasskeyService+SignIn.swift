@@ -107,7 +107,7 @@ extension PasskeyService {
             else { return Self.unknown(ticket) }
             try tx.passkeys.recordUse(
                 ofPasskey: passkey.id, counter: verified.counter, at: session.createdAt)
-            // The password was counted, too.
+            // A passkey that follows a password clears two counted attempts: one for each of them.
             try OperatorDecisions(tx).forgive(attempt, count: ticket.purpose == .signIn ? 1 : 2)
             try sessions.begin(session, from: place, entry, tx)
             return .session(token: token)

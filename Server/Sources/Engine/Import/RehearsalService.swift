@@ -100,8 +100,8 @@ package struct RehearsalService: Sendable {
         }
     }
 
-    /// Our documents about those purchases of a customer that give or gave an entitlement. Also
-    /// returns the opinions that would follow without some of the documents.
+    /// Our documents about those purchases of a customer that give or gave an entitlement, and what
+    /// we would answer if some of these documents were missing.
     package func evidence(
         about entitlement: EntitlementID, of id: CustomerID, app appID: AppID,
         in environment: Environment

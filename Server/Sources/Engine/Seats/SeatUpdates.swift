@@ -36,9 +36,10 @@ struct SeatUpdates {
         try emitEvents(.seatReleased, of: ended, on: purchase, in: app, by: cause, at: now)
     }
 
-    /// Ends claims from the time before a subscription ended and was bought again. Call this
-    /// function when another customer takes a seat. Do not call it when documents arrive, because a
-    /// later document may say that the subscription continued. Idempotent.
+    /// Ends the claims of an earlier run of a subscription: the subscription has ended since then,
+    /// and was bought again. Call this function when another customer takes a seat. Do not call it
+    /// when documents arrive, because a later document may say that the subscription continued.
+    /// Idempotent.
     func releaseFormer(
         on timeline: Timeline, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -98,7 +98,8 @@ final class ChangeDesk: Sendable {
         get throws { try #require(mirrored.withLock { $0 }) }
     }
 
-    /// Starts what a server runs. A former run ends, and what it has not shipped stays in the log.
+    /// Starts what a server runs, and ends an earlier run. The changes that the earlier run has not
+    /// shipped stay in the write-ahead log.
     func start() throws {
         close()
         try ShippedChain.begin(of: database)

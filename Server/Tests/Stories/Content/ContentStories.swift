@@ -178,8 +178,8 @@ import Testing
             let url = try linked.text("url")
             let open = Wire(base: shop.server.base)
             #expect(try await open.send("GET", url).body.count == 100)
-            // The link contains a signed mark that a server has requested it, and the signed
-            // environment.
+            // The signature of the link covers two parameters: that a server has requested the
+            // link, and the environment.
             for altered in [
                 url.replacing("&for=server", with: ""),
                 url.replacing("=sandbox", with: "=production"),

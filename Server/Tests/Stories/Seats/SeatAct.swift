@@ -60,7 +60,8 @@ struct SeatAct: Sendable {
         }
     }
 
-    /// - Parameter place: the position of the transaction among those that anna has bought.
+    /// - Parameter place: the position of the refunded transaction in the list of all transactions
+    ///   that anna has bought.
     static func refunds(_ place: Int) -> Self { changes(place, "refund") }
 
     static func reverses(_ place: Int) -> Self { changes(place, "reverse-refund") }
