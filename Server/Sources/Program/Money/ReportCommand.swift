@@ -67,8 +67,11 @@ struct ReportCommand: AsyncParsableCommand {
         let currencies = result.report.unconverted.joined(separator: ", ")
         let filling = "rows of earlier purchases are still being derived: numbers will grow."
         let unconverted = "not converted, because the table of rates lacks a rate: \(currencies)."
+        let completeUntil = result.completeUntil.map {
+            Timestamp(milliseconds: $0.milliseconds)
+        }
         return (result.isFilling ? [filling] : [])
-            + (result.isBehind ? [behind(result.completeUntil.map { Timestamp($0) })] : [])
+            + (result.isBehind ? [behind(completeUntil)] : [])
             + (currencies.isEmpty ? [] : [unconverted])
     }
 
