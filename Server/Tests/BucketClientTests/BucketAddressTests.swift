@@ -7,7 +7,9 @@ import Testing
         ("s3://backups", "backups", ""), ("s3://backups/", "backups", ""),
         ("s3://my.backups/a/B_1-2.x/", "my.backups", "a/B_1-2.x"),
     ])
-    func `an address names a bucket and a prefix`(text: String, bucket: String, prefix: String) {
+    func `the address of a bucket has a name and an optional prefix`(
+        text: String, bucket: String, prefix: String
+    ) {
         let address = BucketAddress(text)
         #expect(address?.bucket == bucket)
         #expect(address?.prefix == prefix)
@@ -18,7 +20,9 @@ import Testing
         "s3://backups/a//b", "s3://backups//", "s3://backups/../x", "s3://backups/a b",
         "s3://backups/ü", "s3://backups/a?b", "s3://backups/a%20b", "S3://backups",
     ])
-    func `anything else is no address`(text: String) { #expect(BucketAddress(text) == nil) }
+    func `a text in another form is not the address of a bucket`(text: String) {
+        #expect(BucketAddress(text) == nil)
+    }
 
     @Test(
         arguments: [
@@ -40,7 +44,7 @@ import Testing
                 "/backups/p/x"
             ),
         ] as [(String, String, String?, String, String)])
-    func `Amazon's bucket is in the host, and another server's in the path`(
+    func `a bucket's name is in the host at Amazon, and in the path at other servers`(
         address: String, region: String, endpoint: String?, base: String, path: String
     ) throws {
         let access = BucketAccess(
@@ -54,7 +58,9 @@ import Testing
         ("https://x.example.com:443", "x.example.com"), ("http://127.0.0.1:80", "127.0.0.1"),
         ("http://127.0.0.1:9000", "127.0.0.1:9000"), ("https://x.example.com", "x.example.com"),
     ])
-    func `the usual port is not part of the signed host`(endpoint: String, host: String) throws {
+    func `the signed host has a port only if the port is not the default`(
+        endpoint: String, host: String
+    ) throws {
         let access = BucketAccess(
             address: try #require(BucketAddress("s3://backups")), region: "x", endpoint: endpoint,
             credentials: BucketCredentials(accessKeyID: "id", secretAccessKey: "secret"))

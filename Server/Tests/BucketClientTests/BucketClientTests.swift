@@ -25,7 +25,7 @@ import Testing
     // MARK: - Objects
 
     @Test(arguments: [0, 1, BucketClient.partBytesMin, large])
-    func `a file comes back as it was uploaded`(count: Int) async throws {
+    func `a downloaded file equals the uploaded file`(count: Int) async throws {
         let (bucket, bytes) = (BucketDouble(), Self.bytes(count))
         let client = bucket.client()
         try await client.upload(Self.file(bytes), as: "folder/x")
@@ -36,12 +36,12 @@ import Testing
         #expect(bucket.names == ["folder/x"])
     }
 
-    @Test func `an object that is not there has no bytes`() async throws {
+    @Test func `a missing object is read as nil`() async throws {
         #expect(try await BucketDouble().client().bytes(of: "x", atMost: 10) == nil)
         #expect(try await BucketDouble().client().size(of: "x") == nil)
     }
 
-    @Test func `a changed object is refused`() async throws {
+    @Test func `an object that was changed after its upload is refused`() async throws {
         let bucket = BucketDouble()
         try await bucket.client().write([1, 2, 3], as: "x")
         bucket.state.withLock { $0.objects["perennial/x"]?.bytes = [1, 2, 4] }
@@ -52,7 +52,8 @@ import Testing
         #expect(try await bucket.client().bytes(of: "x", atMost: 10) == [1, 2, 4])
     }
 
-    @Test func `a list has all pages and only its own folder`() async throws {
+    @Test func `a list has the objects of all pages, and no objects of other folders`() async throws
+    {
         let bucket = BucketDouble()
         let client = bucket.client()
         bucket.state.withLock { $0.pageMax = 2 }
@@ -69,7 +70,7 @@ import Testing
         #expect(bucket.names.isDisjoint(with: ["a", "f/1"]))
     }
 
-    @Test func `a list that never ends is refused`() async throws {
+    @Test func `a list whose next page has the same token again is refused`() async throws {
         let bucket = BucketDouble()
         let page =
             "<R><IsTruncated>true</IsTruncated><NextContinuationToken>x"
@@ -86,7 +87,7 @@ import Testing
 
     // MARK: - Parts
 
-    @Test func `a part that fails leaves nothing behind`() async throws {
+    @Test func `if a part of an upload fails, the bucket keeps no part of it`() async throws {
         let (bucket, bytes) = (BucketDouble(), Self.bytes(Self.large))
         let count = Mutex(0)
         let client = BucketClient(
@@ -104,7 +105,7 @@ import Testing
         #expect(bucket.state.withLock { $0.uploads.isEmpty })
     }
 
-    @Test func `what a killed program left of an upload is deleted`() async throws {
+    @Test func `an unfinished upload of a killed program is deleted`() async throws {
         let bucket = BucketDouble()
         bucket.state.withLock { state in
             state.uploads = [
@@ -119,7 +120,8 @@ import Testing
         #expect(bucket.state.withLock { Set($0.uploads.keys) } == ["2", "3"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `an upload that is cancelled leaves nothing behind`()
+    @Test(.timeLimit(.minutes(1)))
+    func `if an upload is cancelled, the bucket keeps no part of it`()
         async throws
     {
         let (bucket, bytes) = (BucketDouble(), Self.bytes(Self.large))
@@ -142,7 +144,7 @@ import Testing
         #expect(bucket.state.withLock { $0.uploads.isEmpty })
     }
 
-    @Test func `an upload that was completed by an attempt without an answer is complete`()
+    @Test func `if the response to the completion of an upload is lost, the upload still succeeds`()
         async throws
     {
         let (bucket, bytes) = (BucketDouble(), Self.bytes(Self.large))
@@ -160,7 +162,7 @@ import Testing
         #expect(bucket.names == ["x"])
     }
 
-    @Test func `no file has more parts than S3 allows`() {
+    @Test func `no file is uploaded in more parts than S3 allows`() {
         let terabyte: Int64 = 1 << 40
         for bytes in [1, 1 << 30, 150 << 30, terabyte, 5 * terabyte] as [Int64] {
             let part = Int64(BucketClient.partBytes(of: bytes))
@@ -189,7 +191,7 @@ import Testing
             .refused(doing: "write objects", answer: "status 400 EntityTooLarge, “No.”")
         ),
     ])
-    func `an error is named, and is not tried again`(
+    func `a request that S3 refuses fails with a named error, and is not repeated`(
         status: Int, code: String, failure: BucketFailure
     ) async throws {
         let bucket = BucketDouble()
@@ -203,7 +205,7 @@ import Testing
         #expect(!failure.description.isEmpty && !failure.remedy.isEmpty)
     }
 
-    @Test func `what is wrong is known although an answer to HEAD has no body`() async throws {
+    @Test func `the reason is known even if a response to HEAD has no body`() async throws {
         let bucket = BucketDouble()
         bucket.state.withLock {
             $0.answers = [1, 2].map { _ in BucketDouble.error(403, "SignatureDoesNotMatch") }
@@ -213,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `a request may take as long as its bytes need`() {
+    @Test func `the time limit of a request grows with the number of its bytes`() {
         func seconds(
             _ method: String, body: Int = 0, range: String? = nil
         ) -> Duration {
@@ -231,7 +233,7 @@ import Testing
         #expect(seconds("POST") == .seconds(300))
     }
 
-    @Test func `a server that is away for a moment is asked again, with growing pauses`()
+    @Test func `a request that fails temporarily is repeated after growing pauses`()
         async throws
     {
         let bucket = BucketDouble()
@@ -255,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `an error within a successful answer counts`() async throws {
+    @Test func `an error in the body of a response 200 is a failure`() async throws {
         let bucket = BucketDouble()
         let body =
             "<DeleteResult><Error><Key>perennial/x</Key><Code>AccessDenied</Code></Error>"
@@ -268,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func `entities in a list are characters, and unknown ones stay`() {
+    @Test func `XML entities in a list are decoded, and unknown entities stay as they are`() {
         let xml = BucketXML(
             "<a><Key>x &amp;&lt;&gt;&quot;&apos;&#65;&#x42; &nbsp; & y</Key></a>".utf8)
         #expect(xml.text("Key") == "x &<>\"'AB &nbsp; & y")

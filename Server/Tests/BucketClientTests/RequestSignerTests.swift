@@ -42,7 +42,7 @@ import Testing
             query: ["max-keys": "2", "prefix": "J"],
             signature: "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"),
     ])
-    func `a request has the signature of Amazon's example`(example: Example) {
+    func `the requests in Amazon's examples get the signatures in the examples`(example: Example) {
         let request = BucketRequest(
             example.method, base: "https://\(Self.host)", path: example.path,
             query: example.query, headers: example.headers, body: Array(example.body.utf8))
@@ -55,7 +55,7 @@ import Testing
         #expect(authorization.hasSuffix("Signature=\(example.signature)"))
     }
 
-    @Test func `the simplest request of Amazon's test suite has its signature`() {
+    @Test func `the simplest request of Amazon's test suite gets the expected signature`() {
         let signer = RequestSigner(
             BucketCredentials(
                 accessKeyID: "AKIDEXAMPLE",
@@ -81,7 +81,7 @@ import Testing
         #expect(signed.headers["authorization"]?.contains(";x-amz-security-token,") == true)
     }
 
-    @Test func `a query is encoded and sorted as a signature needs it`() {
+    @Test func `the parameters of a query are encoded, and sorted by name`() {
         let request = BucketRequest(
             "GET", base: "https://x", path: "/",
             query: ["prefix": "a b/ü", "list-type": "2", "continuation-token": "1+/="])
@@ -94,7 +94,7 @@ import Testing
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"),
         ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy"),
     ])
-    func `base64 is that of RFC 4648`(text: String, expected: String) {
+    func `our base64 text equals that of RFC 4648`(text: String, expected: String) {
         #expect(BucketClient.base64(Array(text.utf8)) == expected)
     }
 }

@@ -23,7 +23,8 @@ import Testing
         }.backup?.bucket
     }
 
-    @Test func `the usual variables have the credentials`() throws {
+    @Test func `by default, the credentials of a bucket come from Amazon's usual variables`() throws
+    {
         let access = try #require(
             try Self.read("{address: s3://backups/birds, region: eu-central-1}"))
         #expect(access.address.description == "s3://backups/birds")
@@ -37,7 +38,8 @@ import Testing
         #expect(temporary?.credentials.sessionToken == "token")
     }
 
-    @Test func `other variables and files can be named, and another server`() throws {
+    @Test func `the configuration can name other variables or files, and another S3 server`() throws
+    {
         let access = try #require(
             try Self.read(
                 """
@@ -87,7 +89,7 @@ import Testing
         ),
         ("{address: s3://backups, region: x, bucket: y}", "“bucket” is unknown in bucket."),
     ])
-    func `a mistake is one complaint`(bucket: String, message: String) {
+    func `each mistake in the bucket settings is reported once`(bucket: String, message: String) {
         do {
             _ = try Self.read(bucket)
             Issue.record("\(bucket) is accepted")
@@ -98,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `without credentials, each missing one is a complaint`() {
+    @Test func `each missing credential of a bucket is reported`() {
         do {
             _ = try Self.read("{address: s3://backups, region: x}", environment: [:])
             Issue.record("it is accepted")
@@ -106,11 +108,11 @@ import Testing
     }
 
     @Test(arguments: ["http://localhost:9000", "http://127.0.0.1:9000", "http://[::1]:9000"])
-    func `only a server on this machine may be without encryption`(address: String) throws {
+    func `plain HTTP is accepted only for a bucket server on this machine`(address: String) throws {
         #expect(try BucketVariables.endpoint(address) == address)
     }
 
-    @Test func `a command reaches a bucket by variables and flags`() throws {
+    @Test func `variables and flags are sufficient for a command that reads a bucket`() throws {
         let address = try #require(BucketAddress("s3://backups"))
         var environment = Self.environment
         func access(

@@ -30,7 +30,9 @@ import Testing
 
     // MARK: - Changes
 
-    @Test func `files that do not fit into memory during a catch-up are uploaded`() async throws {
+    @Test func `if more files are added during an upload than the queue holds, all are uploaded`()
+        async throws
+    {
         try await Mirror.withDesk { desk, bucket in
             try desk.start()
             let mirror = try desk.mirror
@@ -50,7 +52,10 @@ import Testing
         }
     }
 
-    @Test func `after a snapshot of the disk, the present is restored`() async throws {
+    @Test
+    func `after the disk was set back to a snapshot, a restore from the bucket is up to date`()
+        async throws
+    {
         try await Mirror.withDesk { desk, bucket in
             let files = ["p.sqlite", "p.sqlite-wal", "p.sqlite.shipped", "backups"]
             func copy(_ from: String, _ to: String) throws {
@@ -100,7 +105,9 @@ import Testing
         }
     }
 
-    @Test func `what others delete in the bucket is uploaded again`() async throws {
+    @Test func `files that another program deleted from the bucket are uploaded again`()
+        async throws
+    {
         try await Mirror.withDesk { desk, bucket in
             try await desk.change(1)
             try await desk.ship()
@@ -121,7 +128,7 @@ import Testing
 
     // MARK: - Owners
 
-    @Test func `a copy of the database neither adds to the backups nor deletes them`()
+    @Test func `a server on a copy of the database changes nothing in the bucket`()
         async throws
     {
         try await Mirror.withDesk { desk, bucket in
@@ -146,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `backups that belong to nobody are left alone`() async throws {
+    @Test func `a bucket with backups but without an owner file is not changed`() async throws {
         try await Mirror.withDesk { desk, bucket in
             bucket.state.withLock {
                 $0.objects["perennial/\(BackupFolder.ownerName)"] = nil
@@ -161,7 +168,7 @@ import Testing
 
     // MARK: - Backups
 
-    @Test func `changes do not follow a backup whose upload the end of the server cuts off`()
+    @Test func `if a shutdown interrupts a backup's upload, changes follow the previous backup`()
         async throws
     {
         try await Mirror.withDesk { desk, bucket in
@@ -184,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `two uploads of one backup wait for each other, and one is made`() async throws {
+    @Test func `if one backup is uploaded twice at once, it is sent once`() async throws {
         try await Mirror.withDesk { desk, bucket in
             let mirror = try desk.mirror
             bucket.state.withLock { $0.isAway = true }
@@ -202,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `a full disk ends the wait for an upload before shipping ends`() async throws {
+    @Test func `before the disk is full, the log is no longer kept for an upload`() async throws {
         try await ChangeDesk.with { desk in
             try await desk.change(1, bytes: 12_000_000)
             #expect(try desk.shipper.hasRoomInLog)
@@ -213,7 +220,8 @@ import Testing
 
     // MARK: - Erasures
 
-    @Test func `an erasure reaches the bucket in the middle of a catch-up`() async throws {
+    @Test func `an erasure is uploaded even while many changes wait for their upload`() async throws
+    {
         try await Mirror.withDesk { desk, bucket in
             for _ in 0..<3 {
                 try await desk.change(1)
@@ -234,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func `the server's own list is uploaded, too`() async throws {
+    @Test func `the list of erasures beside the database is also uploaded`() async throws {
         try await Mirror.withDesk { desk, bucket in
             let line = Mirror.line("one", at: desk.now)
             let list = URL(filePath: desk.database + ErasureFile.suffix)
@@ -247,7 +255,9 @@ import Testing
         }
     }
 
-    @Test func `a start reads the erasures in the bucket, or is refused`() async throws {
+    @Test func `a server that cannot read the bucket's list of erasures does not start`()
+        async throws
+    {
         let bucket = BucketDouble()
         let line = Mirror.line("one", at: Instant(milliseconds: 1_795_248_000_000))
         try await bucket.client().write(Array(line.utf8), as: ErasureFile.copyName)

@@ -45,7 +45,9 @@ import Testing
 
     // MARK: - Restores
 
-    @Test func `every second can be restored from the bucket on another machine`() async throws {
+    @Test func `the state at each second can be restored from the bucket on another machine`()
+        async throws
+    {
         try await Self.withDesk { desk, bucket in
             var moments: [(at: Instant, hash: String)] = []
             for rows in [3, 5, 2] {
@@ -62,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a backup without changes is restored, the newest or by its name`() async throws {
+    @Test func `the newest backup, or a named one, is restored from the bucket`() async throws {
         try await Self.withDesk { desk, bucket in
             let first = URL(filePath: try desk.newestBackup).lastPathComponent
             desk.wait(.hours(25))
@@ -86,7 +88,7 @@ import Testing
     }
 
     /// The server is killed after each request, and another one goes on.
-    @Test func `the bucket can be restored whenever the server is killed`() async throws {
+    @Test func `the bucket can be restored after a kill at any request`() async throws {
         try await Self.withDesk { desk, bucket in
             var known: Set<String> = [try await desk.hash()]
             for round in 0..<12 {
@@ -124,7 +126,9 @@ import Testing
     }
 
     /// Changes go on after the former backup until the bucket has the new one.
-    @Test func `nothing is late while a large backup is uploaded`() async throws {
+    @Test func `while a large backup is uploaded, changes are uploaded without a delay`()
+        async throws
+    {
         try await Self.withDesk { desk, bucket in
             let found = Mutex<[(latest: String, now: String)]>([])
             let isFirst = Mutex(true)
@@ -166,7 +170,9 @@ import Testing
 
     // MARK: - Deletion
 
-    @Test func `what keep does not cover is deleted from the bucket, too`() async throws {
+    @Test func `backups that the setting keep does not cover are also deleted from the bucket`()
+        async throws
+    {
         let keep = BackupRetention(days: 2, weeks: 0, months: 0)
         try await Self.withDesk(keep: keep) { desk, bucket in
             for _ in 0..<12 {
@@ -183,7 +189,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a lost folder deletes nothing in the bucket`(isEmptied: Bool) async throws {
+    func `if the backup folder is lost or emptied, nothing is deleted from the bucket`(
+        isEmptied: Bool
+    ) async throws {
         try await Self.withDesk { desk, bucket in
             for _ in 0..<3 {
                 desk.wait(.hours(25))
@@ -216,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func `the bucket of another database is refused, and nothing is changed in it`()
+    @Test func `a server changes nothing in the bucket of another database`()
         async throws
     {
         try await Self.withDesk { desk, bucket in
@@ -237,7 +245,9 @@ import Testing
 
     // MARK: - Trouble
 
-    @Test func `a server that was away for a while is caught up in order`() async throws {
+    @Test func `after an outage of the bucket, the waiting files are uploaded in order`()
+        async throws
+    {
         try await Self.withDesk { desk, bucket in
             #expect(try desk.mirror.problem == nil)
             bucket.state.withLock { $0.isAway = true }
@@ -268,7 +278,9 @@ import Testing
         }
     }
 
-    @Test func `more changes than fit into memory are found on the disk`() async throws {
+    @Test func `if more files wait than the queue holds, the others are found on the disk`()
+        async throws
+    {
         try await Self.withDesk { desk, bucket in
             let mirror = try desk.mirror
             try await desk.change(1)
@@ -283,7 +295,9 @@ import Testing
 
     // MARK: - Erasures
 
-    @Test func `a shorter list of erasures does not replace a longer one`() async throws {
+    @Test func `a list of erasures with fewer entries never replaces the list in the bucket`()
+        async throws
+    {
         try await Self.withDesk { desk, bucket in
             let list = "\(desk.backups)/\(ErasureFile.copyName)"
             let (old, one, two) = (

@@ -32,7 +32,7 @@ import Testing
         // The clock was ahead.
         Row(local: [-9], remote: [1, 25, -5], uploads: [-9], expired: []),
     ])
-    func `the bucket lacks and deletes what is expected`(row: Row) {
+    func `each folder and bucket gives the expected uploads and deletions`(row: Row) {
         let remote = Set(row.remote.map { Self.name($0) })
         #expect(
             BucketPlan.uploads(
@@ -43,7 +43,7 @@ import Testing
                 == Set(row.expired.map { Self.name($0) }))
     }
 
-    @Test func `changes go with their backup, or a week after the next one`() {
+    @Test func `changes are deleted with their backup, or when the next backup is a week old`() {
         let keep = BackupRetention(days: 30, weeks: 0, months: 0)
         let day = 24
         let backups = Set(

@@ -54,7 +54,9 @@ import Testing
         }
     }
 
-    @Test func `wrong credentials, buckets and addresses have their own message`() async throws {
+    @Test func `wrong credentials, buckets and addresses each have a separate error message`()
+        async throws
+    {
         let server = try BucketServer.start()
         defer { server.stop() }
         try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `the server says that its secret is wrong`() async throws {
+    @Test func `with a wrong secret key, the server uploads nothing and says why`() async throws {
         let server = try BucketServer.start()
         defer { server.stop() }
         var access = server.access()
@@ -106,7 +108,9 @@ import Testing
                 """)
     }
 
-    @Test func `the commands read a bucket, and another machine restores from it`() async throws {
+    @Test func `check and restore read a bucket, and another machine restores from it`()
+        async throws
+    {
         let server = try BucketServer.start()
         defer { server.stop() }
         try await HTTPClient.withHTTPClient(configuration: .withoutRedirects) { http in
