@@ -82,7 +82,7 @@ import Testing
         #expect(!samples.webhooks.html(in: samples.frame).contains("/webhooks/crm.example.com/"))
     }
 
-    @Test func `an operator with the role support sees the amounts of one customer only`() {
+    @Test func `an operator with the role support sees amounts only on the page of a customer`() {
         func amounts(_ html: String) -> [String] {
             html.matches(of: #/[$€£¥]\s?[0-9][0-9,.]*/#).map { String($0.output) }
         }

@@ -47,7 +47,7 @@ import Testing
         #expect(Self.newest(restarted) == [Self.now])
     }
 
-    @Test func `a copy with events that the database lacks has no lag, but another history`()
+    @Test func `a standby with events that the primary lacks is reported as another history`()
         async throws
     {
         var app = AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:])

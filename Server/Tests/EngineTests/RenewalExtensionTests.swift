@@ -2,7 +2,7 @@ import Engine
 import Testing
 
 @Suite struct RenewalExtensionTests {
-    @Test func `a key names one request of one customer, transaction and number of days`() {
+    @Test func `each customer, transaction and number of days has a separate extension key`() {
         let id = RenewalExtensionService.requestID("k", for: "1", of: "anna", days: 10)
         #expect(id == RenewalExtensionService.requestID("k", for: "1", of: "anna", days: 10))
         let others = [

@@ -47,7 +47,7 @@ private let present = Instant("2026-12-01T10:30:00.000Z") ?? Instant(millisecond
             signers: [:], reconciliation: .disabled)
     }
 
-    @Test func `with a new configuration, old entries are deleted, and an entry counts them`()
+    @Test func `audit entries older than configured are deleted, and a new entry has their number`()
         async throws
     {
         let engine = try await Self.engine()
@@ -67,7 +67,7 @@ private let present = Instant("2026-12-01T10:30:00.000Z") ?? Instant(millisecond
         #expect(moments.sorted().last == "2025-12-01T00:00:00.000Z")
     }
 
-    @Test func `entries about accounts are deleted only if every app has configured it`()
+    @Test func `entries about accounts are deleted only if every app sets audit_days`()
         async throws
     {
         let engine = try await Self.engine()
@@ -81,7 +81,7 @@ private let present = Instant("2026-12-01T10:30:00.000Z") ?? Instant(millisecond
         #expect(left.compactMap(\.subject) == ["10", "364", "366", "500"])
     }
 
-    @Test func `a server whose clock is far ahead of the database's deletes nothing`()
+    @Test func `a server whose clock is far ahead of the database's clock deletes nothing`()
         async throws
     {
         let future = try #require(Instant("2399-01-01T00:00:00.000Z"))
@@ -94,7 +94,9 @@ private let present = Instant("2026-12-01T10:30:00.000Z") ?? Instant(millisecond
         try await Engine.empty(simulated, at: future).retention.requireClock()
     }
 
-    @Test func `expired rows about sign-ins are deleted, even if nobody signs in`() async throws {
+    @Test func `expired sessions, links and failed sign-ins are deleted, even if nobody signs in`()
+        async throws
+    {
         let engine = try await Self.engine()
         let (hour, day) = (Int64(3_600_000), Int64(86_400_000))
         let now = present.milliseconds

@@ -14,7 +14,7 @@ import Testing
             .returning(to: "/customers?x=ä")
     }
 
-    @Test func `a cookie contains the whole ticket, for ten minutes`() {
+    @Test func `a passkey ticket can be read from its cookie for ten minutes`() {
         for purpose in PasskeyTicket.Purpose.allCases {
             let ticket = ticket(purpose)
             let cookie = ticket.cookie(key: Self.key)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `no part of a cookie can be changed, and other servers' cookies are refused`() {
+    @Test func `a changed ticket cookie, or the cookie of another server, is refused`() {
         let cookie = ticket().cookie(key: Self.key)
         let parts = cookie.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         #expect(parts.count == 7)
@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func `each ticket has another challenge, and a renewed one ends with the first`() {
+    @Test func `each ticket has its own challenge, and a renewed ticket ends when the first would`()
+    {
         let ticket = ticket()
         let renewed = ticket.renewed
         #expect(ticket.challenge.count == 32 && ticket.challenge != renewed.challenge)
@@ -58,7 +59,8 @@ import Testing
         #expect(ticket.returning(to: "/" + String(repeating: "a", count: 2_000)).next == "/")
     }
 
-    @Test func `a recovery code is read in any case, with any spaces and look-alike letters`()
+    @Test
+    func `a recovery code may be typed in upper case, with spaces, or with look-alike letters`()
         throws
     {
         let code = try #require(RecoveryCode(typed: "0123-4567-89ab-cdef"))
@@ -79,7 +81,8 @@ import Testing
         #expect(new.hash(of: "mira", key: Self.key) != new.hash(of: "ben", key: Self.key))
     }
 
-    @Test func `a ticket of one server works at another, but only once at both`() async throws {
+    @Test func `a ticket works on every server of a database, and only once in total`() async throws
+    {
         let stage = try OperatorStage()
         let (one, two) = (try await stage.engine(), try await stage.engine())
         let ticket = one.passkeys.signInTicket()
@@ -91,7 +94,7 @@ import Testing
         #expect(try await two.passkeys.ticket(inCookie: cookie) == nil)
     }
 
-    @Test func `a ticket that was read in time is refused after its end`() async throws {
+    @Test func `a ticket that expires between reading and use is refused`() async throws {
         let stage = try OperatorStage()
         let engine = try await stage.engine()
         let ticket = engine.passkeys.signInTicket()
@@ -99,7 +102,7 @@ import Testing
         #expect(try await !engine.passkeys.use(ticket))
     }
 
-    @Test func `a used ticket stays used for a server whose clock is behind`() async throws {
+    @Test func `a used ticket stays used, even on a server whose clock is behind`() async throws {
         let stage = try OperatorStage()
         let engine = try await stage.engine()
         let ticket = engine.passkeys.signInTicket()
@@ -111,7 +114,7 @@ import Testing
         #expect(try await !engine.passkeys.use(ticket))
     }
 
-    @Test func `an operator without a password gets no passkey, and without a passkey no codes`()
+    @Test func `adding a passkey requires a password, and recovery codes require a passkey`()
         async throws
     {
         let stage = try OperatorStage()

@@ -9,7 +9,7 @@ import Testing
 
 /// Passkeys and recovery codes of people who break the rules.
 @Suite struct PasskeyAttackTests {
-    @Test func `an answer is accepted once, also after the session has ended`() async throws {
+    @Test func `a passkey answer is accepted only once, even in a later session`() async throws {
         try await PasskeyServer.run { shop in
             var mira = try await shop.browser(of: "mira")
             let page = try await mira.post("/account/passkeys/new")
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `an answer for the challenge of another browser is refused`() async throws {
+    @Test func `a passkey answer to the challenge of another browser is refused`() async throws {
         try await PasskeyServer.run { shop in
             var mira = try await shop.browser(of: "mira")
             try await mira.addPasskey()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a passkey is not added with the ticket of another session`() async throws {
+    @Test func `no passkey is added with the ticket of another session`() async throws {
         try await PasskeyServer.run { shop in
             var (mira, ben) = (
                 try await shop.browser(of: "mira"), try await shop.browser(of: "ben")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `another origin, another host and an unverified person are refused`()
+    @Test func `an answer for another origin or host, or without user verification, is refused`()
         async throws
     {
         try await PasskeyServer.run { shop in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a counter that does not grow is refused, and recorded in the audit`()
+    @Test func `a passkey whose counter does not grow is refused, and the audit records it`()
         async throws
     {
         try await PasskeyServer.run { shop in
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `a passkey of another operator is not a second step, and has another handle`()
+    @Test func `the second step of a sign-in does not accept another operator's passkey`()
         async throws
     {
         try await PasskeyServer.run { shop in
@@ -148,7 +148,8 @@ import Testing
         }
     }
 
-    @Test func `a blocked operator cannot sign in with a passkey or a code`() async throws {
+    @Test func `a blocked operator cannot sign in with a passkey or a recovery code`() async throws
+    {
         try await PasskeyServer.run { shop in
             _ = try await shop.browser(of: "ben")
             var mira = try await shop.browser(of: "mira")
@@ -168,7 +169,9 @@ import Testing
         }
     }
 
-    @Test func `a step after a password that was changed since is refused`() async throws {
+    @Test func `if the password changes before the second step of a sign-in, the step is refused`()
+        async throws
+    {
         try await PasskeyServer.run { shop in
             var mira = try await shop.browser(of: "mira")
             try await mira.addPasskey()
@@ -187,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `recovery codes and passkeys can be tried only a few times in a row`()
+    @Test func `failed attempts with recovery codes and passkeys are limited`()
         async throws
     {
         try await PasskeyServer.run { shop in
@@ -216,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `another site cannot send the forms, and a form needs the token of its session`()
+    @Test func `the passkey forms need the session's token, and are refused from another site`()
         async throws
     {
         try await PasskeyServer.run { shop in

@@ -7,7 +7,7 @@ import Testing
 
 /// Passkeys and recovery codes of operators who follow the rules.
 @Suite struct PasskeySignInTests {
-    @Test func `an operator adds a passkey, and signs in with it alone`() async throws {
+    @Test func `an operator can add a passkey and sign in with only the passkey`() async throws {
         try await PasskeyServer.run { shop in
             var mira = try await shop.browser(of: "mira")
             #expect(try await mira.get("/account").text.contains("You have none."))
@@ -35,7 +35,8 @@ import Testing
         }
     }
 
-    @Test func `with a passkey, the password alone is not enough`() async throws {
+    @Test func `an operator who has a passkey cannot sign in with only the password`() async throws
+    {
         try await PasskeyServer.run { shop in
             var mira = try await shop.browser(of: "mira")
             try await mira.addPasskey()
@@ -57,7 +58,9 @@ import Testing
         }
     }
 
-    @Test func `without a ticket, the second step leads to the sign-in`() async throws {
+    @Test func `the page of the second step redirects to the sign-in if there is no ticket`()
+        async throws
+    {
         try await PasskeyServer.run { shop in
             var browser = shop.browser
             #expect(try await browser.get("/login/step").headers[.location] == "/login")
@@ -71,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a recovery code replaces the passkey once, until new codes are made`()
+    @Test func `a recovery code replaces the passkey once, and new codes invalidate the old ones`()
         async throws
     {
         try await PasskeyServer.run { shop in
@@ -102,7 +105,9 @@ import Testing
         }
     }
 
-    @Test func `if passkeys are required, the first sign-in leads to adding one`() async throws {
+    @Test func `if passkeys are required, an operator must add one at the first sign-in`()
+        async throws
+    {
         try await PasskeyServer.run(areRequired: true) { shop in
             let link = try await shop.server.engine.operators.invite(
                 "mira", as: OperatorRoles(everywhere: .admin), by: "test")
@@ -126,7 +131,9 @@ import Testing
         }
     }
 
-    @Test func `after a link for a lost password, the passkey is still needed`() async throws {
+    @Test func `after a password reset by a link, the sign-in still needs the passkey`()
+        async throws
+    {
         try await PasskeyServer.run { shop in
             var mira = try await shop.browser(of: "mira")
             try await mira.addPasskey()
@@ -142,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `an operator renames and removes passkeys, and then needs the password alone`()
+    @Test func `after an operator removes all passkeys, the password alone is enough again`()
         async throws
     {
         try await PasskeyServer.run { shop in
@@ -169,7 +176,8 @@ import Testing
         }
     }
 
-    @Test func `some time after the sign-in, changes need the password`() async throws {
+    @Test func `ten minutes after the sign-in, changes to passkeys need the password`() async throws
+    {
         try await PasskeyServer.run { shop in
             var mira = try await shop.browser(of: "mira")
             try await mira.addPasskey()
@@ -189,7 +197,9 @@ import Testing
         }
     }
 
-    @Test func `where browsers make no passkeys, the pages say so and offer none`() async throws {
+    @Test func `at an address where browsers make no passkeys, the pages say so and offer none`()
+        async throws
+    {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             #expect(

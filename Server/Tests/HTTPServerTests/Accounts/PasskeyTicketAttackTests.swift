@@ -8,7 +8,7 @@ import Testing
 
 /// People who try to use one ticket of a sign-in for several.
 @Suite struct PasskeyTicketAttackTests {
-    @Test func `a malformed passkey does not renew the ticket of another step`() async throws {
+    @Test func `a malformed answer does not renew a used ticket`() async throws {
         try await PasskeyServer.run { shop in
             var mira = try await shop.browser(of: "mira")
             try await mira.addPasskey()
@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test func `a refused first passkey renews its ticket once`() async throws {
+    @Test func `if an operator's first passkey is refused, its ticket is renewed only once`()
+        async throws
+    {
         try await PasskeyServer.run(areRequired: true) { shop in
             let link = try await shop.server.engine.operators.invite(
                 "mira", as: OperatorRoles(everywhere: .admin), by: "test")
@@ -49,7 +51,9 @@ import Testing
         }
     }
 
-    @Test func `no passkey is added if the session has ended meanwhile`() async throws {
+    @Test func `no passkey is added if the session ended after the challenge was made`()
+        async throws
+    {
         try await PasskeyServer.run { shop in
             let engine = shop.server.engine
             var mira = try await shop.browser(of: "mira")

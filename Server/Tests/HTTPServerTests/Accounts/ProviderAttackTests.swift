@@ -22,7 +22,9 @@ import Testing
         #expect(try await shop.server.engine.operators.all().isEmpty, comment)
     }
 
-    @Test func `an answer needs the browser that began the sign-in, and its state`() async throws {
+    @Test func `a provider's answer needs the cookie and the state of the same sign-in`()
+        async throws
+    {
         try await ProviderServer.run { shop in
             let (mine, other) = (try await shop.begin(), try await shop.begin())
             let path = try shop.answerPath(to: mine)
@@ -47,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `an answer is accepted for ten minutes, and once`() async throws {
+    @Test func `a provider's answer is accepted once, within ten minutes`() async throws {
         try await ProviderServer.run { shop in
             let late = try await shop.begin()
             let path = try shop.answerPath(to: late)
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a ticket causes one request to the provider, even if the code is wrong`()
+    @Test func `one sign-in causes at most one token request, even if its code is wrong`()
         async throws
     {
         try await ProviderServer.run { shop in
@@ -82,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a network that fails too often sends no further requests to the provider`()
+    @Test func `after too many failures from one network, no request is sent to the provider`()
         async throws
     {
         try await ProviderServer.run { shop in
@@ -97,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a code of another sign-in is not accepted`() async throws {
+    @Test func `an authorization code of another sign-in is refused`() async throws {
         try await ProviderServer.run { shop in
             let (mine, evil) = (try await shop.begin(), try await shop.begin())
             let stolen = try shop.answerPath(to: evil).split(separator: "&")[0]
@@ -108,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `an answer of another issuer is refused`() async throws {
+    @Test func `an answer that names another issuer is refused`() async throws {
         try await ProviderServer.run { shop in
             let began = try await shop.begin()
             let path = try shop.answerPath(to: began) + "&iss=https%3A%2F%2Fevil.example.com"
@@ -131,7 +133,7 @@ import Testing
         ("at_hash is not", [:], ["at_hash": "x"]),
     ]
 
-    @Test func `a token that is not valid signs nobody in, and the page says why`() async throws {
+    @Test func `an invalid ID token signs nobody in, and the page names the reason`() async throws {
         try await ProviderServer.run { shop in
             for (reason, header, claims) in Self.tokens {
                 shop.provider.change {
@@ -146,7 +148,8 @@ import Testing
         }
     }
 
-    @Test func `a refusal shows the provider's code, and no text that somebody wrote`() async throws
+    @Test func `the page of a refusal shows a known error code, and no text from the request`()
+        async throws
     {
         try await ProviderServer.run { shop in
             let rows = [
@@ -171,14 +174,16 @@ import Testing
         "//evil.example", "https://evil.example", #"/\evil.example"#, "/%0d%0aSet-Cookie: a=b",
         "javascript:alert(1)", "evil.example", "/ x",
     ])
-    func `a sign-in never leads to another site`(next: String) async throws {
+    func `a sign-in never redirects to another site`(next: String) async throws {
         try await ProviderServer.run { shop in
             let location = try await shop.signIn(next: next).headers[.location] ?? ""
             #expect(location == "/" || location == "/%0d%0aSet-Cookie:%20a=b", "\(location)")
         }
     }
 
-    @Test func `a request with another host begins no sign-in`() async throws {
+    @Test func `a forged host in a request does not change the provider's redirect address`()
+        async throws
+    {
         try await ProviderServer.run { shop in
             var browser = shop.server.browser
             browser.headers[.init("X-Forwarded-Host")!] = "evil.example"

@@ -75,7 +75,7 @@ struct ProviderProgramTests {
     }
 
     @Test(arguments: OpenIDProgram.allCases)
-    func `a person has the roles of their groups at the provider, and loses them with the groups`(
+    func `a person gains and loses roles with the groups at the provider`(
         program: OpenIDProgram
     ) async throws {
         try await Self.withDesk(of: program) { desk in
@@ -109,7 +109,9 @@ struct ProviderProgramTests {
     }
 
     @Test(arguments: OpenIDProgram.allCases)
-    func `a code works once, and the page says what to do`(program: OpenIDProgram) async throws {
+    func `an authorization code works once, and the page of a refusal says what to do`(
+        program: OpenIDProgram
+    ) async throws {
         try await Self.withDesk(of: program) { desk in
             var browser = ProviderBrowser(desk.http)
             let first = try await desk.visit(&browser)
@@ -139,7 +141,7 @@ struct ProviderProgramTests {
     }
 
     @Test(arguments: OpenIDProgram.allCases)
-    func `with a wrong secret nobody is signed in, and the page names the provider's code`(
+    func `with a wrong client secret nobody is signed in, and the page shows invalid_client`(
         program: OpenIDProgram
     ) async throws {
         try await Self.withDesk(of: program, secret: "another") { desk in

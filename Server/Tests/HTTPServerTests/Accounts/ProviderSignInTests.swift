@@ -11,7 +11,7 @@ import Testing
 
 /// Sign-ins by a provider that follows the rules.
 @Suite struct ProviderSignInTests {
-    @Test func `the first sign-in of a person with a role makes an account`() async throws {
+    @Test func `the first sign-in of a person who has a role creates an account`() async throws {
         try await ProviderServer.run { shop in
             #expect(
                 try await shop.server.browser.get("/login?next=/customers/anna").text.contains(
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test
-    func `the cookie of a sign-in is for this host, scripts cannot read it, and it soon ends`()
+    func `a sign-in cookie is bound to the host, hidden from scripts, and ends in ten minutes`()
         async throws
     {
         try await ProviderServer.run { shop in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a person is recognised by issuer and subject, not by name`() async throws {
+    @Test func `a person is identified by issuer and subject, not by name`() async throws {
         try await ProviderServer.run { shop in
             _ = try await shop.browser()
             let renamed = ProviderServer.anna.with(["preferred_username": "cleo", "name": "Cleo"])
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `nobody gets an account that exists, an invited name, or the name of a program`()
+    @Test func `a new account never gets a name that is used, invited or reserved`()
         async throws
     {
         try await ProviderServer.run { shop in
@@ -111,7 +111,9 @@ import Testing
         }
     }
 
-    @Test func `a person without a role gets a page that names the claim`() async throws {
+    @Test func `a person without a role is refused, and the page names the claim to check`()
+        async throws
+    {
         try await ProviderServer.run { shop in
             for groups: JSON in [["staff"], [], .null, "Admins", ["admins "]] {
                 let answer = try await shop.signIn(
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `the groups decide about the role at each sign-in`() async throws {
+    @Test func `at each sign-in, an operator gets the roles of the present groups`() async throws {
         try await ProviderServer.run { shop in
             let first = try await shop.browser(as: ProviderServer.anna.with(["groups": "admins"]))
             let link = try await shop.server.engine.operators.invite(
@@ -150,7 +152,9 @@ import Testing
         }
     }
 
-    @Test func `a session ends after its maximum age, even if it is used`() async throws {
+    @Test func `a session of a provider ends after session_hours, even while it is used`()
+        async throws
+    {
         try await ProviderServer.run(sessionLife: .hours(2)) { shop in
             let browser = try await shop.browser()
             shop.server.pass(.seconds(7_199))
@@ -160,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `a blocked operator stays blocked`() async throws {
+    @Test func `no group at the provider unblocks a blocked operator`() async throws {
         try await ProviderServer.run { shop in
             let mira = try await shop.server.browser(of: "mira")
             let anna = try await shop.browser()
@@ -179,7 +183,8 @@ import Testing
         }
     }
 
-    @Test func `without passwords, only the provider and links made on the server let people in`()
+    @Test
+    func `without passwords, people sign in only by the provider or by a link from a command`()
         async throws
     {
         try await ProviderServer.run(takesPasswords: false) { shop in
@@ -212,7 +217,9 @@ import Testing
         }
     }
 
-    @Test func `while the provider is away, passwords still work`() async throws {
+    @Test func `if the provider does not respond, operators can sign in with passwords`()
+        async throws
+    {
         try await ProviderServer.run { shop in
             _ = try await shop.server.browser(of: "mira")
             shop.provider.change { $0.failure = .unavailable("a test wants it so") }

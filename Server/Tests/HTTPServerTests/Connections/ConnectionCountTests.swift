@@ -71,7 +71,8 @@ import Testing
         }
     }
 
-    @Test func `a stream counts as a connection of its address, and as one of all streams`() throws
+    @Test func `a stream counts towards the limit of its address and the limit of all streams`()
+        throws
     {
         var limits = ConnectionLimits()
         limits.connectionsOfAddressMax = 2

@@ -24,7 +24,7 @@ import Testing
         return boundaries.isIncomplete
     }
 
-    @Test func `input is complete only after whole frames and whole heads`() {
+    @Test func `input counts as complete only after a whole frame and a whole head`() {
         for input in [Self.wholeHead, Self.splitHead, Self.settings] {
             #expect(!Self.isIncomplete(after: input))
             for count in 1..<input.count {
@@ -33,13 +33,13 @@ import Testing
         }
     }
 
-    @Test func `a part of a body is not incomplete`() {
+    @Test func `a body that arrives in parts does not count as an incomplete head`() {
         let body = Self.frame(0, bytes: 500)
         for count in 9...body.count { #expect(!Self.isIncomplete(after: body.prefix(count))) }
         #expect(Self.isIncomplete(after: body.prefix(8)))
     }
 
-    @Test func `input has the same boundaries however it is divided`() {
+    @Test func `frames are recognised however the input is split`() {
         let input = Self.preface + Self.settings + Self.splitHead + Self.frame(0, bytes: 30)
         var divided = FrameBoundaries()
         for (index, byte) in input.enumerated() {
@@ -93,7 +93,8 @@ import Testing
         #expect(!line.channel.isActive && line.halfSent == 0)
     }
 
-    @Test func `a head that ends in time releases its place, and a silent client keeps no place`()
+    @Test
+    func `a head that ends in time, or a silent client, does not count as an incomplete head`()
         throws
     {
         let line = try Line()

@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(.enabled(if: HTTP2Client.isPresent, HTTP2Client.absence))
-    func `100 requests at one time on one connection are answered`() async throws {
+    func `100 simultaneous requests on one connection are all answered`() async throws {
         try await Self.run { server, root in
             let said = try await HTTP2Client.output(
                 of: """
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(.enabled(if: HTTP2Client.isPresent, HTTP2Client.absence))
-    func `while one request waits, its connection answers others, and a reset ends the wait`()
+    func `a waiting request does not block its connection, and a reset ends the wait`()
         async throws
     {
         try await Self.run { server, root in
@@ -144,7 +144,9 @@ import Testing
     }
 
     @Test(.enabled(if: HTTP2Client.isPresent, HTTP2Client.absence))
-    func `a live stream arrives at once, and ends when its client leaves`() async throws {
+    func `events of a live stream arrive at once, and the stream ends when its client leaves`()
+        async throws
+    {
         try await Self.run { server, root in
             let said = try await HTTP2Client.output(
                 of: """
@@ -213,7 +215,7 @@ import Testing
     }
 
     @Test(.enabled(if: HTTP2Client.isPresent, HTTP2Client.absence))
-    func `a client that resets too many requests is disconnected, and a few resets are accepted`()
+    func `a client that resets too many requests is disconnected`()
         async throws
     {
         try await Self.run { server, root in
@@ -230,7 +232,7 @@ import Testing
     }
 
     @Test(.enabled(if: HTTP2Client.isPresent, HTTP2Client.absence))
-    func `a request beyond the limit of streams is refused, and others on its connection go on`()
+    func `a request over the stream limit is refused, and its connection stays open`()
         async throws
     {
         var limits = ConnectionLimits()
@@ -258,7 +260,7 @@ import Testing
     }
 
     @Test(.enabled(if: HTTP2Client.isPresent, HTTP2Client.absence))
-    func `a head that is not sent in time ends the connection`() async throws {
+    func `the server closes a connection whose head is not complete in time`() async throws {
         var limits = ConnectionLimits()
         limits.headSecondsMax = 1
         try await Self.run(connections: limits) { server, root in

@@ -54,7 +54,9 @@ import Testing
         }
     }
 
-    @Test func `support sees no charts and no reports unless it is also a viewer`() async throws {
+    @Test func `an operator with the role support sees charts and reports only if also a viewer`()
+        async throws
+    {
         let pages = ["/charts", "/charts/mrr", "/charts/mrr/purchases", "/reports"]
         var access = DashboardServer.developer
         access.developer?.role = .support

@@ -78,7 +78,8 @@ import Testing
         }
     }
 
-    @Test func `a rehearsal that ends after an erasure stores no differences`() async throws {
+    @Test func `a rehearsal during which a customer is erased stores no differences`() async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let begin = server.engine.context.serverTime
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `an erasure of a customer whom only RevenueCat knows deletes the differences`()
+    @Test func `erasing a customer who exists only at RevenueCat also deletes the differences`()
         async throws
     {
         try await DashboardServer.run { server in

@@ -14,7 +14,9 @@ import Testing
             .filter { $0.hasPrefix("perennial_alerts_") }.map(String.init)
     }
 
-    @Test func `Health says which channel fails and why, until an alert is sent`() async throws {
+    @Test func `the page Health says which alert channel fails and why, until an alert is sent`()
+        async throws
+    {
         try await TestServer.run { server in
             var http = server.http
             #expect(HealthChecks(server: http, app: "birds").alertChecks.isEmpty)

@@ -54,7 +54,7 @@ import Testing
         (.post, id + "/offerings/default/override", nil, 201, "default"),
     ]
 
-    @Test func `an override changes the current offering of one customer until it is ended`()
+    @Test func `an override changes one customer's current offering until the override is deleted`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `if proofs are required, only a proven customer gets the own offering`()
+    @Test func `if proofs are required, a person gets their own offering only with a proof`()
         async throws
     {
         let proving: TestServer.Change = {

@@ -75,7 +75,7 @@ import Testing
         ]
     }
 
-    @Test func `every call of RevenueCat's SDK in token mode gets the expected status and number`()
+    @Test func `each call of RevenueCat's SDK in token mode gets the expected status and code`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `an id in a token is used as it is, and not decoded like one in a path`()
+    @Test func `a customer id in a token is used unchanged, without percent-decoding`()
         async throws
     {
         try await TestServer.run(Self.serve) { server in
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a text that is no token of this server is read as a key`() throws {
+    @Test func `a credential that is not a token of this server is read as an API key`() throws {
         let good = try Self.token("anna")
         #expect(RevenueCatToken(good)?.id == "anna")
         for text in [

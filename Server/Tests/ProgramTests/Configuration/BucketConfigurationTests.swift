@@ -112,7 +112,7 @@ import Testing
         #expect(try BucketVariables.endpoint(address) == address)
     }
 
-    @Test func `variables and flags are sufficient for a command that reads a bucket`() throws {
+    @Test func `a command takes the settings of a bucket from flags or variables`() throws {
         let address = try #require(BucketAddress("s3://backups"))
         var environment = Self.environment
         func access(
