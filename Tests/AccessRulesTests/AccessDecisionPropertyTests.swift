@@ -205,7 +205,8 @@ import Testing
         }
     }
 
-    @Test func `after an end, access is held open at most for the maximum time of a hold`() {
+    @Test func `after a period's end, access is held open at most for the maximum time of a hold`()
+    {
         forEvidence("hold") { _, evidence in
             let decision = decide(evidence)
             guard decision.rule == 6, let until = decision.until else { return }

@@ -2,7 +2,7 @@ import Engine
 import Testing
 
 @Suite struct RenewalExtensionTests {
-    @Test func `each customer, transaction and number of days has a separate extension key`() {
+    @Test func `only a repeated extension request with the same key gets the same request id`() {
         let id = RenewalExtensionService.requestID("k", for: "1", of: "anna", days: 10)
         #expect(id == RenewalExtensionService.requestID("k", for: "1", of: "anna", days: 10))
         let others = [

@@ -79,7 +79,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("late")
     }
 
-    @Test func `if an end was not reported in time, it is reported before later changes`() {
+    @Test func `if a period's end was not reported in time, it is reported before later changes`() {
         var anna = anna()
         anna.hear([renewal(Renewal(willRenew: false), at: start + .days(2))], at: start + .days(2))
         let back = end + .days(9)

@@ -235,7 +235,8 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect(timeline.nextCheck(answered) == end + .seconds(60))
     }
 
-    @Test func `if an end is postponed by a week, fewer than ten checks are made before it`() {
+    @Test
+    func `if a period's end is postponed by a week, fewer than ten checks are made until then`() {
         let later = end + .days(7)
         var timeline = Timeline(of: purchase, [month(), news(at: start, due: later)])
         var asked = start

@@ -311,7 +311,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .keep) == .refuse(.kept))
     }
 
-    @Test func `a document is remembered if later claims depend on it`() {
+    @Test func `a document is stored if later claims depend on the document`() {
         let anonymous = claim(isAnonymous: true)
         let person = claim(isAnonymous: false)
         var fromPerson = person

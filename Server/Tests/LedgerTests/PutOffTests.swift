@@ -76,7 +76,7 @@ private let end = start + .days(30)
     }
 
     /// All other dates in a random life are whole days after the beginning of the life.
-    @Test func `2 to 10 percent of the random renewals postpone an end`() {
+    @Test func `2 to 10 percent of the random renewals postpone the end of a period`() {
         var count = 0
         var delays: [Duration] = []
         for seed in UInt64(1)...200 {

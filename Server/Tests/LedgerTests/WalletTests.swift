@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [(250_000, 0), (-5, 100), (25_000, 75)] as [(Int64, Int64)])
-    func `a refund debits at least nothing and at most the whole credit`(
+    func `a refund debits between nothing and the whole credit`(
         share: Int64, left: Int64
     ) {
         #expect(Self.wallet(100, [Self.payment(back: share)]).balance == left)
@@ -128,7 +128,7 @@ import Testing
         #expect((0...max(0, wallet.balance)).contains(wallet.given))
     }
 
-    @Test func `the steps of new payments add up to the change of the whole wallet`()
+    @Test func `the changes caused by single payments add up to the change of the whole wallet`()
         throws
     {
         let rules = WalletRules(

@@ -39,7 +39,7 @@ import Testing
         { $0.hasPrefix(word) ? reply : ScriptedServer.friendly($0) }
     }
 
-    @Test func `on this machine a mail is sent without encryption, with doubled points`()
+    @Test func `a mail server on this machine gets mails without TLS, with leading dots doubled`()
         async throws
     {
         try await ScriptedServer.run { server in
@@ -73,7 +73,9 @@ import Testing
         }
     }
 
-    @Test func `a server without STARTTLS gets neither password nor mail`() async throws {
+    @Test func `a remote mail server without STARTTLS gets neither the password nor the mail`()
+        async throws
+    {
         let script = Self.server(on: "EHLO", says: "250-mail.example\r\n250 AUTH PLAIN\r\n")
         try await ScriptedServer.run(script) { server in
             let failure = try await Self.failure(of: server, secured: true)
@@ -83,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: ["220 go\r\n250-mail.example\r\n250 AUTH PLAIN\r\n", "220 go\r\n25"])
-    func `text behind the reply to STARTTLS ends the session, because anybody could add it`(
+    func `unencrypted text after the reply to STARTTLS ends the session`(
         reply: String
     ) async throws {
         try await ScriptedServer.run(Self.server(on: "STARTTLS", says: reply)) { server in
@@ -93,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a refused STARTTLS ends the session`() async throws {
+    @Test func `if the mail server refuses STARTTLS, the session ends`() async throws {
         let script = Self.server(on: "STARTTLS", says: "454 later\r\n")
         try await ScriptedServer.run(script) { server in
             let failure = try await Self.failure(of: server, secured: true)
@@ -112,7 +114,7 @@ import Testing
     ]
 
     @Test(arguments: wrongs)
-    func `a session that fails says at which command, and never the password`(
+    func `the error of a mail session names the failed command, and never the password`(
         row: (word: String, reply: String?, says: String)
     ) async throws {
         try await ScriptedServer.run(Self.server(on: row.word, says: row.reply)) { server in
@@ -123,7 +125,9 @@ import Testing
     }
 
     @Test(arguments: [("", "EHLO"), ("220 hi\r\n", "DATA")])
-    func `a server that says nothing is left at the time limit`(greeting: String, silent: String)
+    func `a mail session with a silent server ends at the time limit`(
+        greeting: String, silent: String
+    )
         async throws
     {
         try await ScriptedServer.run(
@@ -143,7 +147,10 @@ import Testing
         }
     }
 
-    @Test func `a port where nobody listens is named as such`() async throws {
+    @Test
+    func `if no mail server listens at the port, the error says that it refused the connection`()
+        async throws
+    {
         var port = 0
         try await ScriptedServer.run { port = $0.port }
         let place = MailServer(host: "127.0.0.1", port: port)

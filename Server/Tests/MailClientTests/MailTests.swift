@@ -17,7 +17,7 @@ import Testing
             subject: subject, body: body, seconds: 1_795_248_000)
     }
 
-    @Test func `a mail has the headers that a mail of a program needs`() throws {
+    @Test func `an alert mail has exactly the expected headers`() throws {
         #expect(
             try Self.mail().text
                 == """
@@ -43,7 +43,7 @@ import Testing
         "a\u{2028}b",
         "Grüße\r\nBcc: c@birds.example", String(repeating: "ü\r\n", count: 300),
     ])
-    func `no subject can begin another header`(subject: String) throws {
+    func `a line break in a mail's subject cannot add a header`(subject: String) throws {
         let head = try Self.mail(subject: subject).text.components(separatedBy: "\r\n\r\n")[0]
         let unfolded = head.replacing("\r\n ", with: " ").components(separatedBy: "\r\n")
         #expect(unfolded.count == 9 && !unfolded.contains { $0.hasPrefix("Bcc") }, "\(head)")
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: ["alert\r\nBcc: c@birds.example", "<>@", "é"])
-    func `no id can begin another header`(id: String) throws {
+    func `a line break in a mail's id cannot add a header`(id: String) throws {
         var mail = try Self.mail()
         mail.id = id
         #expect(mail.text.components(separatedBy: "\r\n")[4].hasPrefix("Message-ID: <"))
@@ -76,7 +76,7 @@ import Testing
     ]
 
     @Test(arguments: addresses)
-    func `an address is accepted only if it is safe in commands and headers`(
+    func `a mail address is accepted only if it is safe in commands and headers`(
         row: (text: String, isGood: Bool)
     ) {
         #expect((MailAddress(row.text) != nil) == row.isGood)
@@ -84,7 +84,9 @@ import Testing
 
     // MARK: - Lines
 
-    @Test func `every line is short ASCII, and the body is what was written`() throws {
+    @Test func `a mail consists of short ASCII lines, and its body decodes to the original text`()
+        throws
+    {
         var dice = Dice(announcedBy: "MailTests")
         let letters: [Character] = ["a", ".", "=", " ", "\t", "\n", "ü", "€", "🪶", "\r\n", "\0"]
         for _ in 0..<300 {
@@ -126,7 +128,7 @@ import Testing
     ]
 
     @Test(arguments: transmissions)
-    func `no line of a mail ends it, because points at the beginning are doubled`(
+    func `a dot at the beginning of a line is doubled, so that it does not end the mail`(
         row: (text: String, sent: String)
     ) {
         #expect(MailText.transmitted(row.text) == row.sent)
@@ -140,7 +142,9 @@ import Testing
     ]
 
     @Test(arguments: headers)
-    func `a header is plain ASCII or encoded words`(row: (text: String, written: String)) {
+    func `a header with other characters than ASCII is written as encoded words`(
+        row: (text: String, written: String)
+    ) {
         #expect(MailText.header(row.text) == row.written)
     }
 }

@@ -14,7 +14,7 @@ import Testing
         return replies
     }
 
-    @Test func `replies of one or several lines are read`() throws {
+    @Test func `SMTP replies of one or several lines are read`() throws {
         let text =
             "220 mail.example\r\n250-mail.example\r\n250-auth=plain\r\n250 STARTTLS\r\n354\r\n"
         let replies = try Self.replies(to: text)
@@ -30,11 +30,11 @@ import Testing
         "250 " + String(repeating: "a", count: SMTPReplyParser.lineBytesMax) + "\r\n",
         String(repeating: "250-a\r\n", count: SMTPReplyParser.linesMax + 1),
     ])
-    func `what is no reply, or too long, is a failure`(text: String) {
+    func `a text that is not an SMTP reply, or is too long, is a failure`(text: String) {
         #expect(throws: MailFailure.self) { try Self.replies(to: text) }
     }
 
-    @Test func `a message quotes only printable characters, and not many`() {
+    @Test func `a message quotes only the printable beginning of a mail server's reply`() {
         let reply = SMTPReply(
             code: 550, lines: ["a\u{1B}[31mé", String(repeating: "b", count: 900)])
         #expect(reply.text.hasPrefix("550 a?[31m? bb"))

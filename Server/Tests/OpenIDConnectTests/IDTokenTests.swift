@@ -9,7 +9,9 @@ import Testing
     typealias Change = @Sendable (inout OpenIDProvider.Behaviour) -> Void
 
     @Test(arguments: [TokenSigner.rsa, .elliptic])
-    func `a token of the provider says who the person is`(signer: TokenSigner) async throws {
+    func `a valid ID token gives the person's subject, names and groups`(signer: TokenSigner)
+        async throws
+    {
         let flow = try ProviderFlow()
         flow.provider.change { $0.signer = signer }
         let identity = try await flow.identity()
@@ -83,7 +85,7 @@ import Testing
     ]
 
     @Test(arguments: attacks.indices)
-    func `a token that breaks a rule signs nobody in`(index: Int) async throws {
+    func `an ID token that breaks any rule is refused`(index: Int) async throws {
         let (name, defect, change) = Self.attacks[index]
         let flow = try ProviderFlow()
         flow.provider.change(change)
@@ -114,7 +116,7 @@ import Testing
     ]
 
     @Test(arguments: allowed.indices)
-    func `a token within the rules is accepted`(index: Int) async throws {
+    func `an ID token that is unusual but valid is accepted`(index: Int) async throws {
         let (name, change) = Self.allowed[index]
         let flow = try ProviderFlow()
         flow.provider.change(change)
@@ -122,7 +124,9 @@ import Testing
         #expect(identity.subject == "a1", "\(name)")
     }
 
-    @Test func `groups are read from one claim, also within an object`() async throws {
+    @Test func `groups are read from the configured claim, which may be inside an object`()
+        async throws
+    {
         let rows: [(claim: String, value: [String: JSON], groups: Set<String>)] = [
             ("groups", ["groups": "one"], ["one"]),
             ("groups", ["groups": ["one", 2, "three"]], ["one", "three"]),
@@ -145,7 +149,10 @@ import Testing
         }
     }
 
-    @Test func `names have no control characters and a maximum length`() async throws {
+    @Test
+    func `control characters are removed from a person's names, and long names are shortened`()
+        async throws
+    {
         let long = String(repeating: "n", count: 300)
         let person: [String: JSON] = [
             "sub": "a1", "name": "An\u{0}na\n\u{7}", "preferred_username": .string(long),

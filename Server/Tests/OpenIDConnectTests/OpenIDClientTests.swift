@@ -29,7 +29,7 @@ import Testing
     ]
 
     @Test(arguments: wrong.indices)
-    func `a provider with a wrong configuration is not used`(index: Int) async throws {
+    func `a provider whose configuration is wrong is refused`(index: Int) async throws {
         let (name, metadata) = Self.wrong[index]
         let flow = try ProviderFlow()
         flow.provider.change { $0.metadata = metadata }
@@ -42,7 +42,9 @@ import Testing
         }
     }
 
-    @Test func `the configuration is read once an hour, and anew after a failure`() async throws {
+    @Test func `the provider's configuration is cached, and is read again after a failed request`()
+        async throws
+    {
         let flow = try ProviderFlow()
         flow.provider.change { $0.failure = .unavailable("a test wants it so") }
         let path = ProviderMetadata.path
@@ -61,7 +63,7 @@ import Testing
         #expect(flow.provider.requests(to: path) == 3)
     }
 
-    @Test func `the secret is sent in the body if the provider does not take it in the header`()
+    @Test func `the client secret is sent in the body if the provider requires this`()
         async throws
     {
         let flow = try ProviderFlow()
@@ -73,7 +75,7 @@ import Testing
 
     // MARK: - Keys
 
-    @Test func `a replaced key is found at once`() async throws {
+    @Test func `after the provider replaces its key, the next sign-in succeeds`() async throws {
         let flow = try ProviderFlow()
         flow.provider.change { $0.published = [.elliptic] }
         flow.provider.change { $0.signer = .elliptic }
@@ -87,7 +89,9 @@ import Testing
         #expect(flow.provider.requests(to: "/keys") == 2)
     }
 
-    @Test func `a flood of unknown keys causes one read of the keys in a minute`() async throws {
+    @Test func `many tokens with unknown keys cause only one request for the keys per minute`()
+        async throws
+    {
         let flow = try ProviderFlow()
         for number in 0..<50 {
             flow.provider.change { $0.header = ["kid": .string("unknown-\(number)")] }
@@ -102,7 +106,7 @@ import Testing
         #expect(flow.provider.requests(to: "/keys") == 1)
     }
 
-    @Test func `documents that are too large, or are no keys, are refused`() async throws {
+    @Test func `a key document that is too large or malformed is refused`() async throws {
         let many = String(repeating: #"{"kty":"RSA"},"#, count: ProviderKeys.keysMax)
         let bodies = [
             String(repeating: " ", count: ProviderKeys.bytesMax) + #"{"keys":[]}"#,
@@ -129,12 +133,12 @@ import Testing
         #"{"kty":"RSA","kid":"rsa","alg":"RS512","n":"AQAB","e":"AQAB"}"#,
         #"{"kty":"EC","kid":"rsa","crv":"P-256","x":"AQAB","y":"AQAB"}"#, "7", "null",
     ])
-    func `a key of another kind is left out`(key: String) async throws {
+    func `a key of an unsupported kind is ignored`(key: String) async throws {
         let keys = try ProviderKeys(parsing: Array(#"{"keys":[\#(key)]}"#.utf8))
         #expect(keys.keys.isEmpty)
     }
 
-    @Test func `a point that is not on the curve, and a modulus of zeros, verify nothing`() {
+    @Test func `a key with an invalid point or a modulus of zeros verifies no signature`() {
         let point = ProviderKeys.Key(
             id: nil, algorithm: .es256,
             numbers: [Array(repeating: 1, count: 32), Array(repeating: 2, count: 32)])
@@ -146,7 +150,9 @@ import Testing
 
     // MARK: - Codes
 
-    @Test func `a code works once, and only for the browser that began the sign-in`() async throws {
+    @Test func `an authorization code works once, and only with the verifier of its own sign-in`()
+        async throws
+    {
         let flow = try ProviderFlow()
         let (mine, other) = (flow.ticket(1), flow.ticket(2))
         let answer = try await flow.answer(to: mine)
@@ -175,7 +181,9 @@ import Testing
         #expect(flow.provider.requests(to: "/token") == 0)
     }
 
-    @Test func `a provider that announces iss must send it`() async throws {
+    @Test func `if the provider announces the parameter iss, an answer without iss is refused`()
+        async throws
+    {
         let flow = try ProviderFlow()
         flow.provider.change {
             $0.metadata = ["authorization_response_iss_parameter_supported": true]
@@ -189,7 +197,7 @@ import Testing
         _ = try await flow.client.identity(code: code, issuer: issuer, for: ticket, at: flow.now)
     }
 
-    @Test func `answers without tokens have a reason that contains nothing of the answer`()
+    @Test func `the reason of a failed token request never quotes the provider's response`()
         async throws
     {
         let rows: [(Int, String, OpenIDFailure)] = [
@@ -221,7 +229,7 @@ import Testing
     // MARK: - Limits
 
     @Test(.timeLimit(.minutes(1)))
-    func `only eight requests to a provider wait at a time`() async throws {
+    func `at most eight requests to a provider run at a time`() async throws {
         let flow = try ProviderFlow()
         let (gate, opening) = AsyncStream<Void>.makeStream()
         flow.provider.change { $0.pause = { for await _ in gate { break } } }

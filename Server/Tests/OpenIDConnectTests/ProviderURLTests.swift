@@ -8,7 +8,8 @@ import Testing
         "https://login.example.com/path?tenant=1", "http://localhost:8080/realms/birds",
         "http://127.0.0.1:9000", "http://[::1]:9000/a", "https://[2001:db8::1]/a",
     ])
-    func `an https address is accepted, and http only within this machine`(text: String) {
+    func `a provider's address must use https, unless the provider is on this machine`(text: String)
+    {
         #expect(ProviderURL(text)?.text == text)
     }
 
@@ -23,9 +24,11 @@ import Testing
         "https://[::1", "https://[x]/",
         "http://127.0.0.1.example.com", "javascript://localhost/%0aalert(1)",
     ])
-    func `any other address is refused`(text: String) { #expect(ProviderURL(text) == nil) }
+    func `an address that a provider may not have is refused`(text: String) {
+        #expect(ProviderURL(text) == nil)
+    }
 
-    @Test func `a query is added to an address that may have one`() {
+    @Test func `parameters are added to an address with or without a query`() {
         let query = [("a b", "c&d=ü"), ("e", "")]
         #expect(
             ProviderURL("https://a.example/x")?.appending(query: query)

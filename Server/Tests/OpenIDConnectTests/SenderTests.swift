@@ -50,7 +50,7 @@ import Testing
         let number = Mutex(0)
     }
 
-    @Test func `a form is posted, and the answer is read`() async throws {
+    @Test func `a form is posted, and the response is read`() async throws {
         let (result, _) = try await Self.send("/start") { request in
             let body = try await request.body.collect(upTo: 100)
             let type = request.headers[.contentType] ?? ""
@@ -69,7 +69,7 @@ import Testing
         #expect(try result.get().status == 302 && requests == 1)
     }
 
-    @Test func `an answer beyond the limit is refused, also without an announced length`()
+    @Test func `a response over the size limit is refused, even without a Content-Length`()
         async throws
     {
         for isAnnounced in [true, false] {
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a provider that never completes its answer is given up`() async throws {
+    func `a request fails at the time limit if the provider's response never ends`() async throws {
         let (gate, opening) = AsyncStream<Void>.makeStream()
         let (result, _) = try await Self.send(
             "/start", timeout: .milliseconds(50), after: { opening.finish() }

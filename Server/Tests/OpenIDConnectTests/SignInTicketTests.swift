@@ -13,7 +13,7 @@ import Testing
             secret: Array(repeating: 9, count: 32), begunAt: now, next: "/customers/anna?a=b")
     }
 
-    @Test func `a cookie contains the ticket, for ten minutes`() {
+    @Test func `a sign-in ticket can be read from its cookie for ten minutes`() {
         let cookie = ticket.cookie(key: key)
         for seconds in [0, 599] {
             let read = SignInTicket(cookie: cookie, key: key, now: now + .seconds(seconds))
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `a cookie that was changed, or is of another server, is not accepted`() {
+    @Test func `a changed sign-in cookie, or the cookie of another server, is refused`() {
         let cookie = ticket.cookie(key: key)
         #expect(SignInTicket(cookie: cookie, key: [2], now: now) == nil)
         for index in cookie.indices {
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `state, nonce and verifier differ, and the challenge is a hash`() {
+    @Test func `state, nonce, verifier and challenge are different, and differ between sign-ins`() {
         let other = SignInTicket(
             secret: Array(repeating: 8, count: 32), begunAt: now, next: "/")
         let texts = [ticket, other].flatMap { [$0.state, $0.nonce, $0.verifier, $0.challenge] }
@@ -48,7 +48,7 @@ import Testing
         #expect(!ticket.hasState(""))
     }
 
-    @Test func `a path that is too long leads to the overview`() {
+    @Test func `after a sign-in with a path that is too long, the overview is shown`() {
         let long = "/" + String(repeating: "a", count: SignInTicket.nextBytesMax)
         let ticket = SignInTicket(secret: ticket.secret, begunAt: now, next: long)
         #expect(ticket.next == "/")

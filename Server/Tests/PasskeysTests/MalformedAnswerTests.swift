@@ -12,7 +12,7 @@ import Testing
         return (try? reader.value()) == nil
     }
 
-    @Test func `the reader knows integers, strings, lists, maps, Booleans and null`() throws {
+    @Test func `CBOR integers, strings, lists, maps, Booleans and null are read`() throws {
         let rows: [([UInt8], CBORValue)] = [
             ([0x00], .integer(0)), ([0x17], .integer(23)), ([0x18, 0x18], .integer(24)),
             ([0x19, 0x01, 0x00], .integer(256)), ([0x20], .integer(-1)),
@@ -29,7 +29,8 @@ import Testing
         }
     }
 
-    @Test func `CBOR that is cut, endless, tagged, doubled, too deep or too long is refused`() {
+    @Test
+    func `CBOR that is truncated, indefinite, tagged, repeated, too deep or too long is refused`() {
         let rows: [[UInt8]] = [
             [], [0x18], [0x42, 1], [0x61, 0xFF], [0x82, 1], [0xA1, 1],
             // Lengths that are not definite, or reserved.
@@ -47,7 +48,7 @@ import Testing
         #expect(!isRefused([UInt8](repeating: 0x81, count: CBORReader.depthMax) + [1]))
     }
 
-    @Test func `a key of another kind, or off its curve, is refused`() throws {
+    @Test func `a passkey's public key of another kind, or off its curve, is refused`() throws {
         let key = SoftAuthenticator(host: "", origin: "").publicKey
         #expect(try PasskeyPublicKey(parsing: key).encoded == key)
         let changes: [(Int, UInt8, String)] = [
@@ -65,7 +66,7 @@ import Testing
         #expect(throws: PasskeyFailure.unsupportedKey) { try PasskeyPublicKey(parsing: [0xA0]) }
     }
 
-    @Test func `a damaged answer is refused, and never stops the program`() throws {
+    @Test func `a damaged passkey answer is refused, and never stops the program`() throws {
         let site = try #require(RelyingParty(origin: "https://localhost"))
         // The device is for another host, so no change can make its answer valid.
         var device = SoftAuthenticator(host: "example.com", origin: site.origin)
@@ -85,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `texts that are too long, or not base64url, are refused before they are decoded`() {
+    @Test func `passkey fields that are too long or not base64url are refused`() {
         let long = String(repeating: "A", count: 20_000)
         for text in [long, "a+b=", "ä"] {
             #expect(throws: PasskeyFailure.self) {

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: PasskeyVector.all)
-    func `answers that another implementation makes are accepted, until one bit changes`(
+    func `passkey answers of another implementation are accepted, and refused with one bit changed`(
         vector: PasskeyVector
     ) throws {
         let registration = try site.verify(
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a new passkey needs the right site, challenge and kind, and a verified person`()
+    @Test func `a new passkey must match the site, challenge and kind, with user verification`()
         throws
     {
         #expect(try registrationFailure { _ in } == nil)
@@ -123,7 +123,8 @@ import Testing
         #expect(failure(of: signed) == .unreadable("it contains no passkey"))
     }
 
-    @Test func `a sign-in needs the right site, challenge, kind and key, and a verified person`()
+    @Test
+    func `a passkey sign-in must match site, challenge, kind and key, with user verification`()
         throws
     {
         #expect(try signInFailure() == nil)
@@ -136,7 +137,7 @@ import Testing
         #expect(try signInFailure(kind: "webauthn.create") == .otherKind)
     }
 
-    @Test func `the counter must grow, unless both counters are 0`() throws {
+    @Test func `a passkey's counter must grow, unless both counters are 0`() throws {
         #expect(try signInFailure(after: 4) { $0.counter = 4 } == nil)
         #expect(
             try signInFailure(after: 5) { $0.counter = 4 } == .counterBack(from: 5, to: 5))
@@ -147,7 +148,7 @@ import Testing
             try signInFailure(after: 9) { $0.counts = false } == .counterBack(from: 9, to: 0))
     }
 
-    @Test func `browsers make passkeys only for https with a host name, and for localhost`() {
+    @Test func `passkeys work only at https addresses with a host name, and at localhost`() {
         let rows: [(String, String?)] = [
             ("https://store.example.com", "store.example.com"),
             ("https://store.example.com:8443", "store.example.com"),

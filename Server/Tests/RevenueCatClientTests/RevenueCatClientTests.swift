@@ -59,7 +59,7 @@ import Testing
         #expect(script.paths == ["entitlements?limit=100", "products?limit=100"])
     }
 
-    @Test func `balances are read page by page, also empty ones, and must be whole numbers`()
+    @Test func `balances are read page by page, include zero, and must be whole numbers`()
         async throws
     {
         func entry(_ code: String, _ balance: JSON) -> JSON {

@@ -185,7 +185,7 @@ import Testing
         #expect(entry?["status"] == .integer(Int64(status)))
     }
 
-    @Test func `a report of a subscription without a version is refused`() async throws {
+    @Test func `a request for a subscription report without a version is refused`() async throws {
         let stage = try await stage()
         let filters = Self.changed("reportType", "SUBSCRIPTION").filter { $0.0 != "version" }
         let call = try Self.call(.sales, filters)
@@ -323,7 +323,7 @@ import Testing
         #expect(rules.isSmallBusiness && rules.taxes == ["DEU": 19_000, "CHE": 8100])
     }
 
-    @Test func `each storefront has its two letters and a region of financial reports`() {
+    @Test func `each storefront has a two-letter code and a region of financial reports`() {
         #expect(Set(Storefront.all.map(\.twoLetterCountry)).count == Storefront.all.count)
         let letters = ["CHE": "CH", "SWE": "SE", "AUT": "AT", "AUS": "AU", "XKS": "XK"]
         for (country, two) in letters {

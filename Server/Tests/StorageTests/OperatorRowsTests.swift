@@ -60,7 +60,7 @@ import Testing
         #expect(OperatorRoles("a=operator") == nil && OperatorRoles("a") == nil)
     }
 
-    @Test func `an operator sees money in an app if one of the two roles sees it`() {
+    @Test func `an operator sees money in an app if the app role or the general role allows it`() {
         let roles = OperatorRoles(
             everywhere: .support, byApp: ["a": .viewer, "b": .admin, "c": .support])
         #expect(roles.seeMoney(in: "a") && roles.seeMoney(in: "b"))

@@ -133,7 +133,8 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an undated fact is stored with the time of its receipt`(driver: Driver) async throws {
+    func `a fact without a date is stored with the time of its arrival`(driver: Driver) async throws
+    {
         let undated = Fact(
             about: purchase, attestedAt: now + .days(2), grade: .legacy,
             .renewal(Renewal(willRenew: true, renewsTo: "pro", receivedAt: now + .days(5))))

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate that does not offer HTTP/2 offers HTTP/1.1`() {
+    @Test func `without the setting http2, a TLS handshake offers only HTTP/1.1`() {
         #expect(SecureChannel.protocols(offersHTTP2: true) == ["h2", "http/1.1"])
         #expect(SecureChannel.protocols(offersHTTP2: false) == ["http/1.1"])
     }

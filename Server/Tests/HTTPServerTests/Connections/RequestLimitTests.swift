@@ -57,7 +57,8 @@ import Testing
         return nil
     }
 
-    @Test func `the answer beyond a limit names the limit and says when to try again`() async throws
+    @Test func `the response to a request over a limit names the limit and the time to retry`()
+        async throws
     {
         try await Self.run(Self.limits(address: 2)) { server in
             let fields = RequestText.key + Self.forwarded("192.0.2.7")

@@ -134,7 +134,7 @@ import Testing
         #expect(other.difference(from: earlier, signedAt: Self.signedAt)?.subject == "grant_3")
     }
 
-    @Test func `a report of a deletion accounts for no more and no younger entries than it may`()
+    @Test func `a deletion report cannot explain too many or too recent missing entries`()
         throws
     {
         let earlier = try Self.read(try Self.lines())

@@ -35,7 +35,10 @@ import Testing
             + pairs.map { "      \($0.0): \($0.1)\n" }.joined()
     }
 
-    @Test func `a provider needs issuer, client, secret and roles; the rest has defaults`() throws {
+    @Test
+    func `a provider's settings need issuer, client, secret and roles, and others have defaults`()
+        throws
+    {
         let dashboard = try Self.read(Self.section("scopes", nil))
         let provider = try #require(dashboard.provider)
         #expect(dashboard.takesPasswords)
@@ -52,7 +55,7 @@ import Testing
         #expect(try Self.read("").provider == nil)
     }
 
-    @Test func `every key of the sign-in is read`() throws {
+    @Test func `every key of the sign_in settings is read`() throws {
         let dashboard = try Self.read(
             """
               sign_in:
@@ -140,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `a secret file that is missing is reported`() throws {
+    @Test func `if the file of the client secret is missing, this is reported`() throws {
         let section = Self.section("client_secret_env", nil) + "      client_secret_file: none\n"
         let failure = #expect(throws: ConfigurationFailure.self) { try Self.read(section) }
         #expect(
@@ -148,7 +151,7 @@ import Testing
         #expect(failure?.complaints.first?.remedy.contains("client_secret_file a file") == true)
     }
 
-    @Test func `an empty openid is reported once for each required key`() throws {
+    @Test func `an empty openid section is reported once for each required key`() throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try Self.read("  sign_in: {openid: {}}")
         }
@@ -176,7 +179,9 @@ import Testing
         #expect(problem.line == 6 && problem.remedy.contains(remedy), "\(problem)")
     }
 
-    @Test func `a proxy that names operators excludes a provider, and replaces passwords`() throws {
+    @Test func `a proxy that names operators and an OpenID provider cannot be configured together`()
+        throws
+    {
         let proxy = "  trusted_proxy: {addresses: [10.0.0.2], user_header: X-Forwarded-User}\n"
         let failure = try #require(throws: ConfigurationFailure.self) {
             try Self.read(proxy + Self.section("name", "Birds"))

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `check --upgrade says if no table will change`() async throws {
+    @Test func `check --upgrade says if the next start changes no table`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
             let absent = try await report(on: path, in: folder)
@@ -91,7 +91,8 @@ import Testing
         }
     }
 
-    @Test func `the text names tables, rows, time, space and the older servers to stop`() {
+    @Test
+    func `check --upgrade names tables, rows, time, disk space and the older servers to stop`() {
         let plan = UpgradePlan(
             version: 104,
             steps: [
@@ -120,7 +121,9 @@ import Testing
     }
 
     @Test(arguments: [(7, "7"), (1_000, "1,000"), (1_020_030, "1,020,030")])
-    func `a number has a comma between thousands`(number: Int64, text: String) {
+    func `check --upgrade writes numbers with a comma between thousands`(
+        number: Int64, text: String
+    ) {
         #expect(UpgradeText.grouped(number) == text)
     }
 }

@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `a change of the sign-in takes effect after a restart, and the log says so`()
+    @Test func `a changed sign-in setting takes effect only after a restart, and the log says so`()
         async throws
     {
         let signIn = """

@@ -41,7 +41,7 @@ import Testing
         #expect(found.proxy?.userField?.rawName == "X-Forwarded-User")
     }
 
-    @Test func `passkeys are optional, required or off, and off where browsers make none`()
+    @Test func `passkeys can be optional, required or off, and are off at an unsuitable address`()
         throws
     {
         func settings(_ url: String, _ use: String) throws -> PasskeySettings? {

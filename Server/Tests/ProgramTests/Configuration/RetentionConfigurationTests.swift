@@ -41,7 +41,8 @@ import Testing
         "sandbox_days: 3651", "sandbox_days: never", "audit_days: 364", "audit_days: 3651",
         "sandbox_day: 30",
     ])
-    func `a retention that is out of range or unknown is a mistake with a remedy`(key: String) {
+    func `a retention period that is out of range or unknown is reported with a remedy`(key: String)
+    {
         do {
             _ = try settings("retention: {\(key)}")
             Issue.record("\(key) was accepted")

@@ -63,7 +63,9 @@ import Testing
 
 /// Compares docs/exports.md with the flags of `perennial import-revenuecat`.
 @Suite struct RevenueCatImportDocsTests {
-    @Test func `the page names the flags of the command, and its limit`() throws {
+    @Test func `docs/exports.md names the flags of import-revenuecat, and its request limit`()
+        throws
+    {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../../docs/exports.md")
         let page = try String(contentsOf: file, encoding: .utf8)
@@ -85,7 +87,7 @@ import Testing
             (["GEM=gems", "GOLD=a=b"], ["GEM": "gems", "GOLD": "a=b"]), (["GEM"], nil),
             (["GEM="], nil), (["=gems"], nil), (["GEM=gems", "GEM=gold"], nil),
         ] as [([String], [String: CurrencyID]?)])
-    func `a currency is named by its code and one wallet`(
+    func `the flag currency names a RevenueCat code and one wallet`(
         texts: [String], names: [String: CurrencyID]?
     ) {
         #expect((try? RevenueCatImportCommand.currencies(texts)) == names)

@@ -34,7 +34,9 @@ import Testing
 
         """
 
-    @Test func `webhook and mail are read, with secrets from the environment`() throws {
+    @Test func `the alert settings for mail and webhook are read, with secrets from variables`()
+        throws
+    {
         let text = "  webhook:\n    url: https://hooks.example/a\n    secret_env: ALERT_SECRET\n"
         let alerts = try #require(try Self.read(text + Self.mail).alerts)
         #expect(alerts.channels == [.mail, .webhook])
@@ -48,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["    url_env: ALERT_URL\n", "    url_file: url\n"])
-    func `the address of a webhook may be a secret`(line: String) throws {
+    func `the address of an alert webhook may come from a variable or a file`(line: String) throws {
         let alerts = try Self.read("  webhook:\n" + line).alerts
         #expect(alerts?.webhook?.url == "https://chat.example/hooks/T0K3N")
         #expect(alerts?.webhook?.secrets == [] && alerts?.channels == [.webhook])
@@ -62,7 +64,7 @@ import Testing
     ]
 
     @Test(arguments: servers)
-    func `at port 465 TLS begins with the connection`(
+    func `TLS begins with the connection at port 465, and by STARTTLS at other ports`(
         row: (text: String, host: String, port: Int, isSecure: Bool)
     ) throws {
         let text = "  mail: {server: \(row.text), from: a@b.example, to: c@d.example}\n"
@@ -107,7 +109,7 @@ import Testing
     ]
 
     @Test(arguments: wrongs)
-    func `each problem is reported with its line and a remedy, without a secret`(
+    func `each mistake in the alert settings is reported with its line, without a secret`(
         row: (text: String, says: String, line: Int)
     ) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { _ = try Self.read(row.text) }

@@ -71,7 +71,7 @@ struct AlertProgramTests {
         #expect(receiver.isGenuine({ post.headers[$0] ?? "" }, body: Data(post.body.utf8)))
     }
 
-    @Test func `perennial alerts test sends a mail and a signed webhook; check sends nothing`()
+    @Test func `perennial alerts test sends a mail and a signed webhook, but check sends nothing`()
         async throws
     {
         try await Self.withReceivers { folder, mails, posts in
@@ -113,7 +113,9 @@ struct AlertProgramTests {
         }
     }
 
-    @Test func `a server reports a row that needs attention by mail and webhook`() async throws {
+    @Test func `when a row of Health needs attention, the server sends a mail and a webhook`()
+        async throws
+    {
         try await Self.withReceivers { folder, mails, posts in
             let arguments = "--config perennial.yaml --database p.sqlite"
             _ = try await Self.perennial(

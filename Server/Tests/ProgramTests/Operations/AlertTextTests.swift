@@ -49,7 +49,7 @@ import Testing
         return try #require(blocks.first?.components(separatedBy: "```")[0])
     }
 
-    @Test func `the example of docs/monitoring.md is what a server posts and mails`() throws {
+    @Test func `the server posts and mails exactly the examples in docs/monitoring.md`() throws {
         let text = AlertText(
             message: try Self.message(bad: [Self.silence], well: [Self.backups]), page: Self.page)
         let posted = try #require(
@@ -68,7 +68,8 @@ import Testing
         #expect(text.body == (try Self.documented("text")))
     }
 
-    @Test func `the subject names one row, or counts several`() throws {
+    @Test func `the subject of an alert names a single row, or the number of several rows`() throws
+    {
         let rows: [(AlertMessage, String)] = [
             (
                 try Self.message(bad: [Self.silence]),
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a message survives its way through the database, and its lists are limited`()
+    @Test func `an alert is stored and read back unchanged, and its lists are limited`()
         throws
     {
         let many = (0..<AlertMessage.linesMax + 5).map { Self.line("Row \($0)", "Bad.") }

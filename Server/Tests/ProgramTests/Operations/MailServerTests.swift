@@ -48,7 +48,9 @@ struct MailServerTests {
     }
 
     @Test(arguments: [false, true], ["PLAIN", "LOGIN"])
-    func `a mail arrives by TLS and AUTH as it was written`(immediate: Bool, mechanism: String)
+    func `a mail that is sent by TLS with a password arrives unchanged`(
+        immediate: Bool, mechanism: String
+    )
         async throws
     {
         try await Self.withCertificate { folder, root in
@@ -82,7 +84,7 @@ struct MailServerTests {
         }
     }
 
-    @Test func `a wrong password and a certificate of a stranger send nothing`()
+    @Test func `with a wrong password or an untrusted certificate, no mail is sent`()
         async throws
     {
         try await Self.withCertificate { folder, root in
@@ -114,7 +116,10 @@ struct MailServerTests {
     }
 
     #if os(Linux)
-        @Test func `a certificate for another name or address sends nothing`() async throws {
+        @Test
+        func `if the mail server's certificate is for another name or address, no mail is sent`()
+            async throws
+        {
             try await Self.withCertificate { folder, root in
                 let options = ["--certificate", folder + "/mail", "--host", "127.0.0.2"]
                 try await MailServerProgram.run(options, in: folder) { server in

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test
-    func `the description is the same in each response, and a request with its ETag gets 304`()
+    func `the OpenAPI description never changes, and a request with its ETag gets 304`()
         async throws
     {
         let first = try await Self.answer()

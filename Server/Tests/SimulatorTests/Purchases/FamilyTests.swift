@@ -209,7 +209,10 @@ import Testing
         #expect(revoked.revocationDate == stage.simulator.clock.now)
     }
 
-    @Test func `rows 48, 44: a non-consumable is shared, and a refund revokes it`() async throws {
+    @Test
+    func `rows 48 and 44 of Apple's table: a non-consumable is shared, and a refund revokes it`()
+        async throws
+    {
         let stage = try await household(["anna", "ben"])
         let id = try await stage.buy("book").transactionID
         try await stage.simulator.change(transaction: id, .refund())
@@ -226,7 +229,9 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "ben").purchases[0].isOpen == false)
     }
 
-    @Test func `row 44: sharing stops for all members, or only for the named member`() async throws
+    @Test
+    func `row 44 of Apple's table: sharing stops for all members, or only for the named member`()
+        async throws
     {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID

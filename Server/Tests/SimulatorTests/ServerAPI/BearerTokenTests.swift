@@ -68,7 +68,7 @@ import Testing
         #expect(log.contains("no bearer token"))
     }
 
-    @Test func `keys from a reset replace the well-known key`() async throws {
+    @Test func `the App Store keys that a reset sets replace the default key`() async throws {
         let key = P256.Signing.PrivateKey()
         let body: JSON = [
             "api_keys": [

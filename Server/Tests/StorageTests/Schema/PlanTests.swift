@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `a due channel of alerts is found by its key`() async throws {
+    @Test func `due alert channels are found by their key`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let due = try await store.plan(
                 of: LeaseQueue.alertChannels.selectDue(.sqlite),

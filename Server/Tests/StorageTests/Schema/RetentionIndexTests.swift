@@ -5,7 +5,9 @@ import Testing
 /// The index that the deletion of test purchases needs.
 @Suite struct RetentionIndexTests {
     @Test(arguments: Driver.allCases)
-    func `a server creates the index, except for a large table on PostgreSQL`(driver: Driver)
+    func `a server creates the retention index, except for a large table on PostgreSQL`(
+        driver: Driver
+    )
         async throws
     {
         try await driver.withStore { store in

@@ -28,7 +28,8 @@ import Testing
     // MARK: - Declarations
 
     @Test(arguments: [Dialect.sqlite, .postgres])
-    func `the statements of a step that declares to add do nothing else`(dialect: Dialect) {
+    func `a migration step that is declared as adding has only adding statements`(dialect: Dialect)
+    {
         for step in Schema.steps + [Self.adding] where step.effect == .adds {
             #expect(step.objections(dialect).isEmpty, "\(step.name)")
         }
@@ -60,14 +61,14 @@ import Testing
             true
         ),
     ])
-    func `a statement that could disturb an older program is no addition`(
+    func `a statement that could disturb an older program does not count as adding`(
         statement: String, isAddition: Bool
     ) {
         let step = Schema.Step(name: "one") { _ in [statement] }
         #expect(step.objections(.postgres).isEmpty == isAddition)
     }
 
-    @Test func `a view may be made again on SQLite, which cannot replace it`() {
+    @Test func `on SQLite, dropping and recreating a view counts as adding`() {
         let step = Schema.Step(name: "view") { _ in
             ["DROP VIEW birds", "CREATE VIEW birds AS SELECT app FROM customers"]
         }
@@ -79,7 +80,7 @@ import Testing
     /// an older program need not delete their rows.
     private static let undeleted: [String: String] = [:]
 
-    @Test func `an older program that erases somebody also empties the tables of adding steps`() {
+    @Test func `an erasure by an older program also deletes the rows in newer tables`() {
         for step in Schema.steps where step.effect == .adds {
             for statement in step.statements(.postgres) {
                 let change = SchemaChange(statement)
@@ -99,7 +100,7 @@ import Testing
     /// If this test fails, a program of the version before this one cannot read what this version
     /// writes, and both would be in use during an upgrade. Let a step exclude older programs, with
     /// statements or without; then change the numbers here.
-    @Test func `the words and layouts in columns that exist are those of the last excluding step`()
+    @Test func `new words or layouts in existing columns need a step that excludes older programs`()
     {
         #expect(Schema.oldestVersion(after: Schema.steps) == 106)
         #expect(Change.Kind.allCases.count == 63)
@@ -112,7 +113,7 @@ import Testing
     // MARK: - An older program
 
     @Test(arguments: Driver.allCases)
-    func `a program starts on a database to which a newer one has only added`(
+    func `a program starts on a database to which a newer program has only added tables`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -128,7 +129,9 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a step excludes exactly the programs that it names`(driver: Driver) async throws {
+    func `a migration step excludes exactly the program versions that it names`(driver: Driver)
+        async throws
+    {
         try await driver.withStore { store in
             let last = Self.excluding(before: Schema.version)
             try await store.migrate(at: 1, by: Schema.steps + [last])
@@ -145,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a later version without a word about older programs is refused`(
+    func `a newer database that does not name its oldest compatible version is refused`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -186,7 +189,9 @@ import Testing
 
     // MARK: - Locks
 
-    @Test func `a step that gets no lock lets requests pass, and tries again`() async throws {
+    @Test func `if a migration step does not get a lock, it lets requests pass and tries again`()
+        async throws
+    {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let store = Database(try PostgresDriver(url: url))
         let attempts = Mutex(0)
@@ -212,7 +217,7 @@ import Testing
     // MARK: - The plan
 
     @Test(arguments: Driver.allCases)
-    func `the plan lists the steps, and the tables that they read and lock`(
+    func `the upgrade plan lists the steps, and the tables that they read and lock`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -247,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func `the reading time follows from the rows that were measured`() {
+    @Test func `the time to read a table is estimated from the measured rows`() {
         let size = UpgradePlan.TableSize(
             rows: 1_000_000, isLimit: false, bytes: 1, measuredRows: 2_000,
             measuredTime: .milliseconds(60))

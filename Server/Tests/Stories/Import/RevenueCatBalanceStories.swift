@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a balance is booked once, and what was spent here stays spent`(
+    func `an imported balance is booked once, and amounts spent here stay spent`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: RevenueCatPhone.app()) { shop in
@@ -112,7 +112,9 @@ import Testing
         }
     }
 
-    @Test func `a balance of an erased customer, or of two people, is not booked`() async throws {
+    @Test func `the balance of an erased customer, or of ids of two people, is not booked`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: RevenueCatPhone.app()) { shop in
             let double = try Town.double()
             for id in ["anna", "ben", "cleo"] {
@@ -155,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `two customers there who are one customer here get a line each, and no booking`()
+    @Test func `if two RevenueCat customers are one customer here, no balance is booked`()
         async throws
     {
         try await withShop(on: .sqlite, app: RevenueCatPhone.app()) { shop in
@@ -172,7 +174,9 @@ import Testing
         }
     }
 
-    @Test func `a purchase that only one of the systems counts stops the booking`() async throws {
+    @Test func `no balance is booked if only one of the two systems counts a purchase`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: RevenueCatPhone.app()) { shop in
             let double = try Town.double()
             // Only RevenueCat knows ben's pack, and only this server knows cleo's.
@@ -200,7 +204,9 @@ import Testing
         }
     }
 
-    @Test func `a purchase in the sandbox stops the booking`() async throws {
+    @Test func `no balance is booked if a sandbox purchase may have credited the currency`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: RevenueCatPhone.app()) { shop in
             for (product, isBooked) in [("seeds.100", false), ("pro.monthly", true)] {
                 let trial = VendorPurchase(
@@ -214,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `balances are refused in the sandbox, and after a run that left nothing out`()
+    @Test func `balances are not imported for the sandbox, or after a complete run`()
         async throws
     {
         try await withShop(on: .sqlite, app: RevenueCatPhone.app()) { shop in
@@ -233,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func `two codes that lead to one currency are refused`() async throws {
+    @Test func `two RevenueCat currencies for one currency here are refused`() async throws {
         #expect(throws: (any Error).self) {
             try RevenueCatImportCommand.currencies(["GEM=seeds", "SEED=seeds"])
         }

@@ -47,7 +47,7 @@ import Testing
     // MARK: - Ids
 
     @Test(arguments: StoryDatabase.allCases)
-    func `every id that RevenueCat counts to a customer leads to this customer here`(
+    func `after an import, all of a customer's RevenueCat ids identify one customer here`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -131,7 +131,7 @@ import Testing
     ]
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an import of ids merges no two people, and brings back nobody who was erased`(
+    func `an import of ids never merges two people, and never restores an erased customer`(
         database: StoryDatabase
     ) async throws {
         for row in Self.cases {

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a row that turns bad is reported once, and once when it is well again`(
+    func `an alert is sent once when a row turns bad, and once when it has recovered`(
         kind: StoryDatabase
     ) async throws {
         try await Self.onEachDatabase(kind) { desk, open in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a row that flaps is reported once, or not at all`() async throws {
+    @Test func `a row that turns bad and well repeatedly causes at most one alert`() async throws {
         try await Self.onEachDatabase(.sqlite) { desk, open in
             let server = try await desk.server(on: try open())
             try await server.run(times: Self.recovery)
@@ -80,7 +80,9 @@ import Testing
         }
     }
 
-    @Test func `a message names the app of a row, and what is still bad`() async throws {
+    @Test func `an alert names the app of each row, and lists the rows that are still bad`()
+        async throws
+    {
         try await Self.onEachDatabase(.sqlite) { desk, open in
             let server = try await desk.server(on: try open(), products: [])
             try await server.run(times: 3)
@@ -93,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after a restart, nothing is reported twice, and the recovery is reported`(
+    func `after a restart no alert is repeated, and the recovery is still reported`(
         kind: StoryDatabase
     ) async throws {
         try await Self.onEachDatabase(kind) { desk, open in
@@ -115,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `of two servers one sends each message, and both must find a row well`()
+    @Test func `one of two servers sends each alert, and a row recovers only if both see it well`()
         async throws
     {
         try await Self.onEachDatabase(.postgres) { desk, open in
@@ -143,7 +145,8 @@ import Testing
         }
     }
 
-    @Test func `a row that only a server with a late clock sees is reported once`() async throws {
+    @Test func `a bad row that only a server with a slow clock sees is reported once`() async throws
+    {
         try await Self.onEachDatabase(.sqlite) { desk, open in
             let late = try await desk.server(on: try open(), behindBy: .seconds(3_600))
             let other = try await desk.server(on: try open())
@@ -165,7 +168,7 @@ import Testing
     // MARK: - Channels that fail
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a mail server that is unreachable gets the messages later, in their order`(
+    func `if the mail server was unreachable, it later gets all alerts, in order`(
         kind: StoryDatabase
     ) async throws {
         try await Self.onEachDatabase(kind) { desk, open in
@@ -196,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `a message that cannot be sent for a day is given up`() async throws {
+    @Test func `an alert that cannot be sent for a day is given up`() async throws {
         try await Self.onEachDatabase(.sqlite) { desk, open in
             let server = try await desk.server(on: try open())
             desk.setReachable(false, .mail)
@@ -241,7 +244,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if too many messages wait, the oldest are given up`(kind: StoryDatabase) async throws {
+    func `if too many alerts wait, the oldest are given up`(kind: StoryDatabase) async throws {
         try await Self.onEachDatabase(kind) { desk, open in
             let server = try await desk.server(on: try open())
             let alerts = server.http.engine.alerts
@@ -259,7 +262,7 @@ import Testing
 
     // MARK: - The database
 
-    @Test func `that the database fails is reported without it, and the recovery with it`()
+    @Test func `if the database fails, a server reports the failure, and later the recovery`()
         async throws
     {
         try await Self.onEachDatabase(.sqlite) { desk, open in

@@ -121,7 +121,7 @@ import Traces
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `only a request with a secret key chooses that its trace is sent`() async throws {
+    func `only a request with a secret key can decide that its trace is sent`() async throws {
         let (receiver, collector) = (try Receiver(), try Receiver())
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
@@ -154,7 +154,9 @@ import Traces
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `a collector that stalls after its headers counts as away`() async throws {
+    func `if a trace collector sends only headers, the request fails at the time limit`()
+        async throws
+    {
         let collector = try Receiver(.headOnly)
         try await HTTPClient.withHTTPClient { http in
             let sender = TraceSender(

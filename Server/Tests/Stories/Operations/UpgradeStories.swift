@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `servers go on and start again while the next version migrates and writes`()
+    func `older servers keep working and can restart while the next version migrates and writes`()
         async throws
     {
         try await Self.withPrograms { program, simulator, next in
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a server starts after the next version has migrated, and another starts again`()
+    func `after the next version has migrated, older servers can start and restart`()
         async throws
     {
         try await Self.withPrograms { program, simulator, next in

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a document of a deleted test purchase arrives again, the purchase begins anew`(
+    func `if a document of a deleted test purchase arrives again, its events start again`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an open or consumable test purchase stays, with all that share its receipt`(
+    func `open and consumable test purchases stay, and so do others on the same receipt`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `random lives: no production row changes, and no answer about what is open`(
+    func `deleting test purchases changes no production row and no answer about access`(
         database: StoryDatabase
     ) async throws {
         let seed = Dice.seed(announcedBy: "SandboxRetentionStories", usual: 1)

@@ -11,7 +11,7 @@ import Testing
     private typealias Phone = RevenueCatTokenPhone
 
     @Test(arguments: StoryDatabase.allCases)
-    func `in token mode, a device buys without log-in, and the person who logs in gets it all`(
+    func `in token mode, a purchase without log-in belongs to the person who then logs in`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `in token mode, wallets, attributes, offerings and eligibility work as with an id`(
+    func `in token mode, wallets, attributes, offerings and eligibility work`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a token that somebody has written proves no more than a key and a guessed id`(
+    func `a forged token gives no more access than an app key with a guessed id`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Phone.app()) { shop in
