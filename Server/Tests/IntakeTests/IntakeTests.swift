@@ -327,9 +327,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         (4, .productUnavailable),
         (5, .other), (77, .other),
     ])
-    func `an expiration intent is read as a reason`(
-        intent: Int64, ending: Renewal.Ending
-    ) throws {
+    func `an expiration intent is read as a reason`(intent: Int64, ending: Renewal.Ending) throws {
         let renewal = try renewal([
             "originalTransactionId": "1", "environment": "Sandbox", "autoRenewStatus": 0,
             "expirationIntent": .integer(intent),
