@@ -5,7 +5,7 @@ import Testing
 @Suite struct ScriptedAttributeTests {
     private let store = ScriptedStore(products: [])
 
-    @Test func `a script shows the attributes of each customer`() async throws {
+    @Test func `a scripted store shows the attributes of each customer`() async throws {
         let perennial = store.perennial()
         try perennial.setAttributes(["team": "red", "bird": "owl"])
         try await perennial.identify("anna")
@@ -16,7 +16,7 @@ import Testing
         #expect(store.attributes(of: "anna") == ["team": "red", .email: "anna@example.com"])
     }
 
-    @Test func `a script refuses invalid attributes, also while the device is offline`() {
+    @Test func `a scripted store refuses invalid attributes, even while the device is offline`() {
         store.isOffline(true)
         let perennial = store.perennial()
         let failure = #expect(throws: Perennial.Failure.self) {

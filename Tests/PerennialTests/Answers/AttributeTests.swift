@@ -56,7 +56,9 @@ import Testing
         try await next.stop()
     }
 
-    @Test func `an attribute is deleted by nil and by an empty text`() async throws {
+    @Test func `setting an attribute to nil or to an empty text deletes the attribute`()
+        async throws
+    {
         let app = try await launch { $0.customer = "ann" }
         try app.perennial.setAttributes(["a": "1", "b": "2", "c": "3"])
         try await untilSent(app)
@@ -67,7 +69,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `an observer sets attributes, too`() async throws {
+    @Test func `in the observer role, an app can also set attributes`() async throws {
         let app = try await launch {
             $0.customer = "ann"
             $0.role = .observer
@@ -78,7 +80,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `attributes that were set before the first launch has read its files are sent`()
+    @Test func `attributes that are set before the SDK has read its files are sent, too`()
         async throws
     {
         let app = try AnsweredApp(store, server)
@@ -176,7 +178,10 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `without attributes and purchases, a log-in merges nothing`() async throws {
+    @Test
+    func `if the anonymous customer has no attributes and no purchases, a log-in merges nothing`()
+        async throws
+    {
         let app = try await launch()
         _ = try await app.perennial.identify("ann")
         #expect(!server.requests.contains { $0.hasSuffix("/aliases") })
@@ -215,7 +220,8 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `an older server without the route is reported once, and no attribute waits`()
+    @Test
+    func `if a server is too old for attributes, this is reported once and no attribute waits`()
         async throws
     {
         server.change { $0.attributes.failure = .init(status: 404, code: "route_unknown") }
@@ -235,7 +241,9 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a busy server gets no attributes before the time that it has named`() async throws {
+    @Test func `after a busy response, attributes are not sent before the time that it names`()
+        async throws
+    {
         server.change {
             $0.attributes.failure = .init(status: 429, code: "busy", retryAfter: 600)
         }
@@ -258,7 +266,7 @@ import Testing
 
     // MARK: - Limits
 
-    @Test func `a value beyond a limit is refused with a remedy, and nothing is saved`()
+    @Test func `an attribute over a limit is refused with a remedy, and nothing is saved`()
         async throws
     {
         server.isDown(true)

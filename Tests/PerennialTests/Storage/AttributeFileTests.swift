@@ -32,7 +32,10 @@ import Testing
 
     // MARK: - Changes
 
-    @Test func `a later change of a name replaces the earlier one, for each customer`() throws {
+    @Test
+    func `a later change of the same attribute of the same customer replaces the earlier one`()
+        throws
+    {
         try set([("team", "red"), ("bird", "owl")])
         try set([("team", "blue")], for: "ben")
         try set([("team", nil)])
@@ -47,7 +50,8 @@ import Testing
         #expect(read.allSatisfy { $0.customerID == nil })
     }
 
-    @Test func `a change that was replaced while it was sent stays`() throws {
+    @Test func `if a change is replaced while the old one is being sent, the new one stays`() throws
+    {
         try set([("team", "red"), ("bird", "owl")])
         let sent = try file.read().changes
         try set([("team", "blue")])
@@ -55,14 +59,14 @@ import Testing
         #expect(try lines() == ["anna: team=blue"])
     }
 
-    @Test func `without changes there is no file`() throws {
+    @Test func `if no change waits, the attribute file does not exist`() throws {
         try set([("team", "red")])
         try file.change { $0.forget("anna") }
         let path = folder.device.path(AttributeFile.name)
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `the first write creates the folder`() throws {
+    @Test func `the first write of attributes creates the folder`() throws {
         try folder.device.erase()
         #expect(try lines() == [])
         try set([("team", "red")])
@@ -71,7 +75,11 @@ import Testing
 
     // MARK: - Customers
 
-    @Test func `changes before the first anonymous id belong to this id, or are dropped`() throws {
+    @Test
+    func
+        `changes made before the anonymous id exists get this id, or are dropped if there is none`()
+        throws
+    {
         try set([("team", "red"), ("bird", "owl")], for: nil, isAnonymous: true)
         try set([("team", "blue")], for: "anon_1", isAnonymous: true)
         try file.change { $0.assignUnnamed(to: "anon_1") }
@@ -82,14 +90,17 @@ import Testing
         #expect(try lines() == ["anon_1: bird=owl", "anon_1: team=blue"])
     }
 
-    @Test func `after a merge the person's own changes stay`() throws {
+    @Test func `after a merge, the person's own changes override those of the anonymous customer`()
+        throws
+    {
         try set([("team", "red"), ("bird", "owl")], for: "anon_1", isAnonymous: true)
         try set([("team", "blue")])
         try file.change { $0.move(from: "anon_1", to: "anna") }
         #expect(try lines() == ["anna: bird=owl", "anna: team=blue"])
     }
 
-    @Test func `the last anonymous customer with attributes is known after they were sent`() throws
+    @Test func `the file remembers who last had attributes, even after all of them were sent`()
+        throws
     {
         try set([("team", "red")], for: "anon_1", isAnonymous: true)
         try file.change { $0.remove($0.changes) }
@@ -121,7 +132,8 @@ import Testing
         #expect(try file.read().changes.count == fitting)
     }
 
-    @Test func `a damaged file counts as empty, and the next change replaces it`() throws {
+    @Test func `a damaged attribute file counts as empty, and the next change replaces it`() throws
+    {
         let path = folder.device.path(AttributeFile.name)
         try set([("team", "red")])
         var bytes = try folder.bytes(path)
@@ -151,7 +163,8 @@ import Testing
 
     // MARK: - Times
 
-    @Test func `the time of a change is counted back from now, unless the device was restarted`() {
+    @Test func `a change's time is counted back from the present, unless the device was restarted`()
+    {
         let change = PendingAttribute(customerID: "anna", name: "a", value: "x", setAt: noon)
         let right: Int64 = 1_900_000_000_000
         let rows: [(Int64, String, Int64)] = [

@@ -51,7 +51,7 @@ extension Stories {
             }
         }
 
-        @Test func `attributes from before the log-in belong to the person afterwards`()
+        @Test func `attributes that were set before a log-in belong to the person after it`()
             async throws
         {
             try await Stories.play { world in

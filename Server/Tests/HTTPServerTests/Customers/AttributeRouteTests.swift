@@ -217,7 +217,9 @@ import Testing
         }
     }
 
-    @Test func `support finds a customer by the whole mail address, in any case`() async throws {
+    @Test func `support finds a customer by the full mail address, in upper or lower case`()
+        async throws
+    {
         try await TestServer.run { server in
             try await Self.set(server, "anna", #"{"name": "$email", "value": "Anna@Example.com"}"#)
             func found(_ query: String) async throws -> [CustomerList.Found] {

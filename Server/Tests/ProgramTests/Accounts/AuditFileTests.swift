@@ -134,7 +134,8 @@ import Testing
         #expect(other.difference(from: earlier, signedAt: Self.signedAt)?.subject == "grant_3")
     }
 
-    @Test func `a deletion report cannot explain too many or too recent missing entries`()
+    @Test
+    func `a deletion report does not excuse more missing entries, or newer ones, than allowed`()
         throws
     {
         let earlier = try Self.read(try Self.lines())

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `if a document of a deleted test purchase arrives again, its events start again`(
+    func `if a document of a deleted test purchase arrives, the purchase counts as new`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in

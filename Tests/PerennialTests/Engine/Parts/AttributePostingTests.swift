@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: runs)
-    func `a pause that the server has ordered is never shortened, and another only for a caller`(
+    func `a caller can shorten the SDK's own pause, but not a pause that the server requests`(
         before: AttributePosting.State, isAwaited: Bool, begins: Bool, after: AttributePosting.State
     ) {
         var posting = posting(in: before)
@@ -62,7 +62,7 @@ import Testing
         #expect(posting.state == (wasPosting ? .idle : after))
     }
 
-    @Test func `when the app comes to the foreground, only a pause of the SDK itself ends`() {
+    @Test func `when the app comes to the foreground, only the SDK's own pauses end`() {
         for (before, after) in [
             (.idle, .idle), (.posting(isAwaited: true), .posting(isAwaited: true)),
             (Self.paused(until: 9), .idle), (Self.ordered(until: 9), Self.ordered(until: 9)),
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a wait is known if a change can be sent`() {
+    @Test func `the time until the next posting is known only if a change can be sent`() {
         let changes = [Self.change("a")]
         let rows: [(AttributePosting.State, Int64)] = [
             (.idle, 0), (.posting(isAwaited: false), RetryPauses.min),
@@ -88,7 +88,7 @@ import Testing
 
     // MARK: - The next batch
 
-    @Test func `a batch has only changes of one customer whose id is known, in their order`() {
+    @Test func `a batch has only the changes of one customer with a known id, in order`() {
         let changes = [
             Self.change("a", for: nil), Self.change("b"), Self.change("c", for: "ben"),
             Self.change("d"),
@@ -189,7 +189,7 @@ import Testing
         #expect(posting.delays.isEmpty)
     }
 
-    @Test func `changes that were refused together are sent one by one`() {
+    @Test func `attributes that were refused as a batch are sent one by one`() {
         var posting = AttributePosting()
         _ = posting.recordFailure(Self.error(422), of: Self.two)
         let third = Self.change("c")
@@ -210,7 +210,8 @@ import Testing
         #expect(posting.failuresInARow == 0)
     }
 
-    @Test func `a server without attributes is reported once, until it stores one`() {
+    @Test
+    func `a server that does not support attributes is reported once, until it supports them`() {
         var posting = AttributePosting()
         #expect(posting.recordMissingRoute() == true)
         #expect(!posting.recordMissingRoute() && posting.isRouteMissing)
