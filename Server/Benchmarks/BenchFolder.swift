@@ -39,7 +39,9 @@ struct BenchFolder: Sendable {
     /// Returns the path of a database, after removing its files.
     func freshDatabase(_ name: String) throws -> String {
         let path = path(name)
-        for file in DatabaseFiles.all(path) where FileManager.default.fileExists(atPath: file) {
+        // A server refuses a database that is older than its file with the place in the log.
+        let files = DatabaseFiles.all(path) + [path + ".log-place"]
+        for file in files where FileManager.default.fileExists(atPath: file) {
             try FileManager.default.removeItem(atPath: file)
         }
         return path

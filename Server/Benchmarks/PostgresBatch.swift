@@ -16,12 +16,20 @@ final class PostgresBatch {
 
     /// Writes the given number of rows in each transaction, table by table.
     func write(_ rows: [WrittenRow], each size: Int) throws {
+        let rows = Self.withoutUpdates(rows)
         for first in stride(from: 0, to: rows.count, by: size) {
             let batch = rows[first..<min(first + size, rows.count)]
             try execute("BEGIN")
             for (_, rows) in Self.byTable(batch) { try copy(rows) }
             try execute("COMMIT")
         }
+    }
+
+    /// The rows without the updates of an earlier row, because COPY only inserts. Perennial updates
+    /// the row of `logs` with each group of events.
+    private static func withoutUpdates(_ rows: [WrittenRow]) -> [WrittenRow] {
+        let first = rows.firstIndex { $0.table == "logs" }
+        return rows.enumerated().filter { $1.table != "logs" || $0 == first }.map(\.element)
     }
 
     /// Groups rows by table, in the order in which the tables first occur, so that a row comes

@@ -12,6 +12,7 @@ machine affects both sides alike. The column `aim` says whether more or less is 
 """
 
 import argparse
+import glob
 import hashlib
 import os
 import re
@@ -47,6 +48,10 @@ def measure(folder, line, quick):
     place = os.environ.get("PERENNIAL_BENCH_DIR", os.path.join(tempfile.gettempdir(), "perennial-bench"))
     data = os.path.join(place, hashlib.sha256(folder.encode()).hexdigest()[:12])
     os.makedirs(data, exist_ok=True)
+    # Benchmarks of earlier commits delete a database and leave this file, so a server would take the next database for
+    # an older copy, and refuse to start.
+    for place in glob.glob(os.path.join(data, "*.log-place")):
+        os.remove(place)
     command = [os.path.join(folder, "perennial-bench"), "table", "--only", line]
     running = subprocess.Popen(
         command + (["--quick"] if quick else []), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
