@@ -83,7 +83,7 @@ package struct BucketClient: Sendable {
             guard isTruncated == "true" else { return (objects, folders) }
             let next = xml.text("NextContinuationToken")
             guard let next, next != query["continuation-token"] else {
-                throw BucketFailure.unreadable("a list that does not say how it goes on")
+                throw BucketFailure.unreadable("a list without a valid token for the next page")
             }
             query["continuation-token"] = next
         }

@@ -81,7 +81,7 @@ import Testing
             }
         }
         await #expect(
-            throws: BucketFailure.unreadable("a list that does not say how it goes on")
+            throws: BucketFailure.unreadable("a list without a valid token for the next page")
         ) { _ = try await bucket.client().contents() }
     }
 
