@@ -76,7 +76,7 @@ import Testing
             let text = files.values.map { String(decoding: $0, as: UTF8.self) }.joined()
             #expect(text.contains("a gift") && text.contains("purchased"))
             #expect(text.contains("anna@example.com"))
-            // The id is long because Base64 text of signed documents contains a short one by chance.
+            // The id is long because the Base64 text of a signed document may contain a short one.
             #expect(!text.contains(other))
         }
     }

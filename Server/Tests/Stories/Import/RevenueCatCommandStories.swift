@@ -110,7 +110,7 @@ import Testing
             }
             #expect(process.isRunning, "the import ended before it was killed")
             kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+            try await process.waitForEnd()
         }
         let results = try await LoopbackDouble(town.double).serve { base in
             [

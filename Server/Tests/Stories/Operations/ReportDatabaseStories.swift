@@ -32,8 +32,36 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func `reports follow the standby, and access follows the primary`() async throws {
+    /// A server whose reports are read from a standby.
+    private struct Pair: Sendable {
+        let shop: Shop
+        let wire: Wire
+        let standby: PostgresServer
+
+        /// The address of the database on the standby.
+        var copy: String { standby.url(of: "postgres") }
+
+        func report() async throws -> JSON { try await wire.get("/v1/reports/payments") }
+
+        func rows() async throws -> String { try await report()["rows"]?.text ?? "no rows" }
+
+        func completeUntil() async throws -> String {
+            try await report()["complete_until"]?.string ?? "never"
+        }
+
+        /// The time of the simulator, which the server follows.
+        func now() async throws -> String {
+            try await shop.simulator.get("/_sim/clock").text("now")
+        }
+
+        /// Lets a customer buy, and posts the notifications.
+        func buy(_ customer: String) async throws {
+            _ = try await shop.buyMonth(customer)
+            try await ReportDatabaseStories.post(try await shop.notifications(), to: wire)
+        }
+    }
+
+    private static func withPair(_ body: @escaping (Pair) async throws -> Void) async throws {
         let primary = try await PostgresServer()
         try await primary.start()
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -51,51 +79,71 @@ import Testing
             defer { server.kill() }
             var wire = server.wire
             wire.bearer = program.key
-            let answer: @Sendable () async throws -> JSON = { [wire] in
-                try await wire.get("/v1/reports/payments")
-            }
-            let report: @Sendable () async throws -> String = {
-                try await answer()["rows"]?.text ?? "no rows"
-            }
-
-            let empty = try await report()
-            _ = try await shop.buyMonth("anna")
-            try await Self.post(try await shop.notifications(), to: wire)
-            try await eventually("a report with the payment", within: 60) {
-                try await report() != empty
-            }
-            let first = try await report()
-
-            try await Self.call("pg_wal_replay_pause", at: copy)
-            _ = try await shop.buyMonth("ben")
-            try await Self.post(try await shop.notifications(), to: wire)
-            let events = try await wire.get("/v1/events?limit=100")["items"]?.array ?? []
-            #expect(events.count >= 2, "the primary has the events of both")
-            #expect(try await report() == first, "the standby does not have the second payment")
-            let stale = try await answer().text("complete_until")
-            let known = try events.map { try $0.text("known_at") }
-            #expect(known.contains(stale), "the report is complete until the standby's last event")
-            #expect(known.max() != stale)
-            try await eventually("the lag of the standby", within: 60) {
-                try await Self.metric("perennial_report_database_lag_seconds", of: wire) != nil
-            }
-
-            try await Self.call("pg_wal_replay_resume", at: copy)
-            try await eventually("a report with both payments", within: 60) {
-                try await report() != first
-            }
-
-            try await eventually("a report that is complete", within: 60) {
-                try await answer().text("complete_until") > (known.max() ?? "")
-            }
-
-            try await standby.stop(.immediate)
-            let refused = try await wire.send("GET", "/v1/reports/payments")
-            #expect(refused.status == 503, "\(refused.status)")
-            #expect(try await wire.send("GET", "/v1/customers/anna").status == 200)
+            try await body(Pair(shop: shop, wire: wire, standby: standby))
             try await standby.remove()
         }
         try await primary.remove()
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `reports follow the standby, and access follows the primary`() async throws {
+        try await Self.withPair { pair in
+            let empty = try await pair.rows()
+            try await pair.buy("anna")
+            try await eventually("a report with the payment", within: 60) {
+                try await pair.rows() != empty
+            }
+            let first = try await pair.rows()
+
+            try await Self.call("pg_wal_replay_pause", at: pair.copy)
+            try await pair.buy("ben")
+            let events = try await pair.wire.get("/v1/events?limit=100")["items"]?.array ?? []
+            #expect(events.count >= 2, "the primary has the events of both")
+            #expect(
+                try await pair.rows() == first, "the standby does not have the second payment")
+            try await eventually("the lag of the standby", within: 60) {
+                try await Self.metric("perennial_report_database_lag_seconds", of: pair.wire) != nil
+            }
+
+            try await Self.call("pg_wal_replay_resume", at: pair.copy)
+            try await eventually("a report with both payments", within: 60) {
+                try await pair.rows() != first
+            }
+
+            try await pair.standby.stop(.immediate)
+            let refused = try await pair.wire.send("GET", "/v1/reports/payments")
+            #expect(refused.status == 503, "\(refused.status)")
+            #expect(try await pair.wire.send("GET", "/v1/customers/anna").status == 200)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a report says until when the standby has all changes`() async throws {
+        try await Self.withPair { pair in
+            let hour: JSON = ["advance": "PT1H"]
+            try await pair.buy("anna")
+            let bought = try await pair.now()
+            // The clock stands still, so the report is complete until the time of the purchase.
+            try await eventually("a report with the payment", within: 60) {
+                try await pair.completeUntil() == bought
+            }
+            _ = try await pair.shop.simulator.post("/_sim/clock", hour)
+            let later = try await pair.now()
+            try await eventually("a report of now", within: 60) {
+                try await pair.completeUntil() == later
+            }
+
+            try await Self.call("pg_wal_replay_pause", at: pair.copy)
+            try await pair.buy("ben")
+            #expect(try await pair.completeUntil() == bought)
+            let rows = try await pair.report()["rows"]?.array ?? []
+            #expect(rows.last?["is_incomplete"] == true)
+
+            try await Self.call("pg_wal_replay_resume", at: pair.copy)
+            try await eventually("a report with both payments", within: 60) {
+                try await pair.completeUntil() == later
+            }
+        }
     }
 
     @Test(.timeLimit(.minutes(10)))
