@@ -5,7 +5,7 @@ internal import PerennialContract
 actor AttributeSender {
     /// The maximum number of batches that one run sends.
     static let batchesMax = 2 * AttributeFile.waitingMax
-    /// How many milliseconds pass before sent changes that could not be removed are sent again.
+    /// How many milliseconds pass until the next attempt after the file could not be written.
     static let unwrittenWait: Int64 = 60_000
 
     private let file: AttributeFile
@@ -125,11 +125,29 @@ extension AttributeSender {
             // Nothing is awaited between the last look at the file and the end of the run, so that
             // no change is overlooked.
             guard isAllowed,
-                let batch = posting.batch(of: pending.changes, at: now.monotonic),
+                let batch = nextBatch(asOf: now),
                 await send(batch, asOf: now, through: engine)
             else { break }
         }
         posting.finish()
+    }
+
+    /// The next batch. Its times are on the disk before it is sent: so a change that the app makes
+    /// from now on gets a later time, even if the process ends before the answer arrives. Returns
+    /// nil if nothing can be sent now.
+    private func nextBatch(asOf now: PendingAttribute.Moment) -> [PendingAttribute]? {
+        guard posting.batch(of: pending.changes, at: now.monotonic) != nil else { return nil }
+        do {
+            return try file.change { pending in
+                let batch = posting.batch(of: pending.changes, at: now.monotonic)
+                if let batch { pending.recordSending(of: batch, asOf: now) }
+                return batch
+            }
+        } catch {
+            log.error("store", "Attributes wait, because their times cannot be saved: \(error).")
+            posting.pause(until: clock.monotonic() + Self.unwrittenWait, isOrdered: false)
+            return nil
+        }
     }
 
     private func isAllowed(by engine: Engine) async -> Bool {
@@ -157,7 +175,7 @@ extension AttributeSender {
             // A proxy may answer in the server's place.
             _ = try answer.decode(AttributeList.self)
             posting.recordSuccess(of: batch)
-            return remove(batch)
+            return remove(batch, answeredAt: answer.serverTime)
         } catch {
             return proceed(after: error, of: batch)
         }
@@ -200,9 +218,17 @@ extension AttributeSender {
 
     /// Removes settled changes from the file. If the removal cannot be written, for example on a
     /// full disk, the changes are sent again later. The server recognises them by their time.
-    private func remove(_ batch: [PendingAttribute]) -> Bool {
+    ///
+    /// - Parameter serverTime: when the server acknowledged the changes. Nil if it did not, or if
+    ///   it did not say when.
+    private func remove(
+        _ batch: [PendingAttribute], answeredAt serverTime: Timestamp? = nil
+    ) -> Bool {
         do {
-            try file.change { $0.remove(batch) }
+            try file.change { pending in
+                pending.remove(batch)
+                if let serverTime { pending.recordAnswer(at: serverTime) }
+            }
             return true
         } catch {
             log.error("store", "Sent attributes could not be removed: \(error).")

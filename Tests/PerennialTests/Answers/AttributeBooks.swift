@@ -29,8 +29,13 @@ struct AttributeBooks: Sendable {
         (values[customer] ?? [:]).compactMapValues(\.value)
     }
 
-    mutating func set(_ changes: [AttributeSetting], of customer: String) {
-        for change in changes {
+    /// - Parameter now: the server's time. The server stores no later time. Nil if the changes were
+    ///   stored before.
+    mutating func set(
+        _ changes: [AttributeSetting], of customer: String, at now: Timestamp? = nil
+    ) {
+        for var change in changes {
+            if let now { change.at = change.at.map { min($0, now) } }
             let known = values[customer]?[change.name]
             if let at = change.at, let last = known?.at, at < last { continue }
             values[customer, default: [:]][change.name] = change
@@ -45,8 +50,10 @@ struct AttributeBooks: Sendable {
 
 extension LateServer.Books {
     /// Answers a request that changes attributes.
+    ///
+    /// - Parameter now: the server's time.
     mutating func change(
-        of name: String, by request: URLRequest
+        of name: String, by request: URLRequest, at now: Timestamp
     ) throws -> (Data, URLResponse) {
         let changes = try JSONDecoder().decode(
             AttributesRequest.self, from: request.httpBody ?? Data()
@@ -64,9 +71,10 @@ extension LateServer.Books {
             let headers = failure.retryAfter.map { ["Retry-After": "\($0)"] } ?? [:]
             return (body ?? Data(), try LateServer.response(failure.status, headers))
         }
-        attributes.set(changes, of: customers[name] ?? name)
+        attributes.set(changes, of: customers[name] ?? name, at: now)
         return (
-            try JSONEncoder().encode(AttributeList(items: [])), try LateServer.response(200)
+            try JSONEncoder().encode(AttributeList(items: [])),
+            try LateServer.response(200, ["Perennial-Server-Time": "\(now)"])
         )
     }
 }

@@ -112,6 +112,46 @@ import Testing
         try await app.stop()
     }
 
+    /// Launches an app without keys, whose clock each answer of the server sets.
+    private func launchUnsigned() async throws -> (AnsweredApp, LateServer) {
+        let server = LateServer(.init(), after: 0, by: clock, signer: nil)
+        let app = try AnsweredApp(store, server) { $0.customer = "ann" }
+        try await app.engine.open()
+        return (app, server)
+    }
+
+    @Test(arguments: [0, 1, 5_000] as [Int64])
+    func `a deletion replaces a value that was just sent, even if the clock went back since`(
+        error: Int64
+    ) async throws {
+        let (app, server) = try await launchUnsigned()
+        try app.perennial.setAttributes(["team": "red"])
+        try await untilSent(app)
+        #expect(server.attributes.present(of: "ann") == ["team": "red"])
+        let late = Timestamp(milliseconds: clock.now().milliseconds - error)
+        try await app.engine.recordTime(late)
+        try app.perennial.setAttributes(["team": nil])
+        try await untilSent(app)
+        #expect(server.attributes.present(of: "ann") == [:])
+        try await app.stop()
+    }
+
+    @Test func `the time of a change is on the disk before the server gets the change`()
+        async throws
+    {
+        let (app, server) = try await launchUnsigned()
+        server.answersAfter(1_000)
+        try app.perennial.setAttributes(["team": "red"])
+        try await eventually("the change is on its way") {
+            server.requests.contains { $0.hasPrefix("PATCH") }
+        }
+        let pending = try app.engine.attributes.pending
+        #expect(pending.changes.count == 1 && pending.sentUntil != nil)
+        try await untilSent(app)
+        #expect(server.attributes.present(of: "ann") == ["team": "red"])
+        try await app.stop()
+    }
+
     // MARK: - Two people
 
     @Test func `waiting attributes go to the customer for whom they were set`() async throws {
@@ -195,7 +235,7 @@ import Testing
         server.change { $0.attributes.failure = .init(status: 503) }
         try app.perennial.setAttributes(["team": "blue"])
         try await app.perennial.eraseCustomer()
-        #expect(try app.engine.attributes.pending.isEmpty)
+        #expect(try app.engine.attributes.pending.changes.isEmpty)
         server.change { $0.attributes.failure = nil }
         try app.perennial.setAttributes(["team": "green"])
         try await untilSent(app)

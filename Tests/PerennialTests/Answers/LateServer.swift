@@ -106,7 +106,8 @@ final class LateServer: Sendable {
             state.withLock { $0.books.join(alias.customerID, to: parts[2]) }
             return try respond(customer(parts[2]))
         case ("PATCH", "customers", 4) where parts[3] == "attributes":
-            return try state.withLock { try $0.books.change(of: parts[2], by: request) }
+            let now = clock.now()
+            return try state.withLock { try $0.books.change(of: parts[2], by: request, at: now) }
         case ("DELETE", "customers", 3):
             state.withLock { $0.books.erase(parts[2]) }
             return (Data(), try Self.response(204))

@@ -66,6 +66,27 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test func `a file of the previous version is read, and the next change replaces it`() throws {
+        var writer = ByteWriter()
+        writer.write("anon_1" as String?)
+        writer.write([("team", "red" as String?), ("bird", nil)]) { writer, change in
+            writer.write("anna" as String?)
+            writer.write(change.0)
+            writer.write(change.1)
+            writer.write(noon.time.milliseconds)
+            writer.write(noon.monotonic)
+            writer.write(noon.bootID)
+        }
+        let earlier = folder.device.path("attributes-1")
+        try folder.write(SealedContent(writer.bytes, version: 1, code: nil).file, to: earlier)
+        #expect(try lines() == ["anna: team=red", "anna: bird=nil"])
+        #expect(try file.read().contains("anon_1"))
+        #expect(try file.read().changes.allSatisfy { $0.setAt == noon && $0.after == nil })
+        try set([("bird", "owl")])
+        #expect(try lines() == ["anna: team=red", "anna: bird=owl"])
+        #expect(!FileManager.default.fileExists(atPath: earlier))
+    }
+
     @Test func `the first write of attributes creates the folder`() throws {
         try folder.device.erase()
         #expect(try lines() == [])
