@@ -173,9 +173,14 @@ struct AttributeDecisions {
             name: change.name, value: value,
             updatedAt: min(max(change.updatedAt ?? now, Instant(milliseconds: 0)), now),
             author: author)
-        guard change.updatedAt != nil else {
+        let isAhead = change.updatedAt.map { $0 > now } ?? false
+        if change.updatedAt == nil || (isAhead && !new.isWriteOnce) {
+            // Such a change counts as made on arrival. So it replaces the stored value, also if
+            // that value arrived in the same millisecond, or if another server, whose clock is a
+            // little ahead, stored it.
             new.updatedAt = max(now, known?.updatedAt ?? now)
-            if known?.value != value || known?.author != author { all[change.name] = new }
+            guard isAhead || known?.value != value || known?.author != author else { return }
+            all[change.name] = new
             return
         }
         if known.map(new.outranks) ?? true { all[change.name] = new }

@@ -63,7 +63,8 @@ extension CustomerAttribute {
     package var isReserved: Bool { Self.isReserved(name) }
     package static func isReserved(_ name: String) -> Bool { name.hasPrefix("$") }
 
-    private var isWriteOnce: Bool { Self.writeOnce.contains(name) }
+    /// Whether the first value stays, so that a later value does not replace it.
+    package var isWriteOnce: Bool { Self.writeOnce.contains(name) }
 }
 
 // MARK: - Limits

@@ -80,6 +80,32 @@ import Testing
         }
     }
 
+    @Test func `of two changes with a time in the future, the later arrival wins at one moment`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let now = TestServer.now.milliseconds
+            func set(_ name: String, _ value: String, in milliseconds: Int64) async throws {
+                let at = Timestamp(milliseconds: now + milliseconds)
+                try await Self.set(
+                    server, "anna", #"{"name": "\#(name)", "value": \#(value), "at": "\#(at)"}"#)
+            }
+            // The clock of the test stands still, so both changes get the same time.
+            for (first, second) in [(2, 1), (1, 2), (0, 1)] as [(Int64, Int64)] {
+                try await set("bird", #""owl""#, in: first)
+                try await set("bird", "null", in: second)
+                #expect(try await Self.values(server, "anna").isEmpty)
+                try await set("bird", #""kite""#, in: second + 1)
+                #expect(try await Self.values(server, "anna") == ["bird": "kite"])
+            }
+            try await set("bird", "null", in: 9)
+            // Of a write-once attribute, the first value stays.
+            try await set("$campaign", #""fall""#, in: 1)
+            try await set("$campaign", #""spring""#, in: 2)
+            #expect(try await Self.values(server, "anna") == ["$campaign": "fall"])
+        }
+    }
+
     @Test func `if one attribute is invalid, all attributes of the request are refused`()
         async throws
     {
