@@ -245,7 +245,7 @@ extension Engine {
     func firstDue() async -> Int64? {
         guard let outbox, outbox.isWriter else { return nil }
         let entries = await outbox.entries
-        return posting.firstDue(of: entries).map { max($0, now.milliseconds) }
+        return posting.firstDue(of: entries, at: now).map { max($0, now.milliseconds) }
     }
 
     private func tick() async {

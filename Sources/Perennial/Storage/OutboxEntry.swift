@@ -91,7 +91,22 @@ struct OutboxEntry: Hashable, Sendable {
     }
 
     /// Whether the entry may be sent at a moment.
-    func isDue(at now: Timestamp) -> Bool { nextTry.map { $0 <= now } ?? true }
+    ///
+    /// If ``nextTry`` is too far ahead, the device's clock was wrong when the time was recorded.
+    /// Then the entry may be sent, because otherwise it could wait for years.
+    func isDue(at now: Timestamp) -> Bool {
+        guard let nextTry else { return true }
+        let (wait, isTooFar) = nextTry.milliseconds.subtractingReportingOverflow(now.milliseconds)
+        return wait <= 0 || isTooFar || wait > 2 * longestWait
+    }
+
+    /// The longest time in milliseconds for which the entry waits until the next attempt.
+    private var longestWait: Int64 {
+        switch state {
+        case .waiting: RetryPauses.max
+        case .setApart: Outbox.setApartInterval
+        }
+    }
 }
 
 /// A line of the outbox's file: what happened to one entry.

@@ -89,9 +89,10 @@ extension OutboxPosting {
     }
 
     /// When the first entry that is not being sent may be sent, in milliseconds since 1970. The
-    /// time is in the past if the entry is already due. Nil if there is no such entry.
-    func firstDue(of entries: [OutboxEntry]) -> Int64? {
-        entries.filter { !$0.isAmong(atOnce) }.map { $0.nextTry?.milliseconds ?? .min }.min()
+    /// smallest number if an entry is already due. Nil if there is no such entry.
+    func firstDue(of entries: [OutboxEntry], at now: Timestamp) -> Int64? {
+        entries.filter { !$0.isAmong(atOnce) }
+            .map { $0.isDue(at: now) ? .min : $0.nextTry?.milliseconds ?? .min }.min()
     }
 
     /// Decides what happens to a batch that failed.

@@ -119,11 +119,34 @@ import Testing
         let due = [Self.document("a"), later]
         posting.beginPosting("a")
         #expect(posting.batch(of: due) == [later])
-        #expect(posting.firstDue(of: due) == Self.now.milliseconds)
+        let before = Timestamp(milliseconds: Self.now.milliseconds - 1)
+        #expect(posting.firstDue(of: due, at: before) == Self.now.milliseconds)
         posting.finishPosting("a")
         #expect(posting.batch(of: due)?.count == 2)
-        #expect(posting.firstDue(of: due) == .min)
-        #expect(posting.firstDue(of: []) == nil)
+        #expect(posting.firstDue(of: due, at: before) == .min)
+        #expect(posting.firstDue(of: [], at: before) == nil)
+    }
+
+    @Test func `an entry never waits for long because the device's clock was ahead`() {
+        let (hour, day): (Int64, Int64) = (3_600_000, 86_400_000)
+        let rows: [(OutboxEntry.State, Int64, Bool)] = [
+            (.waiting, 0, true), (.waiting, 1, false), (.waiting, hour, false),
+            (.waiting, 2 * hour + 1, true), (.waiting, 365 * day, true),
+            (.setApart(code: "refused"), day, false),
+            (.setApart(code: "refused"), 2 * day + 1, true),
+            (.setApart(code: "refused"), 365 * day, true), (.waiting, -365 * day, true),
+        ]
+        for (state, wait, isDue) in rows {
+            var entry = Self.document("a")
+            entry.state = state
+            entry.nextTry = Timestamp(milliseconds: Self.now.milliseconds + wait)
+            #expect(entry.isDue(at: Self.now) == isDue, "\(state) \(wait)")
+            let first = OutboxPosting().firstDue(of: [entry], at: Self.now)
+            #expect((first == .min) == isDue, "\(state) \(wait)")
+        }
+        var last = Self.document("a")
+        last.nextTry = Timestamp(milliseconds: .max)
+        #expect(last.isDue(at: Timestamp(milliseconds: -1)))
     }
 
     // MARK: - Failed batches
