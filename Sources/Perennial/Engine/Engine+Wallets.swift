@@ -32,7 +32,7 @@ extension Engine {
             // A debit that could not be saved is not sent later.
             guard addition == .added || addition == .present else { throw error.failure }
             // A debit that already waits was allowed when it was saved.
-            guard addition == .present, error.failure.isTemporary else {
+            guard addition == .present, !error.isRefusal else {
                 try await postponeOrRefuse(error, entry, debit)
                 return await publishWallet(wallet)
             }
@@ -78,7 +78,9 @@ extension Engine {
             }
             await complete([entry.id])
         } catch {
-            if !error.failure.isTemporary { await complete([entry.id]) }
+            // Any other failure leaves the debit in the outbox, because the app may have been told
+            // that the amount is spent.
+            if error.isRefusal { await complete([entry.id]) }
             throw error
         }
     }

@@ -44,7 +44,8 @@ struct ServerClient: Sendable {
     }
 
     /// - Parameter request: the request. If `customer` is set, a proof for that customer is sent.
-    /// - Throws: ``ServerError`` for any answer but 2xx and 304.
+    /// - Throws: ``ServerError`` for any answer but 2xx and 304, and for a 2xx answer that is not of
+    ///   a Perennial server.
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         var message = try makeMessage(request)
         if let proof, let customer = request.customer {
@@ -58,9 +59,12 @@ struct ServerClient: Sendable {
             etag: response.value(forHTTPHeaderField: "ETag"),
             serverTime: response.value(forHTTPHeaderField: "Perennial-Server-Time")
                 .flatMap { Timestamp($0) })
+        if (200..<300).contains(answer.status), !answer.hasExpectedForm {
+            throw ServerError(failure: .answerOfAnotherServer)
+        }
         if (200..<300).contains(answer.status) || answer.status == 304 { return answer }
         throw ServerError(
-            answer,
+            answer, location: response.value(forHTTPHeaderField: "Location"),
             retryAfter: RetryAfter(
                 response.value(forHTTPHeaderField: "Retry-After"),
                 date: response.value(forHTTPHeaderField: "Date")))
@@ -134,7 +138,7 @@ struct ServerClient: Sendable {
     private func response(to message: URLRequest) async throws -> (Data, URLResponse) {
         if let transport { return try await transport(message) }
         return try await Self.value(within: message.timeoutInterval) { [session] in
-            try await session.data(for: message)
+            try await session.data(for: message, delegate: RedirectPolicy())
         }
     }
 
@@ -217,6 +221,16 @@ struct ServerAnswer: Sendable {
     var etag: String?
     var serverTime: Timestamp?
 
+    /// Whether the body has the form of a Perennial server's body: a JSON object, or nothing with
+    /// the status 204. A network that wants a log-in, or a proxy, may answer with a page and the
+    /// status 200.
+    var hasExpectedForm: Bool {
+        status == 204 || body.first { !Self.whitespace.contains($0) } == UInt8(ascii: "{")
+    }
+
+    /// The whitespace of JSON (RFC 8259 §2).
+    private static let whitespace: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
+
     func decode<Value: Decodable>(_ type: Value.Type) throws(ServerError) -> Value {
         do {
             return try JSONDecoder().decode(type, from: body)
@@ -258,18 +272,49 @@ struct ServerError: Error, Sendable {
 
     init(failure: Perennial.Failure) { self.failure = failure }
 
-    init(_ answer: ServerAnswer, retryAfter: RetryAfter?) {
+    /// - Parameter location: the address to which the answer redirects.
+    init(_ answer: ServerAnswer, location: String? = nil, retryAfter: RetryAfter?) {
         problem = try? JSONDecoder().decode(Problem.self, from: answer.body)
         status = answer.status
         serverTime = answer.serverTime
         self.retryAfter = retryAfter?.seconds
-        let isTemporary = answer.status == 429 || answer.status == 408 || answer.status >= 500
+        let isRedirect = (300..<400).contains(answer.status)
+        let isTemporary =
+            isRedirect || answer.status == 429 || answer.status == 408 || answer.status >= 500
         failure = Perennial.Failure(
             Perennial.Failure.Code(
                 rawValue: problem?.code.rawValue
                     ?? (isTemporary ? "server_unreachable" : "server_answer_not_understood")),
             remedy: problem?.remedy
-                ?? "The answer had the status \(answer.status) and no explanation.",
+                ?? (isRedirect
+                    ? Self.remedy(ofRedirectTo: location)
+                    : "The answer had the status \(answer.status) and no explanation."),
             requestID: problem?.requestID, isTemporary: isTemporary)
+    }
+
+    /// Names only the host, because the address may contain the request's path with the id of the
+    /// customer, and remedies are logged.
+    private static func remedy(ofRedirectTo location: String?) -> String {
+        let host = location.flatMap { URL(string: $0)?.host }.map { " at \($0)" } ?? ""
+        return "The answer was a redirect to another address\(host), which is not followed. "
+            + "Perhaps the network wants a log-in. Otherwise configure the server's own address."
+    }
+
+    /// Whether the server itself has refused the request, so that it would refuse the same request
+    /// again. An answer of a proxy says nothing about the request, and a wrong key or a missing
+    /// proof can be corrected later.
+    var isRefusal: Bool {
+        guard let problem, !failure.isTemporary else { return false }
+        return (400..<500).contains(problem.status) && problem.status != 401
+    }
+}
+
+extension Perennial.Failure {
+    fileprivate static var answerOfAnotherServer: Self {
+        Self(
+            .serverAnswerNotUnderstood,
+            remedy: "The answer is not of a Perennial server. Perhaps the network wants a log-in. "
+                + "Otherwise check the server's address and its proxy.",
+            isTemporary: true)
     }
 }
