@@ -5,7 +5,7 @@ extension Perennial {
     public struct Configuration: Sendable {
         /// The address of your Perennial server.
         public var server: URL
-        /// An app key: `pk_…`.
+        /// An app key: `pk_…`. Anybody can read the keys in an app, so never use a secret key here.
         public var key: String
         /// The id of the customer who is already signed in. If nil, the SDK uses the last customer
         /// of this device, or a new anonymous customer. An empty id, or an id of more than 255
@@ -14,6 +14,7 @@ extension Perennial {
         /// Whether the SDK may buy and post before `identify` is called. Set the value to false if
         /// the app always requires a log-in.
         public var allowsAnonymous: Bool
+        /// Whether Perennial or other code buys. The default is that Perennial buys.
         public var role: Role
         /// The app group whose folder contains the files, so that extensions or widgets can read
         /// them. If nil, the files are in the app's own folder.
@@ -25,9 +26,11 @@ extension Perennial {
         /// A file made by `perennial config export`. The SDK uses the file at a first launch
         /// without a network.
         public var bundledOfferings: URL?
-        /// Returns a proof from your own log-in system for each request, if the server requires
-        /// one.
+        /// Returns a proof from your own log-in system that the app acts for the customer, if the
+        /// server requires one. The SDK calls the closure before each request about the customer,
+        /// and waits at most ``patience``. If the closure throws, the request is tried again later.
         public var proof: (@Sendable (_ customer: String) async throws -> String)?
+        /// Receives the SDK's log lines. If nil, the lines go to the system's log.
         public var log: LogHandler?
         /// How many seconds access stays open after a period's end while neither the server nor the
         /// App Store can be reached. The default is 7 days.

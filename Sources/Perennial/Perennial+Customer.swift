@@ -123,8 +123,12 @@ extension Perennial {
     /// - Parameters:
     ///   - amount: units of the wallet, more than 0.
     ///   - reason: the text that the wallet's statement shows.
-    /// - Throws: `Failure` if nothing was spent, such as `wallet_balance_too_low` or
-    ///   `spending_not_allowed`.
+    ///   - key: identifies this expense. A repeated call with the same key spends nothing more.
+    /// - Returns: the wallet after the expense. If the server could not be reached, the expense is
+    ///   saved on this device and sent later.
+    /// - Throws: `Failure`, such as `wallet_balance_too_low` or `spending_not_allowed`. After a
+    ///   permanent failure nothing was spent. After a temporary one, such as `server_unreachable`,
+    ///   the server may have spent the amount: call again with the same key.
     @discardableResult
     public func spend(
         _ amount: Int, from wallet: WalletID, for reason: String, key: UUID = UUID()

@@ -11,6 +11,8 @@ extension Perennial {
         public var requestID: String?
         /// Whether the same call may succeed later.
         public var isTemporary: Bool
+        /// Whether the customer may have been charged. Only failures of purchases have another
+        /// value than ``Charged/no``.
         public var charged: Charged
 
         public init(
@@ -30,15 +32,23 @@ extension Perennial {
             public init(rawValue: String) { self.rawValue = rawValue }
             public init(stringLiteral value: String) { rawValue = value }
 
+            /// The server did not answer in time, or answered that it cannot work now.
             public static let serverUnreachable = Self(rawValue: "server_unreachable")
+            /// The answer is not of a Perennial server, but for example of a proxy, or of a network
+            /// that wants a log-in.
             public static let serverAnswerNotUnderstood =
                 Self(rawValue: "server_answer_not_understood")
+            /// The App Store cannot be reached.
             public static let storeUnreachable = Self(rawValue: "store_unreachable")
+            /// StoreKit has reported an error. The remedy names it.
             public static let storeFailed = Self(rawValue: "store_failed")
+            /// The App Store does not sell a product with this id in this country.
             public static let productUnknown = Self(rawValue: "product_unknown")
             /// The server's configuration has no placement of this name.
             public static let placementUnknown = Self(rawValue: "placement_unknown")
+            /// Purchases are switched off on this device.
             public static let purchaseNotAllowed = Self(rawValue: "purchase_not_allowed")
+            /// The App Store did not accept the offer, for example because of its signature.
             public static let offerNotAccepted = Self(rawValue: "offer_not_accepted")
             /// The product is not sold in seats, or this version of the system cannot sell it in
             /// seats.
@@ -49,7 +59,9 @@ extension Perennial {
             public static let seatReductionNotAllowed =
                 Self(rawValue: "seat_reduction_not_allowed")
             public static let seatsNotPositive = Self(rawValue: "seats_not_positive")
+            /// StoreKit could not verify the signature of the transaction.
             public static let purchaseNotVerified = Self(rawValue: "purchase_not_verified")
+            /// StoreKit returned a result that this version of the SDK does not know.
             public static let purchaseResultUnknown = Self(rawValue: "purchase_result_unknown")
             /// The store returned a transaction of another product, or a transaction whose period
             /// has ended.
