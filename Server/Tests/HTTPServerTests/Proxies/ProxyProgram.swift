@@ -174,19 +174,30 @@ enum ProxyProgram: String, Sendable, CaseIterable {
             }
             try await body(port)
         } catch {
-            try await Self.end(process)
+            try await Self.end(process, in: folder)
             throw error
         }
-        try await Self.end(process)
+        try await Self.end(process, in: folder)
     }
 
-    private static func end(_ process: Process) async throws {
+    private static func end(_ process: Process, in folder: URL) async throws {
         kill(process.processIdentifier, SIGTERM)
         let number = process.processIdentifier
         let guardian = DispatchWorkItem { kill(number, SIGKILL) }
         DispatchQueue.global().asyncAfter(deadline: .now() + 20, execute: guardian)
         try await process.waitForEnd()
         guardian.cancel()
+        killWorkers(in: folder)
+    }
+
+    /// Kills the processes that the proxy has started and that run on after its end. Apache's
+    /// workers do so while a client is connected.
+    private static func killWorkers(in folder: URL) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        for number in names.compactMap({ Int32($0) }) {
+            let line = FileManager.default.contents(atPath: "/proc/\(number)/cmdline") ?? Data()
+            if line.range(of: Data(folder.path.utf8)) != nil { kill(number, SIGKILL) }
+        }
     }
 
     private func arguments(_ folder: String, _ file: String, _ port: Int) -> [String] {
