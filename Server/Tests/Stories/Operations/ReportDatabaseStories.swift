@@ -61,7 +61,9 @@ import Testing
         }
     }
 
-    private static func withPair(_ body: @escaping (Pair) async throws -> Void) async throws {
+    private static func withPair(
+        _ body: @escaping @Sendable (Pair) async throws -> Void
+    ) async throws {
         let primary = try await PostgresServer()
         try await primary.start()
         try await withShop(on: .sqlite, notifies: false) { shop in
