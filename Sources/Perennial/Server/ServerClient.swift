@@ -44,8 +44,8 @@ struct ServerClient: Sendable {
     }
 
     /// - Parameter request: the request. If `customer` is set, a proof for that customer is sent.
-    /// - Throws: ``ServerError`` for any answer but 2xx and 304, and for a 2xx answer that is not of
-    ///   a Perennial server.
+    /// - Throws: ``ServerError`` for any answer but 2xx and 304, and for a 2xx answer that does not
+    ///   come from a Perennial server.
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         var message = try makeMessage(request)
         if let proof, let customer = request.customer {
