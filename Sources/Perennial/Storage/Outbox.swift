@@ -164,6 +164,7 @@ actor Outbox {
         guard let entry = live[id]?.entry else { return }
         let next = Timestamp(milliseconds: now.milliseconds + Self.setApartInterval)
         live[id]?.entry.nextTry = next
+        live[id]?.entry.state = .setApart(code: code)
         try write([
             .tried(
                 id: id, attempts: entry.attempts + 1, nextTry: next, state: .setApart(code: code))
