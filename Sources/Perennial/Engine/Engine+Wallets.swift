@@ -71,12 +71,15 @@ extension Engine {
         request.headers["Idempotency-Key"] = debit.key
         do {
             let answer = try await send(request, isAwaited: isAwaited).decode(Debit.self)
-            if state.device.customerID == entry.customerID {
-                state.answer?.wallets[debit.wallet] = PerennialContract.Wallet(
-                    balance: answer.balance)
-                session.recordUntagged()
-            }
             await complete([entry.id])
+            let waiting = await waitingDebits()
+            guard state.device.customerID == entry.customerID else { return }
+            // Both values change in one step. Otherwise a snapshot in between would deduct the
+            // amount twice.
+            state.answer?.wallets[debit.wallet] = PerennialContract.Wallet(
+                balance: answer.balance)
+            state.unconfirmedDebits = waiting
+            session.recordUntagged()
         } catch {
             // Any other failure leaves the debit in the outbox, because the app may have been told
             // that the amount is spent.
