@@ -26,7 +26,8 @@ import Testing
     private static func causes(of kind: PlantedFault.Kind) -> Set<RehearsalCause> {
         switch kind {
         case .late: [.lateThere]
-        case .lost: [.missedThere]
+        // If the lost document is a refund, a system that lost it looks like one that ignores it.
+        case .lost: [.missedThere, .refundIgnoredThere]
         case .wrongGrant: [.grantedThere]
         case .lostAlias: [.aliasUnknownThere]
         case .refundIgnored: [.refundIgnoredThere]
